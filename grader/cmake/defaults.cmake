@@ -1,0 +1,16 @@
+# What holds for every target of the grader: build type, language standard, warnings.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+option(ONEPASS_WERROR "Treat warnings in the grader's own code as errors" OFF)
+
+# Turns on the warnings that the grader's own code is free of.
+function(onepass_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow
+                         $<$<BOOL:${ONEPASS_WERROR}>:-Werror>)
+endfunction()

@@ -1,0 +1,45 @@
+// Chapter 1, RMSNorm: the functions that the exercises define.
+//
+// Every function is a host launcher: it gets raw device pointers, starts its kernels on `stream`
+// and returns without waiting. The caller looks for launch errors afterwards, so a launcher neither
+// prints nor throws.
+//
+// For all functions here:
+//   T        float, __half or __nv_bfloat16. All arithmetic is fp32; a result is rounded to T once.
+//   rows     0 to 2^31 - 1. Zero rows are legal: nothing is launched and nothing is written.
+//   cols     1 to 65,536.
+//   stride   the distance between the starts of two rows, in elements, at least cols. Elements
+//            between the end of one row and the start of the next belong to somebody else: they
+//            are neither read nor written.
+//   pointers aligned to their element type, to nothing more; no two buffers overlap.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+namespace onepass {
+
+/// Exercise 1.1. The sum of each row:
+///
+///     sums[r] = x[r][0] + x[r][1] + ... + x[r][cols - 1]
+///
+/// x: [rows, cols], rows x_stride elements apart. sums: [rows], fp32.
+template <typename T>
+void block_sum(const T* x, int64_t x_stride, float* sums, int rows, int cols, cudaStream_t stream);
+
+/// Exercise 1.2. RMSNorm (Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019, eq. 4),
+/// with the usual eps inside the root:
+///
+///     rstd[r] = 1 / sqrt(mean over c of x[r][c]^2 + eps)
+///     y[r][c] = x[r][c] * rstd[r] * weight[c]          computed in fp32, rounded to T once
+///
+/// x, y: [rows, cols], rows x_stride and y_stride elements apart. weight: [cols].
+/// rstd: [rows], fp32, saved for the backward pass. eps: added to the mean as given, may be 0.
+template <typename T>
+void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                     float* rstd, int rows, int cols, float eps, cudaStream_t stream);
+
+}  // namespace onepass
