@@ -1,0 +1,124 @@
+// The boundary between CUDA's language as a host compiler sees it (the headers beside this folder)
+// and the simulator's runtime (simulator/src). Everything that a kernel asks of the machine is one
+// of these calls. They are plain functions with plain types, so that each side can be read alone.
+//
+// The headers wrap them in always_inline functions with CUDA's names: the runtime takes the return
+// address of a call as the place in the student's code, and skips inlined frames of the headers.
+//
+// Loads and stores are not here: g++ -fsanitize=thread calls the runtime for each of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// CUDA's own three unsigned integers; the other vector types are in the headers.
+struct uint3 {
+  unsigned int x, y, z;
+};
+
+namespace simulator {
+
+// ---- The running thread ---------------------------------------------------------------------
+
+/// What threadIdx, blockIdx, blockDim and gridDim read.
+struct ThreadView {
+  uint3 thread, block, block_size, grid_size;
+};
+
+/// The running thread's view. It is const to the compiled kernel, so that reading it is not
+/// instrumented as a memory access; the scheduler writes it each time it resumes a thread.
+extern __thread const ThreadView current_thread __attribute__((tls_model("initial-exec")));
+
+/// True while a kernel's thread runs, false in host code.
+bool in_kernel();
+
+// ---- Launching ------------------------------------------------------------------------------
+
+struct LaunchShape {
+  uint3 grid;
+  uint3 block;
+  std::size_t dynamic_shared_bytes;
+  void* stream;  // launches run at once and in order, whatever the stream
+};
+
+/// Runs the kernel with this shape: body(arguments) once a thread. `kernel` is its name as written
+/// ("rmsnorm_kernel<T>"). `arguments` is the host's copy of the launch's arguments,
+/// `argument_bytes` long; the threads may read it. Errors are told by cudaGetLastError().
+void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arguments),
+            void* arguments, std::size_t argument_bytes);
+
+// ---- Block-wide barriers --------------------------------------------------------------------
+
+enum class Barrier : int { plain, count, all, any };
+
+/// __syncthreads and its _count, _and (all), _or (any). The answer of `plain` is 0.
+int block_barrier(Barrier kind, int predicate);
+
+// ---- Warps ----------------------------------------------------------------------------------
+
+enum class WarpOperation : int {
+  sync,
+  shuffle,       // argument: source lane
+  shuffle_up,    // argument: delta
+  shuffle_down,  // argument: delta
+  shuffle_xor,   // argument: lane mask
+  ballot,        // value: predicate, 0 or 1
+  any,
+  all,
+  match_any,
+  match_all,     // answer: the mask if all values are equal, else 0
+  add_unsigned,  // the reductions: 32-bit values
+  add_signed,
+  min_unsigned,
+  min_signed,
+  max_unsigned,
+  max_signed,
+  bit_and,
+  bit_or,
+  bit_xor,
+};
+
+/// One operation of the lanes in `mask`, which must contain the caller. `value` holds the bits of
+/// the caller's value (up to 8 bytes, zero-extended); the answer comes in the same form.
+/// `argument` and `width` (1, 2, 4, 8, 16 or 32) matter to the shuffles only.
+std::uint64_t warp_operation(WarpOperation operation, unsigned mask, std::uint64_t value,
+                             int argument, int width);
+
+/// The lanes of the caller's warp that have not returned and that wait nowhere else.
+unsigned active_mask();
+
+// ---- Atomics and fences ---------------------------------------------------------------------
+
+/// Computes the new bits of a word from its old bits. Must be pure.
+using AtomicUpdate = std::uint64_t (*)(std::uint64_t old_bits, std::uint64_t operand,
+                                       std::uint64_t comparand);
+
+/// One atomic read-modify-write of the 1, 2, 4 or 8 bytes at `address`; the answer is the old bits.
+/// For instance atomicAdd(float*): bytes 4, update adds two floats given by their bits.
+std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
+                            std::uint64_t comparand);
+
+enum class FenceScope : int { block, device, system };
+
+/// __threadfence_block, __threadfence, __threadfence_system.
+void memory_fence(FenceScope scope);
+
+// ---- Memory and the rest --------------------------------------------------------------------
+
+/// The block's dynamic shared memory, aligned to 1024 bytes: what `extern __shared__ T name[]`
+/// names. Its size is the launch's; an access past it is found.
+void* dynamic_shared();
+
+/// Lets the other threads go on: __nanosleep and its kin.
+void yield();
+
+/// __trap(): stops the kernel with an error. Does not return inside a kernel.
+void trap();
+
+/// A counter that grows with every call: clock() and clock64(). It measures nothing.
+long long clock_ticks();
+
+// assert() needs no call: the runtime defines __assert_fail, which <cassert> uses.
+// printf() needs none either: it is the host's.
+
+}  // namespace simulator
