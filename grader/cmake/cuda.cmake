@@ -1,0 +1,104 @@
+# Is there a CUDA toolkit, and is there a GPU? Neither is needed: without them the CPU simulator
+# grades. Sets
+#
+#   ONEPASS_CUDA_FOUND   a toolkit of at least CUDA 12 that can compile; the CUDA language is enabled
+#   ONEPASS_GPU_PRESENT  this machine has an NVIDIA GPU (with or without a toolkit)
+#   ONEPASS_GPU_REASON   why grading on a GPU is not possible here, one sentence; empty if it is
+include(CheckLanguage)
+set(ONEPASS_CUDA AUTO CACHE STRING "Use the CUDA toolkit: AUTO (if there is one), ON, OFF")
+set_property(CACHE ONEPASS_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+# Sets ONEPASS_GPU_PRESENT. The device file is enough: nvidia-smi is often missing in containers.
+function(onepass_find_gpu)
+  set(present FALSE)
+  execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE gpus ERROR_QUIET RESULT_VARIABLE failed)
+  if((NOT failed AND gpus MATCHES "GPU 0") OR EXISTS /dev/nvidia0)
+    set(present TRUE)
+  endif()
+  set(ONEPASS_GPU_PRESENT ${present} PARENT_SCOPE)
+endfunction()
+
+# Sets ONEPASS_CUDA_FOUND and, where it is FALSE, ONEPASS_GPU_REASON.
+function(onepass_find_toolkit)
+  set(ONEPASS_CUDA_FOUND FALSE PARENT_SCOPE)
+  if(NOT ONEPASS_CUDA)
+    set(ONEPASS_GPU_REASON "the build was configured with -DONEPASS_CUDA=OFF" PARENT_SCOPE)
+    return()
+  endif()
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    # Where NVIDIA's installers put it, which is often not on PATH.
+    find_program(ONEPASS_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda
+                 PATH_SUFFIXES bin)
+    if(NOT ONEPASS_NVCC)
+      set(ONEPASS_GPU_REASON "there is no CUDA toolkit (nvcc)" PARENT_SCOPE)
+      return()
+    endif()
+    set(ENV{CUDACXX} ${ONEPASS_NVCC})
+  endif()
+  check_language(CUDA)
+  if(NOT CMAKE_CUDA_COMPILER)
+    set(ONEPASS_GPU_REASON
+        "nvcc was found but cannot compile a CUDA program (a host compiler too new for it?)"
+        PARENT_SCOPE)
+    return()
+  endif()
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE text)
+  string(REGEX MATCH "release ([0-9]+\\.[0-9]+)" text "${text}")
+  if(CMAKE_MATCH_1 VERSION_LESS 12)
+    set(ONEPASS_GPU_REASON "CUDA 12 or newer is needed, and nvcc here is ${CMAKE_MATCH_1}"
+        PARENT_SCOPE)
+    return()
+  endif()
+  set(ONEPASS_CUDA_FOUND TRUE PARENT_SCOPE)
+endfunction()
+
+# The GPU of this machine, else generations that both CUDA 12 and 13 compile for. CMake knows
+# `native` since 3.24 only; nvcc itself has known it for longer.
+macro(onepass_choose_architectures)
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    if(NOT ONEPASS_GPU_PRESENT)
+      set(CMAKE_CUDA_ARCHITECTURES 80 90)
+    elseif(CMAKE_VERSION VERSION_GREATER_EQUAL 3.24)
+      set(CMAKE_CUDA_ARCHITECTURES native)
+    else()
+      set(CMAKE_CUDA_ARCHITECTURES OFF)
+      string(APPEND CMAKE_CUDA_FLAGS " -arch=native")
+    endif()
+  endif()
+endmacro()
+
+# Sets ONEPASS_NVCC_ARCHITECTURE_FLAGS: the same choice as flags of nvcc, for what the driver builds.
+function(onepass_architecture_flags)
+  set(flags)
+  foreach(architecture ${CMAKE_CUDA_ARCHITECTURES})
+    string(REGEX MATCH "^[0-9]+[a-z]?" number "${architecture}")
+    if(number)
+      list(APPEND flags -gencode=arch=compute_${number},code=sm_${number})
+    endif()
+  endforeach()
+  if(NOT flags)
+    set(flags -arch=native)
+  endif()
+  set(ONEPASS_NVCC_ARCHITECTURE_FLAGS ${flags} PARENT_SCOPE)
+endfunction()
+
+onepass_find_gpu()
+onepass_find_toolkit()
+if(ONEPASS_CUDA_FOUND)
+  onepass_choose_architectures()
+  enable_language(CUDA)
+  set(CMAKE_CUDA_STANDARD 17)
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  onepass_architecture_flags()
+  if(NOT ONEPASS_GPU_PRESENT)
+    set(ONEPASS_GPU_REASON "there is no NVIDIA GPU, or its driver is not loaded")
+  endif()
+elseif(ONEPASS_CUDA STREQUAL "ON")
+  message(FATAL_ERROR "ONEPASS_CUDA=ON, but ${ONEPASS_GPU_REASON}.")
+endif()
+
+if(ONEPASS_GPU_REASON)
+  message(STATUS "Grading on the CPU simulator: ${ONEPASS_GPU_REASON}.")
+else()
+  message(STATUS "Grading on the GPU, with CUDA ${CMAKE_CUDA_COMPILER_VERSION}.")
+endif()

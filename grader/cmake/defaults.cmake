@@ -7,10 +7,13 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 option(ONEPASS_WERROR "Treat warnings in the grader's own code as errors" OFF)
 
-# Turns on the warnings that the grader's own code is free of.
+# Turns on the warnings that the grader's own code is free of. CUDA sources get none: they are
+# compiled once more for the simulator by g++, which warns about them there.
 function(onepass_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow
-                         $<$<BOOL:${ONEPASS_WERROR}>:-Werror>)
+  target_compile_options(
+    ${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wpedantic>
+                      $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ONEPASS_WERROR}>>:-Werror>)
 endfunction()

@@ -1,0 +1,41 @@
+# onepass_chapter(<name> FOLDER <folder> DOCS <page> EXERCISES <exercise>...)
+#
+# Adds a chapter. <folder> is its place in exercises/ and solutions/, where each exercise is one file
+# <exercise>.cu. In grader/chapters/<name>/ lie
+#
+#   *.cpp                  the chapter's share of the deciding process: reference, checks, mistakes.
+#                          They become the program grade-<name>.
+#   <exercise>.binding.cu  maps named buffers to the contract's function; #includes ONEPASS_SUBMISSION
+#   naive.cu               the multi-pass version of the chapter's functions, if it has one
+function(onepass_chapter name)
+  cmake_parse_arguments(PARSE_ARGV 1 chapter "" "FOLDER;DOCS" "EXERCISES")
+  set(home ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+
+  file(GLOB sources CONFIGURE_DEPENDS ${home}/*.cpp)
+  if(NOT sources)
+    message(WARNING "The chapter ${name} has no checks: ${home}/*.cpp is empty.")
+    return()
+  endif()
+  add_executable(grade-${name} ${sources})
+  target_link_libraries(grade-${name} PRIVATE onepass_verdict)
+  target_include_directories(grade-${name} PRIVATE ${PROJECT_SOURCE_DIR}/grader)
+  onepass_warnings(grade-${name})
+
+  set(naive null)
+  if(EXISTS ${home}/naive.cu)
+    set(naive "\"${home}/naive.cu\"")
+  endif()
+  set(exercises)
+  foreach(exercise ${chapter_EXERCISES})
+    list(APPEND exercises "{\"id\": \"${name}/${exercise}\", \"file\": \"${exercise}.cu\", \
+\"binding\": \"${home}/${exercise}.binding.cu\", \"naive\": ${naive}}")
+  endforeach()
+  list(JOIN exercises ",\n       " exercises)
+  # What the driver is to know of the chapter; grader/driver/CMakeLists.txt writes it down.
+  set_property(GLOBAL APPEND PROPERTY ONEPASS_CHAPTER_NAMES ${name})
+  set_property(GLOBAL APPEND_STRING PROPERTY ONEPASS_CHAPTERS_JSON
+    "    {\"name\": \"${name}\", \"folder\": \"${chapter_FOLDER}\", \"docs\": \"${chapter_DOCS}\",
+     \"grader\": \"$<TARGET_FILE:grade-${name}>\",
+     \"exercises\": [
+       ${exercises}]},\n")
+endfunction()
