@@ -1,0 +1,83 @@
+// Compares an output with its fp64 reference, element by element, each within its own bound.
+//
+// An element is right when error <= bound, written as !(error <= bound) for wrong, so that NaN is
+// wrong. Infinity is right only where the reference, rounded to the output's type, is that
+// infinity.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verdict/case.h"
+#include "verdict/values/field.h"
+#include "verdict/values/matrix.h"
+
+namespace onepass::verdict {
+
+struct Index {
+  std::int64_t row = 0;
+  std::int64_t col = 0;
+};
+
+/// Which elements of a [rows, cols] matrix are meant.
+struct Mask {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::vector<char> marked;  // [rows, cols]
+
+  Mask(std::int64_t rows_, std::int64_t cols_)
+      : rows(rows_), cols(cols_), marked(static_cast<std::size_t>(rows_ * cols_), 0) {}
+  bool operator()(std::int64_t row, std::int64_t col) const {
+    return marked[static_cast<std::size_t>(row * cols + col)] != 0;
+  }
+  void mark(std::int64_t row, std::int64_t col) {
+    marked[static_cast<std::size_t>(row * cols + col)] = 1;
+  }
+};
+
+struct Comparison {
+  std::int64_t size = 0;
+  std::int64_t wrong = 0;
+  std::int64_t unwritten = 0;  // wrong, and still holding the poison
+  std::optional<Index> first_unwritten;
+
+  // The element that is furthest off, measured in its bound. Unordered errors (NaN) are furthest.
+  Index worst;
+  double expected = 0.0;
+  double got = 0.0;
+  double error_over_bound = 0.0;  // over all elements; at most 1 when none is wrong
+
+  Mask wrong_mask{0, 0};
+  Mask unwritten_mask{0, 0};
+
+  bool right() const { return wrong == 0; }
+  bool untouched() const { return size > 0 && unwritten == size; }
+};
+
+/// `value` and `bound` have the shape of `got`; throws std::logic_error if not, or if the reference
+/// or a bound is NaN (a fault of the check, never of the student). `poison`: what an output held
+/// before the call; nothing for buffers that had contents.
+Comparison compare(const Matrix& got, const Field& value, const Field& bound,
+                   std::optional<Poison> poison);
+
+/// Does the element still hold the poison?
+bool is_poison(const Matrix& matrix, std::int64_t row, std::int64_t col, Poison poison);
+
+/// The first element of an input that the call changed, or nothing.
+struct Change {
+  Index index;
+  double before = 0.0;
+  double after = 0.0;
+};
+std::optional<Change> first_change(const Matrix& before, const Matrix& after);
+
+/// "y[3][1000]"; vectors (one row or one column) have one index: "rstd[3]".
+std::string element_name(const std::string& buffer, const Mask& shape, Index index);
+std::string element_name(const std::string& buffer, const Matrix& shape, Index index);
+
+/// A number as messages show it: 7 significant digits, "nan", "inf".
+std::string show(double value);
+
+}  // namespace onepass::verdict

@@ -1,0 +1,50 @@
+// Diagnosis: from numbers that are wrong to the mistake that made them.
+//
+// An oracle is the reference with one mistake in it. When an output is wrong, the oracles of the
+// exercise are tried on the same case; the nearest one that gives the same wrong numbers names the
+// mistake. Where none does, the pattern of the wrong elements may.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verdict/case.h"
+#include "verdict/compare.h"
+#include "verdict/values/field.h"
+
+namespace onepass::verdict {
+
+/// What a student is told: the mistake's id, stable, used in reports, and one sentence.
+struct Diagnosis {
+  std::string mistake;  // for instance "eps-ignored"
+  std::string sentence;
+};
+
+struct Oracle {
+  std::string mistake;   // id
+  std::string sentence;  // "The result is what comes out without eps: add it to the mean."
+  /// What `output` would be in fp64 with this mistake, rounded where the mistake says so; nothing
+  /// where the mistake does not affect that output or the case.
+  std::function<std::optional<Field>(const Case& call, const std::string& output)> result;
+  /// How many bounds the output may be away from this result. Raise it for mistakes whose result
+  /// depends on the order of operations, such as sums in 16 bits.
+  double slack = 4.0;
+};
+
+/// The nearest oracle whose result is `got`, or nothing. `value` and `bound` are the right ones. An
+/// oracle explains an output if every element is within slack bounds of it (the bound grows with
+/// the oracle's value where that is larger), and if most elements that are wrong are wrong in it
+/// too.
+std::optional<Diagnosis> explain(const Case& call, const std::string& output, const Matrix& got,
+                                 const Field& value, const Field& bound,
+                                 const std::vector<Oracle>& oracles);
+
+/// What the pattern of wrong and unwritten elements tells, or nothing.
+std::optional<Diagnosis> explain_pattern(const std::string& output, const Comparison& comparison);
+
+/// A launch that failed: "grid-limit", "shared-row-too-big" or "launch-failed".
+Diagnosis explain_launch_error(const Case& call, const std::string& error);
+
+}  // namespace onepass::verdict

@@ -1,0 +1,51 @@
+// Failure: why a check did not pass, in pieces that a report can lay out.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace onepass::verdict {
+
+/// The words of the report. `failed`: the call came to its end, and what it did is wrong.
+/// `ungraded`: a fault of the grader or of the machine, never the student's.
+enum class Status {
+  passed,
+  failed,
+  not_started,
+  compile_error,
+  launch_error,
+  device_error,
+  crashed,
+  timed_out,
+  ended_early,
+  ungraded
+};
+
+/// "passed", "failed", "not started", "compile error", ...
+std::string name(Status status);
+
+struct Failure {
+  Status status = Status::failed;
+  std::string message;                 // one or more sentences for the student
+  std::optional<std::string> mistake;  // the diagnosis' id
+  std::optional<double> error_over_bound;
+  std::optional<std::string> location;  // "file:line" in the student's file
+
+  // Where there is a number to show.
+  std::string where;     // "y[3][256]"
+  std::string expected;  // "0.8312441"
+  std::string got;       // "nan"
+  std::string pattern;   // "columns 256 to 999 of every row"
+  std::string call;      // "fp16, rows 3, cols 1000"
+  std::string output;    // what the student's code printed
+};
+
+/// Thrown by Session to end a check.
+class CheckFailed : public std::runtime_error {
+ public:
+  explicit CheckFailed(const Failure& failure) : std::runtime_error(failure.message) {}
+};
+
+}  // namespace onepass::verdict

@@ -1,0 +1,83 @@
+// Session: what the checks of one exercise share. It runs cases in the student's worker, looks at
+// the answers, and ends a check at its first failure.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "verdict/case.h"
+#include "verdict/diagnosis.h"
+#include "verdict/session/failure.h"
+#include "verdict/values/field.h"
+#include "verdict/values/random.h"
+
+namespace onepass::verdict {
+
+class WorkerClient;
+
+/// What one output must be.
+struct Expectation {
+  std::string output;
+  Field value;  // fp64, not rounded
+  Field bound;  // > 0, see bounds.h
+};
+
+class Session {
+ public:
+  struct Settings {
+    std::string exercise;             // "rmsnorm/forward"
+    std::vector<std::string> worker;  // command of the worker that holds the student's code
+    std::vector<std::string>
+        reference;       // of one that is trusted, to probe the machine; may be empty
+    std::string device;  // "cpu" or "gpu"
+    std::uint64_t seed = 0;
+    double time_limit = 10.0;  // seconds for one call
+  };
+  explicit Session(Settings settings);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const std::string& device() const { return settings_.device; }
+  std::uint64_t seed() const { return settings_.seed; }
+  /// Random numbers of the running check: the same for the same seed, exercise and check.
+  Random random() const;
+
+  /// Runs a case and returns what came back. Ends the check if the call did not come to its end, if
+  /// a launch failed, if the simulator found an error, if an input was modified or memory around a
+  /// buffer touched. Says nothing of the outputs' values.
+  Answer run(const Case& call);
+
+  /// run(), then compares the named outputs; others are not looked at, so that a check need not
+  /// depend on a later TODO. The first output that is wrong ends the check. `oracles`: the
+  /// exercise's mistakes, for the diagnosis.
+  Answer expect(const Case& call, const std::vector<Expectation>& expectations,
+                const std::vector<Oracle>& oracles = {});
+
+  /// The comparison of expect() alone, on an answer from run().
+  void compare(const Case& call, const Answer& answer, const std::vector<Expectation>& expectations,
+               const std::vector<Oracle>& oracles = {});
+
+  /// Ends the check with a failure of the chapter's own making, such as results that differ between
+  /// two identical calls. `call` and the replay command are added.
+  [[noreturn]] void fail(const Case& call, Failure failure);
+
+  // ---- for the glue (glue.cpp), not for checks ----
+  struct CheckState;
+  void begin_check(const std::string& check);
+  const CheckState& check() const { return *check_; }
+
+ private:
+  Settings settings_;
+  std::unique_ptr<WorkerClient> client_;
+  std::unique_ptr<CheckState> check_;
+  int timeouts_ = 0;
+};
+
+/// The session of this process. doctest's test cases take no arguments: this is how they get
+/// theirs.
+Session& session();
+
+}  // namespace onepass::verdict

@@ -1,0 +1,38 @@
+// The types of the numbers in device memory, and exact passage between their bits and fp64.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace onepass::verdict {
+
+enum class Dtype { fp32, fp16, bf16, int32, int64 };
+
+/// "fp32", "fp16", "bf16", "int32", "int64": the names used in files, messages and the protocol.
+std::string name(Dtype dtype);
+
+/// The dtype of that name; throws std::invalid_argument for any other name.
+Dtype dtype_named(std::string_view name);
+
+/// Bytes of one element.
+std::size_t size_of(Dtype dtype);
+
+/// The value of the element at `bits` (size_of(dtype) bytes, any alignment). Exact, except for
+/// int64 beyond 2^53.
+double decode(Dtype dtype, const std::byte* bits);
+
+/// Writes `value` as an element to `bits`, rounded once to nearest, ties to even; what exceeds the
+/// type becomes infinity, or for integers the nearest end of the range.
+void encode(Dtype dtype, double value, std::byte* bits);
+
+/// `value` rounded as by encode(). From fp64 straight to the type: going through fp32 on the way to
+/// 16 bits would round twice and now and then give the wrong neighbour.
+double round_to(Dtype dtype, double value);
+
+/// The distance between the two neighbouring numbers of a floating-point type that enclose |value|;
+/// for integers 1. Below the smallest normal number it is the smallest subnormal number.
+double ulp(Dtype dtype, double value);
+
+}  // namespace onepass::verdict
