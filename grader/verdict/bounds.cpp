@@ -1,0 +1,52 @@
+#include "verdict/bounds.h"
+
+#include <cmath>
+
+namespace onepass::verdict::bounds {
+namespace {
+
+const double u = std::ldexp(1.0, -24);  // half the distance from 1.0f to its neighbour
+
+// Below its smallest normal number fp32 may be flushed to zero. Every chapter computes in fp32,
+// whatever it stores.
+const double flushed = std::ldexp(1.0, -126);
+
+}  // namespace
+
+// Adding n terms makes at most n - 1 rounding errors, each at most u times a partial sum. They are
+// as often up as down, so they add up like a random walk: sqrt(n) of them. The 8 covers short rows,
+// where a walk of few steps may well run one way, and the rounding of the terms themselves (a
+// square).
+double summation(std::int64_t terms) {
+  return std::sqrt(static_cast<double>(terms)) + 8.0;
+}
+
+// 16 bits: an fp32 result r has |r - value| <= error. Rounding r once adds half an ULP of the type,
+// as large as it is at |value| + error. A result rounded twice, or rounded before it is multiplied,
+// is further off: that is how a wrong cast order is seen. fp32: the computation is in the type
+// itself, so that its last rounding is already counted; the ULP is room for a different but honest
+// order.
+double rounded(Dtype dtype, double value, double error) {
+  const double place = ulp(dtype, std::abs(value) + error);
+  return error + (dtype == Dtype::fp32 ? place : 0.5 * place) + flushed;
+}
+
+// |error| <= u * k * sum|x|: each partial sum is at most sum|x| in size. The stored sum is fp32.
+double row_sum(std::int64_t cols, double sum_of_magnitudes) {
+  return u * summation(cols) * sum_of_magnitudes + flushed;
+}
+
+// With S = sum(x^2), all terms positive, the relative error of S is u * k. The mean (1 division),
+// eps (1 addition, which can only make the relative error smaller) and rsqrtf (2 ULP = 4 u on a
+// GPU) follow; the root halves what stood under it: u * (k + 2) / 2 + 4u + 1u for a separate
+// reciprocal and root.
+double rmsnorm_rstd(std::int64_t cols, double rstd) {
+  return u * (summation(cols) / 2.0 + 6.0) * std::abs(rstd) + flushed;
+}
+
+// Two multiplications more than rstd, each u.
+double rmsnorm_y(Dtype dtype, std::int64_t cols, double y) {
+  return rounded(dtype, y, u * (summation(cols) / 2.0 + 8.0) * std::abs(y));
+}
+
+}  // namespace onepass::verdict::bounds

@@ -1,0 +1,114 @@
+#include "verdict/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace onepass::verdict {
+namespace {
+
+/// The error measured in bounds; infinite for what has no distance, such as NaN.
+double error_over_bound(Dtype dtype, double got, double value, double bound) {
+  if (got == value || (std::isinf(got) && got == round_to(dtype, value))) {
+    return 0.0;
+  }
+  const double ratio = std::abs(got - value) / bound;
+  return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+}
+
+void require_shape(const Matrix& got, const Field& value, const Field& bound) {
+  for (const Field* field : {&value, &bound}) {
+    if (field->rows != got.rows() || field->cols != got.cols()) {
+      throw std::logic_error(fmt::format("an output is {} x {}, what it is compared with {} x {}",
+                                         got.rows(), got.cols(), field->rows, field->cols));
+    }
+  }
+  const auto is_nan = [](double number) { return std::isnan(number); };
+  if (std::any_of(value.values.begin(), value.values.end(), is_nan) ||
+      std::any_of(bound.values.begin(), bound.values.end(), is_nan)) {
+    throw std::logic_error("the reference or its bound is NaN: such inputs cannot be graded");
+  }
+}
+
+std::string element_name(const std::string& buffer, std::int64_t rows, std::int64_t cols,
+                         Index index) {
+  if (cols == 1) {
+    return fmt::format("{}[{}]", buffer, index.row);
+  }
+  if (rows == 1) {
+    return fmt::format("{}[{}]", buffer, index.col);
+  }
+  return fmt::format("{}[{}][{}]", buffer, index.row, index.col);
+}
+
+}  // namespace
+
+Comparison compare(const Matrix& got, const Field& value, const Field& bound,
+                   std::optional<Poison> poison) {
+  require_shape(got, value, bound);
+  Comparison result;
+  result.size = got.size();
+  result.wrong_mask = Mask(got.rows(), got.cols());
+  result.unwritten_mask = Mask(got.rows(), got.cols());
+  double furthest = -1.0;
+  for (std::int64_t row = 0; row < got.rows(); ++row) {
+    for (std::int64_t col = 0; col < got.cols(); ++col) {
+      const double element = got.get(row, col);
+      const double ratio = error_over_bound(got.dtype(), element, value(row, col), bound(row, col));
+      if (ratio > furthest) {
+        furthest = ratio;
+        result.worst = {row, col};
+        result.expected = value(row, col);
+        result.got = element;
+        result.error_over_bound = ratio;
+      }
+      if (!(ratio <= 1.0)) {
+        ++result.wrong;
+        result.wrong_mask.mark(row, col);
+        if (poison && is_poison(got, row, col, *poison)) {
+          ++result.unwritten;
+          result.unwritten_mask.mark(row, col);
+          if (!result.first_unwritten) {
+            result.first_unwritten = Index{row, col};
+          }
+        }
+      }
+    }
+  }
+  return result;
+}
+
+bool is_poison(const Matrix& matrix, std::int64_t row, std::int64_t col, Poison poison) {
+  const std::byte* element = matrix.element(row, col);
+  return std::all_of(element, element + size_of(matrix.dtype()),
+                     [&](std::byte byte) { return byte == static_cast<std::byte>(poison); });
+}
+
+std::optional<Change> first_change(const Matrix& before, const Matrix& after) {
+  const auto [old_byte, new_byte] = std::mismatch(before.bytes().begin(), before.bytes().end(),
+                                                  after.bytes().begin(), after.bytes().end());
+  if (old_byte == before.bytes().end()) {
+    return std::nullopt;
+  }
+  const auto byte = static_cast<std::size_t>(old_byte - before.bytes().begin());
+  const auto element = static_cast<std::int64_t>(byte / size_of(before.dtype()));
+  const Index index{element / before.cols(), element % before.cols()};
+  return Change{index, before.get(index.row, index.col), after.get(index.row, index.col)};
+}
+
+std::string element_name(const std::string& buffer, const Mask& shape, Index index) {
+  return element_name(buffer, shape.rows, shape.cols, index);
+}
+
+std::string element_name(const std::string& buffer, const Matrix& shape, Index index) {
+  return element_name(buffer, shape.rows(), shape.cols(), index);
+}
+
+std::string show(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.7g}", value);
+}
+
+}  // namespace onepass::verdict

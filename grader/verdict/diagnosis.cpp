@@ -1,0 +1,151 @@
+#include "verdict/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "verdict/pattern.h"
+
+namespace onepass::verdict {
+namespace {
+
+/// |got - oracle| in units of the bound, which grows with the oracle's value where that is larger.
+double distance(double got, double oracle, double value, double bound) {
+  if (got == oracle || (std::isnan(got) && std::isnan(oracle))) {
+    return 0.0;
+  }
+  const double growth = value == 0.0 ? 1.0 : std::max(1.0, std::abs(oracle / value));
+  const double ratio = std::abs(got - oracle) / (bound * growth);
+  return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+}
+
+/// The mean distance of `got` from the oracle, or nothing if the oracle does not explain it.
+std::optional<double> mean_distance(const Matrix& got, const Field& value, const Field& bound,
+                                    const Field& oracle, double slack) {
+  double sum = 0.0;
+  std::int64_t wrong = 0;
+  std::int64_t foreseen = 0;
+  for (std::int64_t row = 0; row < got.rows(); ++row) {
+    for (std::int64_t col = 0; col < got.cols(); ++col) {
+      const double right = value(row, col);
+      const double limit = bound(row, col);
+      // What a kernel with this mistake stores is rounded to the type; large results become
+      // infinite.
+      const double result = round_to(got.dtype(), oracle(row, col));
+      const double element = got.get(row, col);
+      const double off = std::min(distance(element, oracle(row, col), right, limit),
+                                  distance(element, result, right, limit));
+      if (!(off <= slack)) {
+        return std::nullopt;
+      }
+      sum += off;
+      if (!(std::abs(element - right) <= limit)) {
+        ++wrong;
+        foreseen += !(std::abs(result - right) <= limit) ? 1 : 0;
+      }
+    }
+  }
+  if (2 * foreseen < wrong) {
+    return std::nullopt;
+  }
+  return sum / static_cast<double>(got.size());
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return text;
+}
+
+Diagnosis explain_unwritten(const std::string& output, const Comparison& comparison) {
+  const Pattern unwritten = describe(comparison.unwritten_mask);
+  const std::int64_t missing = unwritten.cols.size - unwritten.cols.first;
+  const bool whole_rows = unwritten.product && unwritten.cols.kind == IndexSet::Kind::all;
+  if (unwritten.product && unwritten.rows.kind == IndexSet::Kind::all && unwritten.cols.is_tail()) {
+    if (unwritten.cols.first % 32 == 0 && missing >= 16) {
+      return {"no-stride-loop",
+              fmt::format("Only the first {} columns of {} were written: let each thread walk on "
+                          "through the row in steps of the number of threads.",
+                          unwritten.cols.first, output)};
+    }
+    if (missing < 16) {
+      return {"tail-dropped",
+              fmt::format("The last {} column{} of each row were left out: what does "
+                          "not fill a whole vector or a whole step needs its turn.",
+                          missing, missing == 1 ? "" : "s")};
+    }
+  }
+  if (whole_rows && unwritten.rows.is_tail() && unwritten.rows.count <= 32) {
+    return {"rows-not-multiple",
+            fmt::format("The last {} row{} not written: round the number of blocks up, and let the "
+                        "last block check that its rows exist.",
+                        unwritten.rows.count, unwritten.rows.count == 1 ? " was" : "s were")};
+  }
+  return {"output-partly-written",
+          fmt::format("{} was never written; unwritten in all: {}.",
+                      element_name(output, comparison.unwritten_mask, *comparison.first_unwritten),
+                      unwritten.text)};
+}
+
+}  // namespace
+
+std::optional<Diagnosis> explain(const Case& call, const std::string& output, const Matrix& got,
+                                 const Field& value, const Field& bound,
+                                 const std::vector<Oracle>& oracles) {
+  std::optional<Diagnosis> nearest;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Oracle& oracle : oracles) {
+    const std::optional<Field> result = oracle.result(call, output);
+    if (!result) {
+      continue;
+    }
+    const std::optional<double> away = mean_distance(got, value, bound, *result, oracle.slack);
+    if (away && *away < least) {
+      least = *away;
+      nearest = Diagnosis{oracle.mistake, oracle.sentence};
+    }
+  }
+  return nearest;
+}
+
+std::optional<Diagnosis> explain_pattern(const std::string& output, const Comparison& comparison) {
+  if (comparison.unwritten > 0) {
+    return explain_unwritten(output, comparison);
+  }
+  const Pattern wrong = describe(comparison.wrong_mask);
+  const IndexSet& cols = wrong.cols;
+  if (wrong.product && cols.kind == IndexSet::Kind::all_but_some && cols.size > 1 &&
+      (cols.width == 1 || cols.width == 32)) {
+    const bool lane = cols.width == 1 && cols.period == 32;
+    const char* who = lane              ? "lane 0 of each warp"
+                      : cols.width == 1 ? "thread 0"
+                                        : "the first warp";
+    return Diagnosis{
+        "sum-not-broadcast",
+        fmt::format("Only the columns of {} are right: the other threads never got the "
+                    "total.",
+                    who)};
+  }
+  return std::nullopt;
+}
+
+Diagnosis explain_launch_error(const Case& call, const std::string& error) {
+  const bool bad_value = lower(error).find("invalid") != std::string::npos;
+  if (bad_value && call.has_scalar("rows") && call.integer("rows") > 65535) {
+    return {
+        "grid-limit",
+        "The grid may be at most 65,535 blocks in y and z, but 2^31 - 1 in x: put the rows in x."};
+  }
+  if (bad_value && call.has_scalar("cols") && call.integer("cols") > 1024) {
+    return {"shared-row-too-big",
+            "With this many columns the launch asks for more threads or more shared memory than a "
+            "block can have: let each thread do several columns."};
+  }
+  return {"launch-failed",
+          "The kernel was never started: look at the launch's grid, block and shared "
+          "memory sizes."};
+}
+
+}  // namespace onepass::verdict

@@ -1,0 +1,93 @@
+#include "verdict/worker/process_tree.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace onepass::verdict {
+namespace {
+
+struct Stat {
+  pid_t parent = 0;
+  pid_t session = 0;
+};
+
+/// From /proc/<pid>/stat: "pid (name) state parent group session ...". The name may hold anything.
+Stat stat_of(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t end_of_name = text.rfind(')');
+  Stat stat;
+  if (end_of_name != std::string::npos) {
+    std::istringstream fields(text.substr(end_of_name + 1));
+    char state = 0;
+    pid_t group = 0;
+    fields >> state >> stat.parent >> group >> stat.session;
+  }
+  return stat;
+}
+
+template <typename Visit>
+void for_each_process(Visit visit) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    if (std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) {
+      visit(static_cast<pid_t>(std::stol(name)), stat_of(entry.path()));
+    }
+  }
+}
+
+}  // namespace
+
+long tasks_on_machine() {
+  // "0.20 0.18 0.12 1/80 11206": running / all, after the three averages
+  std::ifstream file("/proc/loadavg");
+  std::string average;
+  long running = 0;
+  char slash = 0;
+  long all = 0;
+  file >> average >> average >> average >> running >> slash >> all;
+  return all;
+}
+
+long processes_in_session(pid_t leader) {
+  long count = 0;
+  for_each_process([&](pid_t, const Stat& stat) { count += stat.session == leader ? 1 : 0; });
+  return count;
+}
+
+void adopt_orphans() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+void kill_children_except(const std::vector<pid_t>& spared) {
+  // A child may fork between our look and its death, so look again until there are none.
+  constexpr int kRounds = 100;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<pid_t> children;
+    for_each_process([&](pid_t pid, const Stat& stat) {
+      if (stat.parent == getpid() && std::find(spared.begin(), spared.end(), pid) == spared.end()) {
+        children.push_back(pid);
+      }
+    });
+    if (children.empty()) {
+      return;
+    }
+    for (const pid_t child : children) {
+      kill(child, SIGKILL);
+    }
+    for (const pid_t child : children) {
+      waitpid(child, nullptr, 0);
+    }
+  }
+}
+
+}  // namespace onepass::verdict
