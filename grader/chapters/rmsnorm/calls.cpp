@@ -1,0 +1,84 @@
+// Calls of chapter 1's functions.
+#include "chapters/rmsnorm/calls.h"
+
+#include <cmath>
+#include <utility>
+
+#include "chapters/rmsnorm/reference.h"
+#include "verdict/bounds.h"
+
+namespace onepass::rmsnorm {
+
+namespace {
+
+std::int64_t stride_of(Layout layout, std::int64_t cols) {
+  return layout.stride == 0 ? cols : layout.stride;
+}
+
+}  // namespace
+
+Case block_sum_call(Matrix x, Layout x_layout) {
+  const std::int64_t rows = x.rows();
+  const std::int64_t cols = x.cols();
+  Case call("block_sum", x.dtype());
+  call.integer("rows", rows).integer("cols", cols).integer("x_stride", stride_of(x_layout, cols));
+  call.input("x", std::move(x), x_layout);
+  call.output("sums", Dtype::fp32, rows, 1);
+  return call;
+}
+
+Expectation expected_sums(const Case& call) {
+  const Field x = call.values("x").field();
+  Field bound(x.rows, 1);
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    double magnitudes = 0.0;
+    for (std::int64_t col = 0; col < x.cols; ++col) {
+      magnitudes += std::abs(x(row, col));
+    }
+    bound(row, 0) = verdict::bounds::row_sum(x.cols, magnitudes);
+  }
+  return {"sums", row_sums(x), bound};
+}
+
+Case forward_call(Matrix x, Matrix weight, float eps, ForwardLayout layout) {
+  const Dtype dtype = x.dtype();
+  const std::int64_t rows = x.rows();
+  const std::int64_t cols = x.cols();
+  Case call("rmsnorm_forward", dtype);
+  call.integer("rows", rows).integer("cols", cols);
+  call.integer("x_stride", stride_of(layout.x, cols));
+  call.integer("y_stride", stride_of(layout.y, cols));
+  call.real("eps", eps);
+  call.input("x", std::move(x), layout.x).input("weight", std::move(weight), layout.weight);
+  call.output("y", dtype, rows, cols, layout.y).output("rstd", Dtype::fp32, rows, 1);
+  return call;
+}
+
+double eps_of(const Case& call) {
+  return static_cast<float>(call.real("eps"));
+}
+
+Expectation expected_rstd(const Case& call) {
+  const Field x = call.values("x").field();
+  const Field rstd = rms_rstd(x, eps_of(call));
+  Field bound(x.rows, 1);
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    bound(row, 0) = verdict::bounds::rmsnorm_rstd(x.cols, rstd(row, 0));
+  }
+  return {"rstd", rstd, bound};
+}
+
+Expectation expected_y(const Case& call) {
+  const Field x = call.values("x").field();
+  const Field weight = call.values("weight").field();
+  const Field y = rmsnorm_forward(x, weight, eps_of(call)).y;
+  Field bound(x.rows, x.cols);
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    for (std::int64_t col = 0; col < x.cols; ++col) {
+      bound(row, col) = verdict::bounds::rmsnorm_y(call.dtype(), x.cols, y(row, col));
+    }
+  }
+  return {"y", y, bound};
+}
+
+}  // namespace onepass::rmsnorm

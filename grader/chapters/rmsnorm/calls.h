@@ -1,0 +1,40 @@
+// Calls of chapter 1's functions, with the names of buffers and scalars that the bindings ask for,
+// and what their outputs must be.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "verdict/case.h"
+#include "verdict/session/session.h"
+
+namespace onepass::rmsnorm {
+
+using verdict::Case;
+using verdict::Dtype;
+using verdict::Expectation;
+using verdict::Field;
+using verdict::Layout;
+using verdict::Matrix;
+
+// ---- block_sum: x [rows, cols] -> sums [rows, 1] ----
+
+Case block_sum_call(Matrix x, Layout x_layout = {});
+Expectation expected_sums(const Case& call);
+
+// ---- rmsnorm_forward: x [rows, cols], weight [1, cols], eps -> y [rows, cols], rstd [rows, 1]
+// ----
+
+/// Where the tensors of a forward call lie.
+struct ForwardLayout {
+  Layout x, weight, y;
+};
+
+Case forward_call(Matrix x, Matrix weight, float eps, ForwardLayout layout = {});
+Expectation expected_rstd(const Case& call);
+Expectation expected_y(const Case& call);
+
+/// The calls' eps is fp32; references need the number that the kernel gets.
+double eps_of(const Case& call);
+
+}  // namespace onepass::rmsnorm

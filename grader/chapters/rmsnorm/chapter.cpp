@@ -1,0 +1,96 @@
+// Chapter 1, RMSNorm: its exercises, and the sizes at which they are measured. The checks are in
+// checks_<exercise>.cpp.
+#include "verdict/session/chapter.h"
+
+#include <utility>
+
+#include "chapters/rmsnorm/calls.h"
+
+namespace onepass::rmsnorm {
+namespace {
+
+using verdict::Exercise;
+using verdict::HashFill;
+using verdict::Measurement;
+using verdict::Shape;
+
+/// Bytes of an fp32 number saved for each row.
+constexpr std::int64_t kRowResult = 4;
+
+std::int64_t tensor_bytes(const Shape& shape) {
+  return shape.rows * shape.cols * static_cast<std::int64_t>(verdict::size_of(shape.dtype));
+}
+
+Case measured_block_sum(const Shape& shape, std::uint64_t seed) {
+  Case call("block_sum", shape.dtype);
+  call.integer("rows", shape.rows).integer("cols", shape.cols).integer("x_stride", shape.cols);
+  call.input("x", shape.dtype, shape.rows, shape.cols, HashFill{seed, 0.0, 1.0});
+  call.output("sums", Dtype::fp32, shape.rows, 1);
+  return call;
+}
+
+Case measured_forward(const Shape& shape, std::uint64_t seed) {
+  Case call("rmsnorm_forward", shape.dtype);
+  call.integer("rows", shape.rows).integer("cols", shape.cols);
+  call.integer("x_stride", shape.cols).integer("y_stride", shape.cols);
+  call.real("eps", 1e-6f);
+  call.input("x", shape.dtype, shape.rows, shape.cols, HashFill{seed, 0.0, 1.0});
+  call.input("weight", shape.dtype, 1, shape.cols, HashFill{seed + 1, 1.0, 0.5});
+  call.output("y", shape.dtype, shape.rows, shape.cols);
+  call.output("rstd", Dtype::fp32, shape.rows, 1);
+  return call;
+}
+
+// Few rows, because the simulator runs every thread; wide enough that the weight and what is saved
+// for each row do not count.
+std::vector<Shape> traffic_shapes() {
+  return {{16, 4096, Dtype::fp32}, {16, 4096, Dtype::fp16}, {16, 4096, Dtype::bf16}};
+}
+
+// The hidden sizes of language models; the largest go well beyond any L2.
+std::vector<Shape> bandwidth_shapes() {
+  return {{4096, 2048, Dtype::fp16},
+          {4096, 4096, Dtype::fp16},
+          {4096, 8192, Dtype::fp16},
+          {4096, 8192, Dtype::fp32},
+          {16384, 4096, Dtype::bf16}};
+}
+
+Exercise block_sum() {
+  Measurement measurement;
+  measurement.traffic = traffic_shapes();
+  measurement.bandwidth = bandwidth_shapes();
+  measurement.least_bytes = [](const Shape& shape) {
+    return tensor_bytes(shape) + shape.rows * kRowResult;
+  };
+  measurement.make_case = measured_block_sum;
+  measurement.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
+    return std::vector<Expectation>{expected_sums(sampled)};
+  };
+  return {"rmsnorm/block_sum", "Sum a row", "01_rmsnorm/block_sum.cu",
+          "docs/01_rmsnorm.md, \"1.1 Sum a row\"", std::move(measurement)};
+}
+
+Exercise forward() {
+  Measurement measurement;
+  measurement.traffic = traffic_shapes();
+  measurement.bandwidth = bandwidth_shapes();
+  measurement.least_bytes = [](const Shape& shape) {
+    const std::int64_t weight_bytes = tensor_bytes({1, shape.cols, shape.dtype});
+    return 2 * tensor_bytes(shape) + weight_bytes + shape.rows * kRowResult;
+  };
+  measurement.make_case = measured_forward;
+  measurement.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
+    return std::vector<Expectation>{expected_rstd(sampled), expected_y(sampled)};
+  };
+  return {"rmsnorm/forward", "The forward pass", "01_rmsnorm/forward.cu",
+          "docs/01_rmsnorm.md, \"1.2 The forward pass\"", std::move(measurement)};
+}
+
+}  // namespace
+}  // namespace onepass::rmsnorm
+
+int main(int argc, char** argv) {
+  using namespace onepass::rmsnorm;
+  return onepass::verdict::grade({"rmsnorm", {block_sum(), forward()}}, argc, argv);
+}

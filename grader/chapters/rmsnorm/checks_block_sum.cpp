@@ -1,0 +1,193 @@
+// The checks of exercise 1.1. TODO by TODO: until the lanes of a warp meet, only the columns of
+// thread 0 reach the result, so the checks of TODO 1 have zeros in all others. Those columns are
+// the multiples of 1024, whatever the number of threads a block, up to 1024. In the same way the
+// checks of TODO 2 have numbers in the first warp's columns only.
+#include <functional>
+#include <utility>
+
+#include "chapters/rmsnorm/calls.h"
+#include "chapters/rmsnorm/mistakes.h"
+#include "chapters/rmsnorm/shapes.h"
+#include "verdict/compare.h"
+#include "verdict/session/check.h"
+
+namespace onepass::rmsnorm {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+/// Runs block_sum on x and looks at all sums.
+void check_sums(Matrix x, Layout x_layout = {}) {
+  static const std::vector<verdict::Oracle> mistakes = block_sum_mistakes();
+  const Case call = block_sum_call(std::move(x), x_layout);
+  session().expect(call, {expected_sums(call)}, mistakes);
+}
+
+/// x with zeros in all columns but some.
+Matrix only_columns(Matrix x, const std::function<bool(std::int64_t col)>& kept) {
+  for (std::int64_t row = 0; row < x.rows(); ++row) {
+    for (std::int64_t col = 0; col < x.cols(); ++col) {
+      if (!kept(col)) {
+        x.set(row, col, 0.0);
+      }
+    }
+  }
+  return x;
+}
+
+bool of_thread_0(std::int64_t col) {
+  return col % 1024 == 0;
+}
+bool of_first_warp(std::int64_t col) {
+  return col % 1024 < 32;
+}
+
+/// One number in each row of zeros: in row r at column columns[r]. Its loss cannot hide.
+Matrix spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
+  const auto rows = static_cast<std::int64_t>(columns.size());
+  const verdict::Random draw = numbers("spikes", dtype, rows, cols);
+  Matrix x(dtype, rows, cols);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto i = static_cast<std::uint64_t>(row);
+    x.set(row, columns[i], draw.sign(i) * (1.0 + draw.uniform(i)));
+  }
+  return x;
+}
+
+/// No rows: legal, and nothing may be written.
+void check_zero_rows(Dtype dtype) {
+  Case call("block_sum", dtype);
+  call.integer("rows", 0).integer("cols", 5).integer("x_stride", 5);
+  call.input("x", Matrix(dtype, 1, 5)).output("sums", Dtype::fp32, 1, 1);
+  const verdict::Answer answer = session().run(call);
+  if (!verdict::is_poison(answer["sums"], 0, 0, answer.poison)) {
+    verdict::Failure failure;
+    failure.message = "With rows = 0 there is no row to sum, yet sums[0] was written.";
+    failure.where = "sums[0]";
+    session().fail(call, failure);
+  }
+}
+
+TEST_SUITE("rmsnorm/block_sum") {
+  TEST_CASE("one column: its sum is the column itself, in every row" * points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t rows : {1, 2, 3, 7}) {
+        check_sums(random_x(dtype, rows, 1));
+      }
+    }
+  }
+
+  TEST_CASE("4097 columns: thread 0 goes on to columns 256, 512, ... until the row ends" *
+            points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_sums(only_columns(random_x(dtype, 3, 1025), of_thread_0));
+      check_sums(only_columns(random_x(dtype, 3, 4097), of_thread_0));
+    }
+  }
+
+  TEST_CASE("the rows of x start x_stride elements apart" * points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_sums(random_x(dtype, 5, 1), {3, 0});
+      check_sums(only_columns(random_x(dtype, 3, 1025), of_thread_0), {1040, 0});
+    }
+  }
+
+  TEST_CASE("up to 32 columns: the 32 lanes of a warp come to one sum" * points(2) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t cols : kUpToAWarp) {
+        check_sums(random_x(dtype, 3, cols));
+      }
+      check_sums(random_x(dtype, 17, 17));  // square: swapped indices stay inside x
+    }
+  }
+
+  TEST_CASE("32 columns, one number a row: the sum holds every lane's share" * points(1) *
+            todo(2)) {
+    std::vector<std::int64_t> lanes(32);
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      lanes[lane] = static_cast<std::int64_t>(lane);
+    }
+    for (Dtype dtype : kEveryDtype) {
+      check_sums(spikes(dtype, 32, lanes));
+    }
+    check_sums(only_columns(random_x(Dtype::fp32, 2, 2049), of_first_warp));
+  }
+
+  TEST_CASE("33 to 257 columns: the sum holds every warp's sum" * points(2) * todo(3)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t cols : kUpToABlock) {
+        check_sums(random_x(dtype, 3, cols));
+      }
+    }
+    check_sums(random_x(Dtype::fp32, 65, 65));  // square: swapped indices stay inside x
+  }
+
+  TEST_CASE("769 to 1025 columns: every thread goes on until the row ends" * points(1) * todo(3)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t cols : kWide) {
+        check_sums(random_x(dtype, 3, cols));
+      }
+    }
+  }
+
+  TEST_CASE("one number in a row of zeros: every column counts, first and last" * points(1) *
+            todo(3)) {
+    for (std::int64_t cols : {63, 257, 1000, 4097}) {
+      check_sums(spikes(Dtype::fp32, cols, boundary_columns(cols)));
+    }
+    check_sums(spikes(Dtype::fp16, 1003, boundary_columns(1003)));
+  }
+
+  TEST_CASE("fp16 and bf16 are added up in fp32" * points(1) * todo(3)) {
+    for (Dtype dtype : kSixteenBit) {
+      check_sums(random_x(dtype, 3, 4097, 1.0));          // 16-bit sums stop growing
+      check_sums(random_x(dtype, 2, 1000, 300.0, 10.0));  // 300,000 is beyond fp16
+    }
+  }
+
+  TEST_CASE("65,536 columns: the widest rows there are" * points(1) * todo(3)) {
+    check_sums(random_x(Dtype::fp32, 1, 65536));
+    check_sums(random_x(Dtype::fp16, 1, 65536));
+  }
+
+  TEST_CASE("strided rows at any address are read where they are" * points(1) * todo(3)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (const Placement& placement : kPlacements) {
+        check_sums(random_x(dtype, 3, placement.cols), layout_of(placement));
+      }
+    }
+  }
+
+  TEST_CASE("row * x_stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(3)) {
+    const std::int64_t stride = (std::int64_t{1} << 30) + 8;
+    check_sums(random_x(Dtype::fp16, 3, 65), {stride, 0});
+  }
+
+  TEST_CASE("no rows, one row, many rows: each gets its own sum" * points(1) * todo(3)) {
+    check_sums(random_x(Dtype::fp32, 1, 100));
+    check_zero_rows(Dtype::fp32);
+    check_sums(random_x(Dtype::fp32, 257, 33));
+    if (session().device() == "gpu") {
+      check_sums(random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
+    }
+  }
+
+  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(3)) {
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      check_sums(random_x(Dtype::fp32, 4, 1000));
+      check_sums(random_x(Dtype::bf16, 2 + repeat, 300));
+    }
+  }
+
+  TEST_CASE("shapes drawn at random" * points(1) * todo(3)) {
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const DrawnShape shape = drawn_shape(number);
+      check_sums(random_x(shape.dtype, shape.rows, shape.cols), shape.x);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::rmsnorm

@@ -1,0 +1,242 @@
+// The checks of exercise 1.2. Those of TODO 1 look at rstd only, those of TODO 2 at y.
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "chapters/rmsnorm/calls.h"
+#include "chapters/rmsnorm/mistakes.h"
+#include "chapters/rmsnorm/shapes.h"
+#include "verdict/compare.h"
+#include "verdict/session/check.h"
+
+namespace onepass::rmsnorm {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+constexpr float kEps = 1e-6f;
+
+const std::vector<verdict::Oracle>& mistakes() {
+  static const std::vector<verdict::Oracle> all = forward_mistakes();
+  return all;
+}
+
+/// Runs the forward pass on x, with random weights, and looks at rstd.
+void check_rstd(Matrix x, float eps = kEps, ForwardLayout layout = {}) {
+  Matrix weight = random_weight(x.dtype(), x.cols());
+  const Case call = forward_call(std::move(x), std::move(weight), eps, layout);
+  session().expect(call, {expected_rstd(call)}, mistakes());
+}
+
+/// The same, and looks at y.
+void check_y(Matrix x, float eps = kEps, ForwardLayout layout = {}) {
+  Matrix weight = random_weight(x.dtype(), x.cols());
+  const Case call = forward_call(std::move(x), std::move(weight), eps, layout);
+  session().expect(call, {expected_y(call)}, mistakes());
+}
+
+/// Small numbers, and in each row a large one: in row r at column columns[r]. If its square is lost
+/// rstd is several times too large.
+Matrix spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
+  Matrix x = random_x(dtype, static_cast<std::int64_t>(columns.size()), cols, 0.0, 0.05);
+  for (std::int64_t row = 0; row < x.rows(); ++row) {
+    x.set(row, columns[static_cast<std::size_t>(row)], 8.0);
+  }
+  return x;
+}
+
+/// Row r of x made `factor(r)` times as large.
+Matrix scaled_rows(Matrix x, const std::function<double(std::int64_t row)>& factor) {
+  for (std::int64_t row = 0; row < x.rows(); ++row) {
+    for (std::int64_t col = 0; col < x.cols(); ++col) {
+      x.set(row, col, factor(row) * x.get(row, col));
+    }
+  }
+  return x;
+}
+
+/// No rows: legal, and nothing may be written.
+void check_zero_rows(Dtype dtype) {
+  Case call("rmsnorm_forward", dtype);
+  call.integer("rows", 0).integer("cols", 1).integer("x_stride", 1).integer("y_stride", 1);
+  call.real("eps", kEps);
+  call.input("x", random_x(dtype, 1, 1)).input("weight", random_weight(dtype, 1));
+  call.output("y", dtype, 1, 1).output("rstd", Dtype::fp32, 1, 1);
+  const verdict::Answer answer = session().run(call);
+  for (const char* output : {"y", "rstd"}) {
+    if (!verdict::is_poison(answer[output], 0, 0, answer.poison)) {
+      verdict::Failure failure;
+      failure.where = std::string(output) + "[0]";
+      failure.message = "With rows = 0 there is no row to write, yet " + failure.where + " was.";
+      session().fail(call, failure);
+    }
+  }
+}
+
+TEST_SUITE("rmsnorm/forward") {
+  // ---- TODO 1: rstd ----
+
+  TEST_CASE("1 to 32 columns: rstd is 1 / sqrt(mean of the squares + eps)" * points(2) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_rstd(random_x(dtype, 3, 1));
+      for (std::int64_t cols : kUpToAWarp) {
+        check_rstd(random_x(dtype, 3, cols));
+      }
+      check_rstd(random_x(dtype, 17, 17));  // square: swapped indices stay inside x
+    }
+  }
+
+  TEST_CASE("33 to 1025 columns: every column's square counts" * points(2) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t cols : kUpToABlock) {
+        check_rstd(random_x(dtype, 2, cols));
+      }
+      for (std::int64_t cols : kWide) {
+        check_rstd(random_x(dtype, 2, cols));
+      }
+    }
+  }
+
+  TEST_CASE("one large number in a row of small ones: its square counts wherever it is" *
+            points(1) * todo(1)) {
+    for (std::int64_t cols : {63, 257, 1000, 4097}) {
+      check_rstd(spikes(Dtype::fp32, cols, boundary_columns(cols)));
+    }
+    check_rstd(spikes(Dtype::fp16, 1003, boundary_columns(1003)));
+  }
+
+  TEST_CASE("eps is added to the mean, inside the root, as it is given" * points(2) * todo(1)) {
+    for (float eps : {0.0f, 1e-6f, 1e-5f, 0.25f}) {
+      // About as large as sqrt(eps), where its place is most easily seen; then without influence.
+      const double size = eps == 0.0f ? 0.01 : std::sqrt(static_cast<double>(eps));
+      check_rstd(random_x(Dtype::fp32, 3, 300, 0.0, size), eps);
+      check_rstd(random_x(Dtype::bf16, 3, 65, 0.0, size), eps);
+      check_rstd(random_x(Dtype::fp16, 3, 65), eps);
+    }
+    // A row of zeros has rstd 1 / sqrt(eps), between two rows that are not zero.
+    const auto middle_is_zero = [](std::int64_t row) { return row == 1 ? 0.0 : 1.0; };
+    for (Dtype dtype : kEveryDtype) {
+      check_rstd(scaled_rows(random_x(dtype, 3, 100), middle_is_zero), 1e-5f);
+    }
+  }
+
+  TEST_CASE("fp16: 300 squared is infinity, so convert to float first" * points(1) * todo(1)) {
+    for (Dtype dtype : kSixteenBit) {
+      check_rstd(random_x(dtype, 3, 70, 300.0, 10.0));
+    }
+  }
+
+  TEST_CASE("4097 columns in 16 bits: the squares are added up in fp32" * points(1) * todo(1)) {
+    for (Dtype dtype : kSixteenBit) {
+      check_rstd(random_x(dtype, 2, 4097));
+    }
+  }
+
+  TEST_CASE("mean 100: RMSNorm subtracts no mean" * points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_rstd(random_x(dtype, 3, 200, 100.0));
+    }
+  }
+
+  TEST_CASE("rstd of strided rows at any address" * points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (const Placement& placement : kPlacements) {
+        const Layout x = layout_of(placement);
+        check_rstd(random_x(dtype, 3, placement.cols), kEps, {x, {}, {x.stride + 16, 0}});
+      }
+    }
+  }
+
+  // ---- TODO 2: y ----
+
+  TEST_CASE("1 to 32 columns: y is x * rstd * weight, the weight of its column" * points(2) *
+            todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_y(random_x(dtype, 3, 1));
+      for (std::int64_t cols : kUpToAWarp) {
+        check_y(random_x(dtype, 3, cols));
+      }
+      check_y(random_x(dtype, 17, 17));  // square: swapped indices stay inside x and y
+    }
+  }
+
+  TEST_CASE("33 to 1025 columns: every thread knows rstd and writes all of its columns" *
+            points(2) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t cols : kUpToABlock) {
+        check_y(random_x(dtype, 2, cols));
+      }
+      for (std::int64_t cols : kWide) {
+        check_y(random_x(dtype, 2, cols));
+      }
+    }
+  }
+
+  TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(2) * todo(2)) {
+    for (Dtype dtype : kSixteenBit) {
+      check_y(random_x(dtype, 4, 1000));
+      check_y(random_x(dtype, 3, 200, 100.0));
+      check_y(random_x(dtype, 3, 70, 300.0, 10.0));
+    }
+  }
+
+  TEST_CASE("rows of very different size, and one of zeros: each has its own rstd" * points(1) *
+            todo(2)) {
+    const auto size = [](std::int64_t row) { return row == 2 ? 0.0 : std::pow(4.0, row - 3.0); };
+    for (Dtype dtype : kEveryDtype) {
+      check_y(scaled_rows(random_x(dtype, 7, 100), size), 1e-5f);
+    }
+  }
+
+  TEST_CASE("x and y have strides of their own, and start at any address" * points(2) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (const Placement& placement : kPlacements) {
+        const Layout x = layout_of(placement);
+        const Layout further = {x.stride + 16, 0};
+        const Layout dense = {placement.cols, placement.offset};
+        check_y(random_x(dtype, 3, placement.cols), kEps, {x, {}, further});
+        check_y(random_x(dtype, 2, placement.cols), kEps, {further, {0, 1}, x});
+        check_y(random_x(dtype, 4, placement.cols), kEps, {x, {}, dense});
+      }
+    }
+  }
+
+  TEST_CASE("65,536 columns: the widest rows there are" * points(1) * todo(2)) {
+    check_y(random_x(Dtype::fp32, 1, 65536));
+    check_y(random_x(Dtype::fp16, 1, 65536));
+  }
+
+  TEST_CASE("row * stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(2)) {
+    const Layout far_apart = {(std::int64_t{1} << 30) + 8, 0};
+    check_y(random_x(Dtype::fp16, 3, 65), kEps, {far_apart, {}, {}});
+    check_y(random_x(Dtype::fp16, 3, 65), kEps, {{}, {}, far_apart});
+  }
+
+  TEST_CASE("no rows, one row, many rows: each is normalised" * points(1) * todo(2)) {
+    check_y(random_x(Dtype::fp32, 1, 100));
+    check_zero_rows(Dtype::fp32);
+    check_y(random_x(Dtype::fp32, 257, 33));
+    if (session().device() == "gpu") {
+      check_y(random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
+    }
+  }
+
+  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(2)) {
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      check_y(random_x(Dtype::fp32, 4, 1000));
+      check_y(random_x(Dtype::bf16, 2 + repeat, 300));
+    }
+  }
+
+  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const DrawnShape shape = drawn_shape(number);
+      check_y(random_x(shape.dtype, shape.rows, shape.cols), kEps, {shape.x, {}, shape.y});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::rmsnorm
