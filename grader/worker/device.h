@@ -1,0 +1,120 @@
+// What the worker needs of a device. There are two: the CPU simulator (device_cpu.cpp) and a GPU
+// (device_gpu.cu, stopwatch_gpu.cu). A worker program is linked with one of them.
+//
+// C++17 and no JSON beyond its name, since nvcc compiles one side of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "worker/argument_table.h"
+#include "worker/buffer_spec.h"
+
+namespace onepass::worker {
+
+/// There is no device to work with; what() is the reason, one sentence.
+struct Unavailable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The device has no room; nobody's fault but the machine's.
+struct OutOfMemory : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The device refused something outside of the student's code.
+struct DeviceFault : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct DeviceFacts {
+  std::string kind;  // "cpu" or "gpu"
+  std::string name;
+  uint64_t memory_bytes = 0;
+  uint64_t l2_bytes = 0;  // 0: unknown, here and below
+  int multiprocessors = 0;
+  double peak_gbs = 0;  // 1e9 bytes a second between memory and chip, by the data sheet
+};
+
+enum class Status { ok, launch_error, device_error, out_of_memory };
+
+/// How a call of the student's function went. error: empty if ok, else what the device calls it.
+struct Outcome {
+  Status status = Status::ok;
+  std::string error;
+};
+
+/// Device memory of a buffer, with bytes on either side that belong to nobody.
+struct Allocation {
+  std::byte* first = nullptr;  // the buffer's first byte
+  size_t guard_before = 0;
+  size_t guard_after = 0;  // from span_bytes() on
+};
+
+/// A rectangle of bytes in device memory: rows of `width`, `pitch` bytes from start to start.
+struct Area {
+  std::byte* first;
+  size_t width;
+  size_t rows;
+  size_t pitch;
+};
+
+struct Sample {
+  Outcome outcome;
+  double ms = 0;
+  bool valid = true;  // false: the launch's own cost got into the time; try again
+};
+
+/// Times one call after the other, each with a cold L2.
+class Stopwatch {
+ public:
+  virtual ~Stopwatch() = default;
+  virtual Sample time(const Function& function, const ArgumentTable& table) = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// Finds out whether the device works. Throws Unavailable.
+  virtual DeviceFacts facts() = 0;
+
+  /// Functions that the worker itself offers on this device.
+  virtual FunctionTable own_functions() const { return {nullptr, 0}; }
+
+  /// Throws OutOfMemory.
+  virtual Allocation allocate(const BufferSpec& spec) = 0;
+  virtual void release(const Allocation& allocation) noexcept = 0;
+
+  /// These four throw DeviceFault. Host memory is dense: area.rows * area.width bytes.
+  virtual void upload(const Area& area, const std::byte* from) = 0;
+  virtual void download(std::byte* to, const Area& area) = 0;
+  virtual void set(const Area& area, unsigned char byte) = 0;
+  virtual void hash_fill(const Area& area, const HashFill& fill) = 0;
+
+  /// From now on reading the area is no mistake of the kernel (upload and hash_fill do it too).
+  virtual void mark_initialised(const Area&) {}
+
+  /// The stream that calls are to use.
+  virtual void* stream() { return nullptr; }
+
+  /// Calls the function and waits until the device is idle.
+  virtual Outcome call(const Function& function, const ArgumentTable& table,
+                       double time_limit_s) = 0;
+
+  /// Adds what the device saw during the last call to a reply: "findings" and "traffic".
+  virtual void add_observations(nlohmann::json&) {}
+
+  /// Null if this device cannot measure time.
+  virtual std::unique_ptr<Stopwatch> make_stopwatch() { return nullptr; }
+};
+
+/// The device that this program is linked with.
+std::unique_ptr<Device> make_device();
+
+}  // namespace onepass::worker

@@ -1,0 +1,154 @@
+// The CPU simulator as a device. Its memory has exact bounds, so there are no guard bands: a stray
+// access is a finding, with the line that made it.
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "simulator/simulator.h"
+#include "worker/call_outcome.h"
+#include "worker/device.h"
+#include "worker/hash_fill.h"
+
+namespace onepass::worker {
+namespace {
+
+using nlohmann::json;
+
+json to_json(const simulator::Dim3& size) {
+  return {size.x, size.y, size.z};
+}
+
+json to_json(const simulator::Party& party) {
+  return {{"action", party.action},          {"file", party.file}, {"line", party.line},
+          {"thread", to_json(party.thread)}, {"warp", party.warp}, {"lane", party.lane},
+          {"block", to_json(party.block)}};
+}
+
+json to_json(const simulator::Finding& finding) {
+  json parties = json::array();
+  for (const simulator::Party& party : finding.parties) {
+    parties.push_back(to_json(party));
+  }
+  return {{"kind", simulator::kind_name(finding.kind)},
+          {"kernel", finding.kernel},
+          {"message", finding.message},
+          {"severity", finding.warning ? "warning" : "error"},
+          {"parties", parties},
+          {"buffer", finding.buffer.empty() ? json() : json(finding.buffer)},
+          {"index", finding.index < 0 ? json() : json(finding.index)}};
+}
+
+json to_json(const simulator::LaunchTraffic& launch) {
+  return {{"kernel", launch.kernel},
+          {"grid", to_json(launch.grid)},
+          {"block", to_json(launch.block)},
+          {"read_bytes", launch.read_bytes},
+          {"written_bytes", launch.written_bytes}};
+}
+
+/// One row of hashed numbers, as bytes of the dtype.
+void hash_row(std::vector<std::byte>& row, const HashFill& fill, size_t first_index) {
+  const size_t element_bytes = fill.dtype == Dtype::fp32 ? 4 : 2;
+  for (size_t at = 0; at < row.size(); at += element_bytes) {
+    const float value =
+        hash_value(fill.seed, first_index + at / element_bytes, fill.mean, fill.scale);
+    if (fill.dtype == Dtype::fp32) {
+      std::memcpy(&row[at], &value, sizeof value);
+    } else {
+      const uint16_t bits = fill.dtype == Dtype::fp16 ? fp16_bits(value) : bf16_bits(value);
+      std::memcpy(&row[at], &bits, sizeof bits);
+    }
+  }
+}
+
+class CpuDevice : public Device {
+ public:
+  DeviceFacts facts() override {
+    const simulator::DeviceFacts known = simulator::device_facts();
+    DeviceFacts facts;
+    facts.kind = "cpu";
+    facts.name = known.name;
+    facts.memory_bytes = known.memory_bytes;
+    facts.multiprocessors = known.multiprocessors;
+    return facts;
+  }
+
+  Allocation allocate(const BufferSpec& spec) override {
+    const size_t bytes = spec.span_bytes();
+    const auto offset = static_cast<size_t>(spec.offset * spec.element_bytes);
+    const simulator::Label label{spec.name, static_cast<size_t>(spec.element_bytes),
+                                 spec.rows > 1 ? spec.cols : 0, spec.stride};
+    void* const first = simulator::allocate(bytes, offset, label);
+    if (first == nullptr && bytes > 0) {
+      throw OutOfMemory("the simulated device has no room for the buffer " + spec.name);
+    }
+    return {static_cast<std::byte*>(first)};
+  }
+
+  void release(const Allocation& allocation) noexcept override {
+    if (allocation.first != nullptr) {
+      simulator::release(allocation.first);
+    }
+  }
+
+  void upload(const Area& area, const std::byte* from) override {
+    if (area.width == area.pitch) {
+      simulator::upload(area.first, from, area.width * area.rows);
+      return;
+    }
+    for (size_t row = 0; row < area.rows; ++row) {
+      simulator::upload(area.first + row * area.pitch, from + row * area.width, area.width);
+    }
+  }
+
+  void download(std::byte* to, const Area& area) override {
+    for (size_t row = 0; row < area.rows; ++row) {
+      simulator::download(to + row * area.width, area.first + row * area.pitch, area.width);
+    }
+  }
+
+  void set(const Area& area, unsigned char byte) override {
+    for (size_t row = 0; row < area.rows; ++row) {
+      std::memset(area.first + row * area.pitch, byte, area.width);
+    }
+  }
+
+  void hash_fill(const Area& area, const HashFill& fill) override {
+    std::vector<std::byte> row_bytes(area.width);
+    const size_t cols = area.width / (fill.dtype == Dtype::fp32 ? 4 : 2);
+    for (size_t row = 0; row < area.rows; ++row) {
+      hash_row(row_bytes, fill, row * cols);
+      simulator::upload(area.first + row * area.pitch, row_bytes.data(), area.width);
+    }
+  }
+
+  void mark_initialised(const Area& area) override {
+    for (size_t row = 0; row < area.rows; ++row) {
+      simulator::mark_initialised(area.first + row * area.pitch, area.width);
+    }
+  }
+
+  Outcome call(const Function& function, const ArgumentTable& table, double time_limit_s) override {
+    simulator::reset();
+    simulator::set_time_limit(time_limit_s);
+    return call_and_wait(function, table);
+  }
+
+  void add_observations(json& reply) override {
+    for (const simulator::Finding& finding : simulator::take_findings()) {
+      reply["findings"].push_back(to_json(finding));
+    }
+    for (const simulator::LaunchTraffic& launch : simulator::take_traffic()) {
+      reply["traffic"].push_back(to_json(launch));
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_device() {
+  return std::make_unique<CpuDevice>();
+}
+
+}  // namespace onepass::worker

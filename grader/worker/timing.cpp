@@ -1,0 +1,67 @@
+// The order of timed calls: which buffers, which contents, which samples count.
+#include "worker/timing.h"
+
+namespace onepass::worker {
+namespace {
+
+// A stopwatch asks for another try while it learns how long launching takes; this ends it.
+constexpr int kMostExtraTries = 8;
+
+}  // namespace
+
+ArgumentTable make_arguments(Device& device, const Timing::BufferSet& buffers,
+                             const std::map<std::string, double>& scalars) {
+  ArgumentTable table;
+  for (const auto& buffer : buffers) {
+    table.buffers[buffer->spec().name] = buffer->address();
+  }
+  table.scalars = scalars;
+  table.stream = device.stream();
+  return table;
+}
+
+Timing::Timing(Device& device, std::unique_ptr<Stopwatch> stopwatch, const Function& function,
+               const CallRequest& request, int sets)
+    : device_(device),
+      stopwatch_(std::move(stopwatch)),
+      function_(function),
+      scalars_(request.scalars) {
+  for (int set = 0; set < sets; ++set) {
+    BufferSet& buffers = sets_.emplace_back();
+    for (const BufferSpec& spec : request.buffers) {
+      buffers.push_back(std::make_unique<Buffer>(device, spec));
+    }
+  }
+}
+
+Sample Timing::time_next() {
+  last_set_ = (last_set_ + 1) % static_cast<int>(sets_.size());
+  ++generation_;
+  for (const auto& buffer : last_buffers()) {
+    buffer->refill(generation_);
+  }
+  return stopwatch_->time(function_, make_arguments(device_, last_buffers(), scalars_));
+}
+
+Timing::Result Timing::sample(int count, int warmup) {
+  Result result;
+  int extra_tries = 0;
+  for (int done = 0; done < warmup + count;) {
+    const Sample sample = time_next();
+    if (sample.outcome.status != Status::ok) {
+      result.outcome = sample.outcome;
+      break;
+    }
+    if (!sample.valid && extra_tries < kMostExtraTries) {
+      ++extra_tries;
+      continue;
+    }
+    if (done >= warmup) {
+      result.ms.push_back(sample.ms);
+    }
+    ++done;
+  }
+  return result;
+}
+
+}  // namespace onepass::worker

@@ -1,0 +1,54 @@
+// Timed calls over rotating sets of buffers.
+//
+// Every call gets other memory than the one before and contents that no call has seen, and its
+// outputs are poisoned first, so that nothing can be remembered or left over. The deciding process
+// fetches some rows of the last call's buffers and checks them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "worker/buffer.h"
+#include "worker/device.h"
+#include "worker/request.h"
+
+namespace onepass::worker {
+
+class Timing {
+ public:
+  using BufferSet = std::vector<std::unique_ptr<Buffer>>;
+
+  struct Result {
+    Outcome outcome;
+    std::vector<double> ms;
+  };
+
+  /// Allocates `sets` sets of the request's buffers. Throws OutOfMemory.
+  Timing(Device& device, std::unique_ptr<Stopwatch> stopwatch, const Function& function,
+         const CallRequest& request, int sets);
+
+  /// Calls the function `warmup` times and then, timed, `count` times; stops at the first error.
+  Result sample(int count, int warmup);
+
+  /// The set of the last call, and the generation of its contents (hash_fill.h, fill_seed).
+  int last_set() const { return last_set_; }
+  uint64_t generation() const { return generation_; }
+  const BufferSet& last_buffers() const { return sets_[static_cast<size_t>(last_set_)]; }
+
+ private:
+  Sample time_next();
+
+  Device& device_;
+  std::unique_ptr<Stopwatch> stopwatch_;
+  Function function_;
+  std::map<std::string, double> scalars_;
+  std::vector<BufferSet> sets_;
+  int last_set_ = 0;
+  uint64_t generation_ = 0;
+};
+
+/// The buffers and scalars of one call, by name.
+ArgumentTable make_arguments(Device& device, const Timing::BufferSet& buffers,
+                             const std::map<std::string, double>& scalars);
+
+}  // namespace onepass::worker
