@@ -1,0 +1,36 @@
+# What a student calls: make -C build grade, grade_<chapter>, solutions, solutions_<chapter>, check.
+get_property(chapters GLOBAL PROPERTY ONEPASS_CHAPTER_NAMES)
+
+# All that has to be built before an exercise can be.
+set(needed onepass onepass-rewrite onepass_worker_cpu onepass_simulator)
+foreach(chapter ${chapters})
+  list(APPEND needed grade-${chapter})
+endforeach()
+if(ONEPASS_GPU_PRESENT AND ONEPASS_CUDA_FOUND)
+  list(APPEND needed onepass_worker_gpu)
+endif()
+
+# onepass_grading_target(<target> <folder> <option>...): grades exercises/ or solutions/.
+function(onepass_grading_target target folder)
+  add_custom_target(${target}
+    COMMAND onepass grade --submission ${PROJECT_SOURCE_DIR}/${folder}
+            --report ${CMAKE_BINARY_DIR}/report/${folder}.json ${ARGN}
+    USES_TERMINAL VERBATIM)
+  add_dependencies(${target} ${needed})
+endfunction()
+
+onepass_grading_target(grade exercises)
+onepass_grading_target(solutions solutions)
+foreach(chapter ${chapters})
+  onepass_grading_target(grade_${chapter} exercises --chapter ${chapter})
+  onepass_grading_target(solutions_${chapter} solutions --chapter ${chapter})
+endforeach()
+
+# With a toolkit but no GPU, what runs on a GPU is at least compiled here.
+add_custom_target(check
+  COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure
+  WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
+add_dependencies(check ${needed})
+if(ONEPASS_CUDA_FOUND)
+  add_dependencies(check onepass_worker_gpu)
+endif()

@@ -1,0 +1,84 @@
+# Writes build/onepass.json, from which the driver knows the chapters and how to make a worker of an
+# implementation. grader/driver/config.h describes the fields.
+include(simulator_flags)
+
+# onepass_json_list(<variable> <item>...): a JSON array of strings.
+function(onepass_json_list variable)
+  set(items)
+  foreach(item IN LISTS ARGN)
+    string(REPLACE "\\" "\\\\" item "${item}")
+    string(REPLACE "\"" "\\\"" item "${item}")
+    list(APPEND items "\"${item}\"")
+  endforeach()
+  list(JOIN items ", " items)
+  set(${variable} "[${items}]" PARENT_SCOPE)
+endfunction()
+
+# The simulator is made for g++, whatever compiles the grader itself.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(ONEPASS_SIMULATOR_COMPILER ${CMAKE_CXX_COMPILER})
+else()
+  find_program(ONEPASS_SIMULATOR_COMPILER g++)
+  if(NOT ONEPASS_SIMULATOR_COMPILER)
+    message(FATAL_ERROR "The CPU simulator needs g++, which was not found: sh grader/setup.sh")
+  endif()
+endif()
+
+set(grader ${PROJECT_SOURCE_DIR}/grader)
+set(contract ${grader}/include)
+set(binding_headers ${grader}/worker)
+
+set(simulator_headers ${grader}/simulator/include)
+onepass_json_list(cpu_compile_flags
+  -std=c++17 ${ONEPASS_SIMULATOR_COMPILE_FLAGS} -isystem ${simulator_headers} -I${contract}
+  -I${grader} -x c++)
+onepass_json_list(cpu_link_flags
+  $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator> $<TARGET_FILE:Boost::context>
+  -pthread -ldl)
+onepass_json_list(cpu_libraries $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator>)
+onepass_json_list(cpu_headers ${contract} ${simulator_headers} ${binding_headers})
+onepass_json_list(cpu_allowed
+  ${contract} ${simulator_headers} ${binding_headers} ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+
+set(gpu_toolchain null)
+if(ONEPASS_CUDA_FOUND)
+  onepass_json_list(gpu_compile_flags
+    -std=c++17 -O3 -lineinfo ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} -I${contract} -I${grader} -x cu)
+  onepass_json_list(gpu_link_flags
+    ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} $<TARGET_FILE:onepass_worker_gpu>)
+  onepass_json_list(gpu_libraries $<TARGET_FILE:onepass_worker_gpu>)
+  onepass_json_list(gpu_headers ${contract} ${binding_headers})
+  onepass_json_list(gpu_allowed
+    ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}
+    ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+  set(gpu_toolchain "{
+    \"compiler\": \"${CMAKE_CUDA_COMPILER}\",
+    \"compile_flags\": ${gpu_compile_flags},
+    \"link_flags\": ${gpu_link_flags},
+    \"libraries\": ${gpu_libraries},
+    \"headers\": ${gpu_headers},
+    \"allowed\": ${gpu_allowed}}")
+endif()
+set(gpu_present $<IF:$<BOOL:${ONEPASS_GPU_PRESENT}>,true,false>)
+
+get_property(chapters GLOBAL PROPERTY ONEPASS_CHAPTERS_JSON)
+string(REGEX REPLACE ",\n$" "" chapters "${chapters}")
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/onepass.json CONTENT "{
+  \"source\": \"${PROJECT_SOURCE_DIR}\",
+  \"build\": \"${CMAKE_BINARY_DIR}\",
+  \"chapters\": [
+${chapters}
+  ],
+  \"cpu\": {
+    \"compiler\": \"${ONEPASS_SIMULATOR_COMPILER}\",
+    \"rewriter\": \"$<TARGET_FILE:onepass-rewrite>\",
+    \"compile_flags\": ${cpu_compile_flags},
+    \"link_flags\": ${cpu_link_flags},
+    \"libraries\": ${cpu_libraries},
+    \"headers\": ${cpu_headers},
+    \"allowed\": ${cpu_allowed}},
+  \"gpu\": ${gpu_toolchain},
+  \"gpu_present\": ${gpu_present},
+  \"gpu_reason\": \"${ONEPASS_GPU_REASON}\"
+}
+")

@@ -1,0 +1,145 @@
+#include "driver/build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/bad_input.h"
+#include "driver/cache.h"
+#include "driver/files.h"
+#include "driver/includes.h"
+#include "driver/process.h"
+
+namespace onepass::driver {
+namespace fs = std::filesystem;
+using End = ProcessResult::End;
+
+namespace {
+
+constexpr double kCompileSeconds = 300;
+
+const Toolchain& toolchain_for(const Config& config, Device device) {
+  return device == Device::cpu ? config.cpu : *config.gpu;
+}
+
+std::string describe(const Toolchain& toolchain) {
+  std::vector<fs::path> files = toolchain.headers;
+  files.insert(files.end(), toolchain.libraries.begin(), toolchain.libraries.end());
+  if (!toolchain.rewriter.empty()) {
+    files.push_back(toolchain.rewriter);
+  }
+  std::error_code error;
+  const fs::path compiler = fs::canonical(toolchain.compiler, error);
+  return fmt::format("{} {} bytes\n{}\n{}\nfiles {}\n", compiler.string(),
+                     fs::file_size(compiler, error), fmt::join(toolchain.compile_flags, " "),
+                     fmt::join(toolchain.link_flags, " "), fingerprint_of_files(files));
+}
+
+// A program of the toolchain. That it fails is the student's business, that it cannot run is not.
+ProcessResult run_tool(const std::vector<std::string>& command) {
+  ProcessResult result = run_process(command, {kCompileSeconds});
+  if (result.end == End::not_started) {
+    throw GraderFault(fmt::format("{} {}.", command[0], result.describe()));
+  }
+  if (result.end == End::interrupted) {
+    throw GraderFault("Interrupted.");
+  }
+  if (result.end == End::timed_out) {
+    result.output = fmt::format("error: compiling took longer than {:.0f} s\n", kCompileSeconds);
+  }
+  return result;
+}
+
+std::string label(Device device, std::string exercise) {
+  std::replace(exercise.begin(), exercise.end(), '/', '-');
+  return fmt::format("{}-{}", device_name(device), exercise);
+}
+
+}  // namespace
+
+Builder::Builder(const Config& config, Device device)
+    : toolchain_(toolchain_for(config, device)),
+      device_(device),
+      cache_(config.build / "cache"),
+      recipe_(describe(toolchain_)) {
+  std::error_code error;
+  if (!fs::exists(toolchain_.compiler, error)) {
+    throw BadInput(fmt::format(
+        "There is no compiler at {} any more: install it again, or run cmake -B {} anew.",
+        toolchain_.compiler.string(), config.build.string()));
+  }
+}
+
+BuildResult Builder::build(const Implementation& implementation) const {
+  const std::string source = read_file(implementation.file);
+  const std::string key = fmt::format("{}{} {}\n{}", recipe_, implementation.shown,
+                                      fingerprint_of_files({implementation.binding}), source);
+  const CacheEntry entry(cache_, label(device_, implementation.exercise), key);
+  if (entry.holds_key()) {
+    return {entry.folder() / "worker", std::nullopt};
+  }
+  const ScratchFolder scratch(cache_);
+  const fs::path folder = scratch.path() / "worker";
+  fs::create_directory(folder);
+  const BuildResult result = compile(implementation, folder, source);
+  if (result.error) {
+    return result;
+  }
+  entry.put(folder);
+  return {entry.folder() / "worker", std::nullopt};
+}
+
+BuildResult Builder::compile(const Implementation& implementation, const fs::path& folder,
+                             const std::string& source) const {
+  const std::string name = fs::path(implementation.shown).filename().string();
+  fs::path to_include = folder / name;
+  // Messages and debug information are to name the student's own file, not the copy.
+  const bool rewritten = !toolchain_.rewriter.empty();
+  write_file(to_include,
+             rewritten ? source : fmt::format("#line 1 \"{}\"\n{}", implementation.shown, source));
+  if (rewritten) {
+    const fs::path output = folder / fs::path(name).replace_extension(".cpp");
+    const ProcessResult rewrite = run_tool({toolchain_.rewriter.string(), to_include.string(),
+                                            output.string(), "--path", implementation.shown});
+    if (!rewrite.succeeded()) {
+      return {"", explain(rewrite.output, implementation)};
+    }
+    to_include = output;
+  }
+
+  const std::string object = (folder / "binding.o").string();
+  const std::string dependencies = (folder / "binding.d").string();
+  std::vector<std::string> compile = {toolchain_.compiler.string()};
+  compile.insert(compile.end(), toolchain_.compile_flags.begin(), toolchain_.compile_flags.end());
+  compile.insert(compile.end(),
+                 {fmt::format("-DONEPASS_SUBMISSION=\"{}\"", to_include.string()), "-MD", "-MF",
+                  dependencies, "-c", implementation.binding.string(), "-o", object});
+  const ProcessResult compiled = run_tool(compile);
+  if (!compiled.succeeded()) {
+    return {"", explain(compiled.output, implementation)};
+  }
+
+  std::vector<fs::path> allowed = toolchain_.allowed;
+  allowed.insert(allowed.end(), {folder, implementation.binding});
+  if (const auto header = first_forbidden(parse_dependencies(read_file(dependencies)), allowed)) {
+    return {"", forbidden_include(*header, source, implementation.shown)};
+  }
+
+  const std::string worker = (folder / "worker").string();
+  std::vector<std::string> link = {toolchain_.compiler.string(), object, "-o", worker};
+  link.insert(link.end(), toolchain_.link_flags.begin(), toolchain_.link_flags.end());
+  const ProcessResult linked = run_tool(link);
+  if (!linked.succeeded()) {
+    return {"", explain(linked.output, implementation)};
+  }
+  fs::remove(object);
+  return {worker, std::nullopt};
+}
+
+CompileError Builder::explain(const std::string& output,
+                              const Implementation& implementation) const {
+  const std::string missing = missing_function(output, implementation.shown);
+  return missing.empty() ? first_error(output, implementation.shown) : CompileError{missing, ""};
+}
+
+}  // namespace onepass::driver

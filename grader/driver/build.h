@@ -1,0 +1,49 @@
+// Makes a worker of one implementation: its file, compiled together with the exercise's binding and
+// linked with the worker's library for the device.
+//
+// The file is copied first, into a folder of its own, so that it is graded by itself: what lies
+// beside it is not seen. Workers are kept in build/cache; a file is compiled again only if it, a
+// flag, a header or a library has changed.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "driver/compile_errors.h"
+#include "driver/config.h"
+
+namespace onepass::driver {
+
+struct Implementation {
+  std::string exercise;           // "rmsnorm/forward"
+  std::filesystem::path file;     // what to compile
+  std::string shown;              // its name in messages
+  std::filesystem::path binding;  // what calls it
+};
+
+struct BuildResult {
+  std::filesystem::path worker;       // empty if it does not compile
+  std::optional<CompileError> error;  // why
+};
+
+class Builder {
+ public:
+  Builder(const Config& config, Device device);
+
+  /// Throws BadInput if there is no compiler, GraderFault if the grader's own part fails. May be
+  /// called from several threads, and in several processes that share a build folder.
+  BuildResult build(const Implementation& implementation) const;
+
+ private:
+  BuildResult compile(const Implementation& implementation, const std::filesystem::path& folder,
+                      const std::string& source) const;
+  CompileError explain(const std::string& output, const Implementation& implementation) const;
+
+  const Toolchain& toolchain_;
+  Device device_;
+  std::filesystem::path cache_;
+  std::string recipe_;  // everything but the file that a worker depends on
+};
+
+}  // namespace onepass::driver

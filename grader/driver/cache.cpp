@@ -1,0 +1,87 @@
+#include "driver/cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "driver/files.h"
+
+namespace onepass::driver {
+namespace fs = std::filesystem;
+using FileTime = fs::file_time_type;
+
+namespace {
+
+constexpr std::size_t kKept = 8;                   // entries of one label
+constexpr auto kInUse = std::chrono::minutes(30);  // another process may be working with these
+
+}  // namespace
+
+std::string fingerprint_of_files(const std::vector<fs::path>& paths) {
+  std::vector<fs::path> files;
+  for (const fs::path& path : paths) {
+    if (!fs::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path)) {
+      if (entry.is_regular_file()) {
+        files.push_back(entry.path());
+      }
+    }
+  }
+  std::sort(files.begin(), files.end());
+  std::string list;
+  for (const fs::path& file : files) {
+    list += fmt::format("{} {:016x}\n", file.string(), fingerprint(read_file(file)));
+  }
+  return fmt::format("{:016x}", fingerprint(list));
+}
+
+CacheEntry::CacheEntry(const fs::path& cache, const std::string& label, std::string key)
+    : cache_(cache),
+      folder_(cache / fmt::format("{}-{:016x}", label, fingerprint(key))),
+      label_(label),
+      key_(std::move(key)) {}
+
+bool CacheEntry::holds_key() const {
+  std::error_code error;
+  if (!fs::exists(folder_ / "key", error) || read_file(folder_ / "key") != key_) {
+    return false;
+  }
+  fs::last_write_time(folder_, FileTime::clock::now(), error);
+  return true;
+}
+
+void CacheEntry::put(const fs::path& finished) const {
+  write_file(finished / "key", key_);
+  std::error_code error;
+  if (fs::exists(folder_) && !holds_key()) {
+    fs::remove_all(folder_, error);  // another key with the same fingerprint
+  }
+  fs::rename(finished, folder_, error);
+  if (error && !holds_key()) {
+    fs::rename(finished, folder_);  // not there already: throws, saying why
+  }
+  remove_old();
+}
+
+void CacheEntry::remove_old() const {
+  std::vector<std::pair<FileTime, fs::path>> entries;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(cache_, error)) {
+    if (entry.path().filename().string().rfind(label_ + "-", 0) == 0) {
+      entries.emplace_back(entry.last_write_time(error), entry.path());
+    }
+  }
+  std::sort(entries.rbegin(), entries.rend());  // the newest first
+  for (std::size_t i = kKept; i < entries.size(); ++i) {
+    if (FileTime::clock::now() - entries[i].first > kInUse) {
+      fs::remove_all(entries[i].second, error);
+    }
+  }
+}
+
+}  // namespace onepass::driver

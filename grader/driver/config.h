@@ -1,0 +1,61 @@
+// What CMake knows and the driver needs: build/onepass.json, written by
+// grader/driver/CMakeLists.txt.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace onepass::driver {
+
+enum class Device { cpu, gpu };
+const char* device_name(Device device);  // "cpu", "gpu"
+
+/// One exercise: a file of the student's, and what the chapter adds to make a worker of it.
+struct Exercise {
+  std::string id;                              // "rmsnorm/forward"
+  std::string file;                            // "forward.cu"
+  std::filesystem::path binding;               // the translation unit that #includes the student's
+  std::optional<std::filesystem::path> naive;  // a multi-pass implementation of the same functions
+};
+
+struct Chapter {
+  std::string name;    // "rmsnorm"
+  std::string folder;  // "01_rmsnorm", in any submission
+  std::string docs;    // "docs/01_rmsnorm.md"
+  std::filesystem::path grader;
+  std::vector<Exercise> exercises;
+};
+
+/// How an implementation is made into a worker for one device.
+struct Toolchain {
+  std::filesystem::path compiler;
+  std::filesystem::path rewriter;          // makes plain C++ of a .cu; empty if none is needed
+  std::vector<std::string> compile_flags;  // language, warnings, include folders
+  std::vector<std::string> link_flags;     // after the object
+  std::vector<std::filesystem::path>
+      libraries;                               // those of link_flags that we build: part of the key
+  std::vector<std::filesystem::path> headers;  // our folders of headers: part of the key
+  std::vector<std::filesystem::path> allowed;  // folders whose headers a student may include
+};
+
+struct Config {
+  std::filesystem::path source;  // the repository
+  std::filesystem::path build;
+  std::vector<Chapter> chapters;
+  Toolchain cpu;
+  std::optional<Toolchain> gpu;  // absent where there is no toolkit
+  bool gpu_present = false;
+  std::string gpu_reason;  // why not on a GPU: the end of a sentence; empty where it is possible
+
+  std::filesystem::path exercises() const { return source / "exercises"; }
+};
+
+/// Reads `file`. Throws GraderFault if it is missing or not as expected.
+Config read_config(const std::filesystem::path& file);
+
+/// The folder that the running program lies in; onepass.json is its neighbour.
+std::filesystem::path program_folder();
+
+}  // namespace onepass::driver

@@ -1,0 +1,37 @@
+// Small helpers around files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace onepass::driver {
+
+/// The whole file. Throws GraderFault if it cannot be read.
+std::string read_file(const std::filesystem::path& path);
+
+/// Writes through a temporary file and a rename, so that a reader sees the old text or the new one,
+/// never a part. Makes the folders on the way. Throws GraderFault if it cannot.
+void write_file(const std::filesystem::path& path, const std::string& text);
+
+/// A 64-bit fingerprint (FNV-1a). Good against accidents, not against malice: whoever relies on it
+/// compares the texts too.
+std::uint64_t fingerprint(const std::string& text);
+
+/// A folder of this process's own, removed with all it holds at the end of its life.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(const std::filesystem::path& parent);
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// `path` as a user wants to read it: relative to `root` if it lies inside, else absolute.
+std::string shown_path(const std::filesystem::path& path, const std::filesystem::path& root);
+
+}  // namespace onepass::driver

@@ -1,0 +1,101 @@
+#include "driver/grade.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "driver/bad_input.h"
+#include "driver/files.h"
+#include "driver/gpu_lock.h"
+#include "driver/interrupt.h"
+#include "driver/run.h"
+#include "driver/submission.h"
+#include "driver/terminal.h"
+
+namespace onepass::driver {
+namespace fs = std::filesystem;
+
+namespace {
+
+// The command that repeats this run, as seen from the repository.
+std::string replay_command(const Config& config, const GradeOptions& options,
+                           const fs::path& submission) {
+  std::string command =
+      fmt::format("{} grade", shown_path(config.build / "onepass", config.source));
+  if (submission != config.exercises()) {
+    command += fmt::format(" --submission {}", shown_path(submission, config.source));
+  }
+  if (!options.device.empty()) {
+    command += fmt::format(" --device {}", options.device);
+  }
+  return command + fmt::format(" --seed {}", options.seed);
+}
+
+int exit_code(const Json& report, bool strict) {
+  if (interrupted()) {
+    return kInterrupted;
+  }
+  if (has_ungraded(report)) {
+    return kUngraded;
+  }
+  return strict && !all_passed(report) ? kNotAllPassed : kComplete;
+}
+
+fs::path without_slash(const fs::path& folder) {
+  const fs::path path = fs::absolute(folder).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
+// Ctrl-C ends whatever was going on with an exception; the report so far is still shown.
+void work_until_interrupted(Run& run) {
+  try {
+    run.work();
+  } catch (const GraderFault&) {
+    if (!interrupted()) {
+      throw;
+    }
+  }
+}
+
+}  // namespace
+
+Device choose_device(const Config& config, const std::string& asked) {
+  if (asked == "cpu" || (asked.empty() && !config.gpu_reason.empty())) {
+    return Device::cpu;
+  }
+  if (!asked.empty() && asked != "gpu") {
+    throw BadInput(fmt::format("There is no device {}: choose cpu or gpu.", asked));
+  }
+  if (!config.gpu || !config.gpu_present) {
+    throw BadInput(fmt::format(
+        "Cannot grade on a GPU: {}. Use --device cpu, or mend that and run cmake again.",
+        config.gpu_reason));
+  }
+  return Device::gpu;
+}
+
+int grade(const Config& config, const GradeOptions& options) {
+  const fs::path submission =
+      options.submission.empty() ? config.exercises() : without_slash(options.submission);
+  const Device device = choose_device(config, options.device);
+  std::vector<Task> tasks = select_tasks(config, submission, options.chapter, options.exercise);
+
+  Run::Settings settings;
+  settings.device = device;
+  settings.seed = options.seed;
+  settings.replay = replay_command(config, options, submission);
+  settings.report = options.report.empty()
+                        ? config.build / "report" / (submission.filename().string() + ".json")
+                        : options.report;
+  catch_interrupts();
+  const GpuLock lock(config.build, device);
+  Json report;
+  {
+    Run run(config, std::move(tasks), settings);
+    work_until_interrupted(run);
+    report = run.report();
+  }
+  fmt::print("{}", render(report, style_for(STDOUT_FILENO)));
+  return exit_code(report, options.strict);
+}
+
+}  // namespace onepass::driver

@@ -1,0 +1,34 @@
+// `onepass grade`: builds each exercise by itself, runs the chapters' graders, reports.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "driver/config.h"
+
+namespace onepass::driver {
+
+struct GradeOptions {
+  std::filesystem::path submission;  // empty: the workbook's own exercises
+  std::string chapter;               // empty: all
+  std::string exercise;              // empty: all
+  std::string device;                // "cpu", "gpu", empty: the GPU if there is one
+  std::uint64_t seed = 1;
+  std::filesystem::path report;  // empty: build/report/<name of the submission's folder>.json
+  bool strict = false;
+};
+
+/// Exit codes, as documented in docs/grading.md.
+constexpr int kComplete = 0;
+constexpr int kNotAllPassed = 1;  // with --strict
+constexpr int kBadInput = 2;
+constexpr int kUngraded = 3;
+constexpr int kInterrupted = 130;
+
+/// Grades, prints the report and returns the exit code. Throws BadInput and GraderFault.
+int grade(const Config& config, const GradeOptions& options);
+
+/// The device that is meant. Throws BadInput if it cannot be used here.
+Device choose_device(const Config& config, const std::string& asked);
+
+}  // namespace onepass::driver

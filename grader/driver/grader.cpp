@@ -1,0 +1,129 @@
+#include "driver/grader.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "driver/bad_input.h"
+#include "driver/process.h"
+
+namespace onepass::driver {
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// A grader that says nothing for so long hangs: it limits the time of each call itself.
+constexpr auto kSilence = std::chrono::minutes(5);
+constexpr double kRunSeconds = 4 * 3600;
+
+// Reads the lines that have been appended to a file since the last call.
+class EventReader {
+ public:
+  explicit EventReader(const fs::path& file) : file_(file) {}
+
+  /// Hands over each complete new line. True if there was one.
+  bool read(const std::function<void(const Json&)>& on_event) {
+    std::ifstream stream(file_, std::ios::binary);
+    stream.seekg(position_);
+    bool any = false;
+    std::string line;
+    // A line without its newline is still being written.
+    while (std::getline(stream, line) && !stream.eof()) {
+      position_ = stream.tellg();
+      any = true;
+      on_event(Json::parse(line));
+    }
+    return any;
+  }
+
+ private:
+  fs::path file_;
+  std::streamoff position_ = 0;
+};
+
+std::vector<std::string> command_of(const GraderRun& run, const fs::path& events) {
+  std::vector<std::string> command = {run.chapter->grader.string(),
+                                      "--exercise",
+                                      run.exercise,
+                                      "--worker",
+                                      run.worker.string(),
+                                      "--device",
+                                      device_name(run.device),
+                                      "--seed",
+                                      fmt::format("{}", run.seed),
+                                      "--events",
+                                      events.string()};
+  if (run.naive) {
+    command.insert(command.end(), {"--naive", run.naive->string()});
+  }
+  if (run.reference) {
+    command.insert(command.end(), {"--reference", run.reference->string()});
+  }
+  for (const std::string& check : run.checks) {
+    command.insert(command.end(), {"--check", check});
+  }
+  return command;
+}
+
+}  // namespace
+
+Json list_exercises(const Chapter& chapter) {
+  const ProcessResult result = run_process({chapter.grader.string(), "--list"}, {60});
+  if (!result.succeeded()) {
+    throw GraderFault(fmt::format("{} --list {}:\n{}", chapter.grader.string(), result.describe(),
+                                  result.output));
+  }
+  try {
+    return Json::parse(result.output);
+  } catch (const Json::exception& error) {
+    throw GraderFault(
+        fmt::format("{} --list is malformed ({}).", chapter.grader.string(), error.what()));
+  }
+}
+
+std::optional<std::string> run_grader(const GraderRun& run, const fs::path& scratch,
+                                      const std::function<void(const Json&)>& on_event) {
+  const fs::path events = scratch / "events.jsonl";
+  EventReader reader(events);
+  bool complete = false;
+  std::string unavailable;
+  std::string malformed;
+  auto last_event = Clock::now();
+  const auto read_events = [&] {
+    try {
+      const bool any = reader.read([&](const Json& event) {
+        const std::string kind = event.at("event").get<std::string>();
+        complete = complete || kind == "end";
+        if (kind == "unavailable") {
+          unavailable = event.at("reason").get<std::string>();
+        }
+        on_event(event);
+      });
+      last_event = any ? Clock::now() : last_event;
+      return Clock::now() - last_event < kSilence;
+    } catch (const std::exception& error) {
+      malformed = error.what();
+      return false;
+    }
+  };
+
+  const ProcessResult result = run_process(command_of(run, events), {kRunSeconds}, read_events);
+  if (malformed.empty()) {
+    read_events();
+  }
+  if (!unavailable.empty()) {
+    throw BadInput(unavailable);
+  }
+  if (!malformed.empty()) {
+    return fmt::format("{} said something malformed: {}", run.chapter->grader.string(), malformed);
+  }
+  if (!complete || !result.succeeded()) {
+    return fmt::format("{} {}.\n{}", run.chapter->grader.string(), result.describe(),
+                       result.output);
+  }
+  return std::nullopt;
+}
+
+}  // namespace onepass::driver

@@ -1,0 +1,37 @@
+// Talks to a chapter's deciding process, grade-<chapter>: through its options and the events that
+// it appends to a file, one JSON object a line. What it prints is shown only if it fails.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/config.h"
+#include "driver/report.h"
+
+namespace onepass::driver {
+
+/// The chapter's exercises with their checks, as `grade-<chapter> --list` tells them.
+/// Throws GraderFault.
+Json list_exercises(const Chapter& chapter);
+
+struct GraderRun {
+  const Chapter* chapter;
+  std::string exercise;
+  std::filesystem::path worker;
+  std::optional<std::filesystem::path> naive;
+  std::optional<std::filesystem::path> reference;
+  Device device = Device::cpu;
+  std::uint64_t seed = 0;
+  std::vector<std::string> checks;  // only these; empty means all
+};
+
+/// Runs the grader and hands over its events as they come. Returns nothing after a complete run,
+/// else what went wrong: a fault of the grader or of the machine.
+/// Throws BadInput if the grader says that the device cannot be used.
+std::optional<std::string> run_grader(const GraderRun& run, const std::filesystem::path& scratch,
+                                      const std::function<void(const Json&)>& on_event);
+
+}  // namespace onepass::driver

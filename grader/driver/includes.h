@@ -1,0 +1,26 @@
+// Which headers a student's file may include: the contract, CUDA's own (or the simulator's in their
+// place) and the standard library. Judged by the compiler's own list of what it read.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/compile_errors.h"
+
+namespace onepass::driver {
+
+/// The files that a make rule (as g++ -MMD or -MD writes it) depends on.
+std::vector<std::filesystem::path> parse_dependencies(const std::string& rule);
+
+/// The first file that lies in none of the allowed files and folders, symbolic links followed.
+std::optional<std::filesystem::path> first_forbidden(
+    const std::vector<std::filesystem::path>& files,
+    const std::vector<std::filesystem::path>& allowed);
+
+/// The error that tells a student so, at the line of `source` whose #include ends like `header`.
+CompileError forbidden_include(const std::filesystem::path& header, const std::string& source,
+                               const std::string& shown_file);
+
+}  // namespace onepass::driver

@@ -1,0 +1,130 @@
+// onepass: the driver of the workbook. `onepass grade` grades a folder of exercises; `onepass
+// build` and `onepass skeleton` are for those who work on the workbook itself.
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "driver/bad_input.h"
+#include "driver/build.h"
+#include "driver/config.h"
+#include "driver/files.h"
+#include "driver/grade.h"
+#include "driver/skeleton.h"
+
+namespace onepass::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BuildOptions {
+  std::string exercise;
+  std::string device = "cpu";
+  fs::path file;
+  fs::path output;
+};
+
+const Exercise& find_exercise(const Config& config, const std::string& id) {
+  for (const Chapter& chapter : config.chapters) {
+    for (const Exercise& exercise : chapter.exercises) {
+      if (exercise.id == id) {
+        return exercise;
+      }
+    }
+  }
+  throw BadInput(fmt::format("There is no exercise {}.", id));
+}
+
+// A worker of any file, with a GPU's toolchain also where there is no GPU.
+int build(const Config& config, const BuildOptions& options) {
+  if (options.device != "cpu" && !config.gpu) {
+    throw BadInput(fmt::format("Cannot compile for a GPU: {}.", config.gpu_reason));
+  }
+  if (!fs::is_regular_file(options.file)) {
+    throw BadInput(fmt::format("There is no file {}.", options.file.string()));
+  }
+  const Exercise& exercise = find_exercise(config, options.exercise);
+  const Builder builder(config, options.device == "cpu" ? Device::cpu : Device::gpu);
+  const BuildResult result = builder.build(
+      {exercise.id, options.file, shown_path(options.file, config.source), exercise.binding});
+  if (result.error) {
+    fmt::print(stderr, "{}: error: {}\n",
+               result.error->location.empty() ? options.file.string() : result.error->location,
+               result.error->message);
+    return kNotAllPassed;
+  }
+  fs::copy_file(result.worker, options.output, fs::copy_options::overwrite_existing);
+  return kComplete;
+}
+
+int print_skeleton(const fs::path& file) {
+  if (!fs::is_regular_file(file)) {
+    throw BadInput(fmt::format("There is no file {}.", file.string()));
+  }
+  fmt::print("{}", skeleton_of(read_file(file), file.string()));
+  return kComplete;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"One Pass, a graded CUDA workbook."};
+  app.require_subcommand(1);
+  fs::path workbook = program_folder() / "onepass.json";
+  app.add_option("--workbook", workbook, "The workbook's description, written by cmake")->group("");
+
+  GradeOptions grading;
+  CLI::App* grade_command = app.add_subcommand("grade", "Grade a folder of exercises");
+  grade_command->add_option("--submission", grading.submission,
+                            "A folder laid out like exercises/, which is the default");
+  grade_command->add_option("--chapter", grading.chapter, "One chapter only, such as rmsnorm");
+  grade_command->add_option("--exercise", grading.exercise,
+                            "One exercise only, such as rmsnorm/forward");
+  grade_command->add_option("--device", grading.device,
+                            "cpu (the simulator) or gpu; default: the GPU if there is one");
+  grade_command->add_option("--seed", grading.seed, "What the inputs are drawn from")
+      ->capture_default_str();
+  grade_command->add_option("--report", grading.report,
+                            "Where the JSON goes; default: build/report/<folder's name>.json");
+  grade_command->add_flag("--strict", grading.strict, "Exit with 1 unless all is passed");
+
+  BuildOptions building;
+  CLI::App* build_command =
+      app.add_subcommand("build", "Make a worker of one file (for maintainers)");
+  build_command->add_option("file", building.file, "The implementation")->required();
+  build_command->add_option("output", building.output, "The worker to write")->required();
+  build_command->add_option("--exercise", building.exercise, "Such as rmsnorm/forward")->required();
+  build_command->add_option("--device", building.device)->check(CLI::IsMember({"cpu", "gpu"}));
+
+  fs::path solution;
+  CLI::App* skeleton_command =
+      app.add_subcommand("skeleton", "Print a solution without its marked parts (for maintainers)");
+  skeleton_command->add_option("file", solution, "The solution")->required();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kComplete : kBadInput;
+  }
+  if (*skeleton_command) {
+    return print_skeleton(solution);
+  }
+  const Config config = read_config(workbook);
+  return *grade_command ? grade(config, grading) : build(config, building);
+}
+
+}  // namespace
+}  // namespace onepass::driver
+
+int main(int argc, char** argv) {
+  setenv("LC_ALL", "C", 1);  // compilers are to speak the language that we read
+  try {
+    return onepass::driver::run(argc, argv);
+  } catch (const onepass::driver::BadInput& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return onepass::driver::kBadInput;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "The grader could not do its work, which is no fault of yours. {}\n",
+               error.what());
+    return onepass::driver::kUngraded;
+  }
+}

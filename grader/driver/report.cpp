@@ -1,0 +1,151 @@
+#include "driver/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "driver/bad_input.h"
+
+namespace onepass::driver {
+namespace {
+
+std::string text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// An exercise is what its first check is that did not pass; "not started" only if all are. Nothing
+// is said of an exercise with an ungraded check: the fault must be mended first.
+std::string exercise_status(const Json& checks) {
+  std::string result = "passed";
+  bool all_not_started = !checks.empty();
+  for (const Json& check : checks) {
+    const std::string status = text(check, "status");
+    if (status == "ungraded") {
+      return status;
+    }
+    all_not_started = all_not_started && status == "not started";
+    if (result == "passed" && status != "passed") {
+      result = status;
+    }
+  }
+  if (all_not_started) {
+    return "not started";
+  }
+  return result == "not started" ? "failed" : result;
+}
+
+}  // namespace
+
+Json make_report(Device device, const std::string& name, std::uint64_t seed) {
+  return {{"schema", 1},    {"device", {{"kind", device_name(device)}, {"name", name}}},
+          {"seed", seed},   {"score", 0},
+          {"max_score", 0}, {"exercises", Json::array()}};
+}
+
+Json make_exercise(const Json& listed, const Chapter& chapter, const std::string& file) {
+  try {
+    Json exercise = {{"id", listed.at("id")},
+                     {"title", listed.at("title")},
+                     {"file", file},
+                     {"docs", listed.value("docs", chapter.docs)},
+                     {"score", 0},
+                     {"max_score", 0},
+                     {"status", "ungraded"},
+                     {"checks", Json::array()},
+                     {"bandwidth", Json::array()},
+                     {"traffic", Json::array()}};
+    for (const Json& check : listed.at("checks")) {
+      exercise["checks"].push_back({{"name", check.at("name")},
+                                    {"status", "ungraded"},
+                                    {"points", check.at("points")},
+                                    {"todo", check.at("todo")},
+                                    {"message", ""},
+                                    {"diagnosis", nullptr},
+                                    {"error_over_bound", nullptr},
+                                    {"location", nullptr}});
+    }
+    return exercise;
+  } catch (const Json::exception& error) {
+    throw GraderFault(
+        fmt::format("{} --list is malformed ({}).", chapter.grader.string(), error.what()));
+  }
+}
+
+void apply_event(Json& exercise, const Json& event) {
+  const std::string kind = text(event, "event");
+  Json content = event;
+  content.erase("event");
+  content.erase("exercise");
+  if (kind == "traffic" || kind == "bandwidth") {
+    exercise[kind].push_back(content);
+  } else if (kind == "check") {
+    for (Json& check : exercise["checks"]) {
+      if (check["name"] == content["name"]) {
+        content.erase("points");  // as listed
+        check.update(content);
+        return;
+      }
+    }
+    throw GraderFault(
+        fmt::format("{} has no check \"{}\".", text(exercise, "id"), text(content, "name")));
+  }
+}
+
+void add_explanation(Json& exercise, const Json& event) {
+  for (Json& check : exercise["checks"]) {
+    if (check["name"] != event.at("name")) {
+      continue;
+    }
+    check["simulator"] = {{"status", event.at("status")}, {"message", event.at("message")}};
+    for (const char* key : {"location", "diagnosis"}) {
+      if (check[key].is_null() && event.contains(key)) {
+        check[key] = event.at(key);
+      }
+    }
+  }
+}
+
+void set_all_checks(Json& exercise, const std::string& status, const std::string& message,
+                    const std::string& location) {
+  for (Json& check : exercise["checks"]) {
+    check["status"] = status;
+    check["message"] = message;
+    check["location"] = location.empty() ? Json(nullptr) : Json(location);
+  }
+}
+
+void settle(Json& report) {
+  int score = 0;
+  int max_score = 0;
+  for (Json& exercise : report["exercises"]) {
+    int exercise_score = 0;
+    int exercise_max = 0;
+    for (const Json& check : exercise["checks"]) {
+      const int points = check["points"].get<int>();
+      exercise_max += points;
+      exercise_score += check["status"] == "passed" ? points : 0;
+    }
+    exercise["score"] = exercise_score;
+    exercise["max_score"] = exercise_max;
+    exercise["status"] = exercise_status(exercise["checks"]);
+    score += exercise_score;
+    max_score += exercise_max;
+  }
+  report["score"] = score;
+  report["max_score"] = max_score;
+}
+
+bool all_passed(const Json& report) {
+  const Json& exercises = report["exercises"];
+  return std::all_of(exercises.begin(), exercises.end(),
+                     [](const Json& exercise) { return exercise["status"] == "passed"; });
+}
+
+bool has_ungraded(const Json& report) {
+  const Json& exercises = report["exercises"];
+  return std::any_of(exercises.begin(), exercises.end(),
+                     [](const Json& exercise) { return exercise["status"] == "ungraded"; });
+}
+
+}  // namespace onepass::driver

@@ -1,0 +1,44 @@
+// The report: what a run found out, as the JSON that is written to build/report (schema 1,
+// described in docs/grading.md). The terminal's report is rendered from the same object.
+//
+// Everything starts as "ungraded" and gets its status as events of the chapters' graders come in;
+// so a report that is written before the end is true too.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "driver/config.h"
+
+namespace onepass::driver {
+
+using Json = nlohmann::ordered_json;
+
+/// A report without exercises. `device_name`: what the device calls itself, "CPU simulator" say.
+Json make_report(Device device, const std::string& device_name, std::uint64_t seed);
+
+/// The exercise of `listed` (an entry of `grade-<chapter> --list`) before it is graded.
+/// `file`: the student's file as messages name it. Throws GraderFault if `listed` is malformed.
+Json make_exercise(const Json& listed, const Chapter& chapter, const std::string& file);
+
+/// Notes what a grader says of an exercise: the events "check", "traffic" and "bandwidth"; others
+/// are passed over. Throws GraderFault if a check is not one of the exercise's.
+void apply_event(Json& exercise, const Json& event);
+
+/// Adds what the simulator says of a check that failed on the GPU: its message as "simulator", its
+/// location and diagnosis where the GPU's verdict has none.
+void add_explanation(Json& exercise, const Json& event);
+
+/// The same result for all checks: a compile error, a fault of the grader.
+void set_all_checks(Json& exercise, const std::string& status, const std::string& message,
+                    const std::string& location);
+
+/// Computes the exercises' status and score, and the report's score, from the checks.
+void settle(Json& report);
+
+bool all_passed(const Json& report);
+bool has_ungraded(const Json& report);
+
+}  // namespace onepass::driver

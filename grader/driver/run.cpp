@@ -1,0 +1,204 @@
+#include "driver/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "driver/bad_input.h"
+#include "driver/interrupt.h"
+#include "driver/parallel.h"
+
+namespace onepass::driver {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kExplained = 3;  // failed checks of an exercise that the simulator looks at
+
+std::size_t processors() {
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+bool is_failure(const std::string& status) {
+  return status != "passed" && status != "not started" && status != "ungraded";
+}
+
+}  // namespace
+
+Run::Run(const Config& config, std::vector<Task> tasks, Settings settings)
+    : config_(config),
+      settings_(std::move(settings)),
+      builder_(config, settings_.device),
+      scratch_(config.build / "scratch"),
+      report_(make_report(settings_.device,
+                          settings_.device == Device::cpu ? "the CPU simulator" : "the GPU",
+                          settings_.seed)) {
+  for (Task& task : tasks) {
+    items_.push_back({std::move(task), {}, {}, {}});
+  }
+}
+
+void Run::work() {
+  list();
+  parallel_for(items_.size(), processors(), [this](std::size_t index) { build(index); });
+  // Two kernels at once on one GPU would spoil each other's times.
+  const std::size_t at_once = settings_.device == Device::cpu ? processors() : 1;
+  parallel_for(items_.size(), at_once, [this](std::size_t index) { grade(index); });
+  if (settings_.device == Device::gpu) {
+    parallel_for(items_.size(), processors(),
+                 [this](std::size_t index) { explain_on_simulator(index); });
+  }
+}
+
+void Run::list() {
+  std::map<std::string, Json> listed;  // by id
+  std::string last;
+  for (const Item& item : items_) {
+    if (item.task.chapter->name != last) {
+      for (const Json& exercise : list_exercises(*item.task.chapter)) {
+        listed[exercise.at("id").get<std::string>()] = exercise;
+      }
+      last = item.task.chapter->name;
+    }
+    const auto found = listed.find(item.task.exercise->id);
+    if (found == listed.end()) {
+      throw GraderFault(fmt::format("{} has no checks for {}.", item.task.chapter->grader.string(),
+                                    item.task.exercise->id));
+    }
+    report_["exercises"].push_back(
+        make_exercise(found->second, *item.task.chapter, item.task.shown));
+  }
+  settle(report_);
+  write_file(settings_.report, report_.dump(2) + "\n");
+}
+
+fs::path Run::build_own(const Builder& builder, const Task& task, const fs::path& file) const {
+  const std::string shown = shown_path(file, config_.source);
+  const BuildResult result =
+      builder.build({task.exercise->id, file, shown, task.exercise->binding});
+  if (result.error) {
+    throw GraderFault(fmt::format("The workbook's own {} does not compile: {} {}", shown,
+                                  result.error->message, result.error->location));
+  }
+  return result.worker;
+}
+
+void Run::build(std::size_t index) {
+  if (interrupted()) {
+    return;
+  }
+  Item& item = items_[index];
+  const Task& task = item.task;
+  progress_.show(fmt::format("compiling {}", task.shown));
+  const BuildResult result =
+      builder_.build({task.exercise->id, task.file, task.shown, task.exercise->binding});
+  if (result.error) {
+    update(index, [&](Json& exercise) {
+      set_all_checks(exercise, "compile error", result.error->message, result.error->location);
+    });
+    return;
+  }
+  item.worker = result.worker;
+  if (task.exercise->naive) {
+    item.naive = build_own(builder_, task, *task.exercise->naive);
+  }
+  const fs::path solution =
+      config_.source / "solutions" / task.chapter->folder / task.exercise->file;
+  if (settings_.device == Device::gpu && fs::exists(solution)) {
+    item.reference = build_own(builder_, task, solution);
+  }
+}
+
+GraderRun Run::grader_run(const Item& item) const {
+  GraderRun run;
+  run.chapter = item.task.chapter;
+  run.exercise = item.task.exercise->id;
+  run.worker = item.worker;
+  run.naive = item.naive;
+  run.reference = item.reference;
+  run.device = settings_.device;
+  run.seed = settings_.seed;
+  return run;
+}
+
+void Run::grade(std::size_t index) {
+  const Item& item = items_[index];
+  if (item.worker.empty() || interrupted()) {
+    return;
+  }
+  const std::string& id = item.task.exercise->id;
+  std::size_t done = 0;
+  const ScratchFolder scratch(scratch_.path());
+  const auto fault = run_grader(grader_run(item), scratch.path(), [&](const Json& event) {
+    update(index, [&](Json& exercise) {
+      apply_event(exercise, event);
+      done += event.at("event") == "check" ? 1 : 0;
+      progress_.show(
+          fmt::format("grading {}: {} of {} checks", id, done, exercise["checks"].size()));
+    });
+  });
+  update(index, [&](Json& exercise) {
+    for (Json& check : exercise["checks"]) {
+      if (is_failure(check["status"])) {
+        check["replay"] = fmt::format("{} --exercise {}", settings_.replay, id);
+      }
+    }
+    if (fault) {
+      exercise["fault"] = *fault;
+    }
+  });
+}
+
+std::vector<std::string> Run::failed_checks(std::size_t index) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const Json& check : report_["exercises"][index]["checks"]) {
+    const std::string status = check["status"];
+    if (is_failure(status) && status != "compile error" && names.size() < kExplained) {
+      names.push_back(check["name"]);
+    }
+  }
+  return names;
+}
+
+// A GPU says that a kernel is wrong; the simulator may see why. What it says is added to the GPU's
+// verdict and changes nothing of it, and if it cannot be asked, the verdict stands without it.
+void Run::explain_on_simulator(std::size_t index) {
+  Item item = items_[index];
+  const std::vector<std::string> checks = failed_checks(index);
+  std::error_code error;
+  if (checks.empty() || interrupted() || !fs::exists(config_.cpu.compiler, error)) {
+    return;
+  }
+  progress_.show(fmt::format("asking the simulator about {}", item.task.exercise->id));
+  const BuildResult result = Builder(config_, Device::cpu)
+                                 .build({item.task.exercise->id, item.task.file, item.task.shown,
+                                         item.task.exercise->binding});
+  if (result.error) {
+    return;  // it uses what only a GPU has
+  }
+  item.worker = result.worker;
+  GraderRun run = grader_run(item);
+  run.device = Device::cpu;
+  run.naive.reset();
+  run.reference.reset();
+  run.checks = checks;
+  const ScratchFolder scratch(scratch_.path());
+  run_grader(run, scratch.path(), [&](const Json& event) {
+    if (event.at("event") != "check" || !is_failure(event.at("status"))) {
+      return;
+    }
+    update(index, [&](Json& exercise) { add_explanation(exercise, event); });
+  });
+}
+
+void Run::update(std::size_t index, const std::function<void(Json&)>& change) {
+  const std::lock_guard lock(mutex_);
+  change(report_["exercises"][index]);
+  settle(report_);
+  write_file(settings_.report, report_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace onepass::driver

@@ -1,0 +1,67 @@
+// One run of `onepass grade`: the exercises on their way from source file to report.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/build.h"
+#include "driver/config.h"
+#include "driver/files.h"
+#include "driver/grader.h"
+#include "driver/progress.h"
+#include "driver/report.h"
+#include "driver/submission.h"
+
+namespace onepass::driver {
+
+class Run {
+ public:
+  struct Settings {
+    Device device = Device::cpu;
+    std::uint64_t seed = 1;
+    std::filesystem::path report;  // written as the run goes
+    std::string replay;            // how the user repeats it, without --exercise
+  };
+  Run(const Config& config, std::vector<Task> tasks, Settings settings);
+
+  /// Builds and grades all tasks. After Ctrl-C it returns early, the rest ungraded.
+  void work();
+
+  /// What is known so far; complete and settled after work().
+  const Json& report() const { return report_; }
+
+ private:
+  struct Item {
+    Task task;
+    std::filesystem::path worker;  // empty: does not compile
+    std::optional<std::filesystem::path> naive;
+    std::optional<std::filesystem::path> reference;  // the solution's worker, on a GPU
+  };
+
+  void list();
+  void build(std::size_t index);
+  void grade(std::size_t index);
+  void explain_on_simulator(std::size_t index);
+  std::filesystem::path build_own(const Builder& builder, const Task& task,
+                                  const std::filesystem::path& file) const;
+  GraderRun grader_run(const Item& item) const;
+  std::vector<std::string> failed_checks(std::size_t index);
+  /// The only way to the report while threads are at work: changes one exercise and writes the
+  /// file.
+  void update(std::size_t index, const std::function<void(Json& exercise)>& change);
+
+  const Config& config_;
+  Settings settings_;
+  Builder builder_;
+  ScratchFolder scratch_;
+  std::vector<Item> items_;
+  std::mutex mutex_;  // for report_
+  Json report_;
+  Progress progress_;
+};
+
+}  // namespace onepass::driver

@@ -1,0 +1,84 @@
+#include "driver/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace onepass::driver {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// Columns as wide as their widest cell: the first to the left, all others to the right.
+std::string laid_out(const std::string& title, const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  std::string text = fmt::format("\n{}\n", title);
+  for (const Row& row : rows) {
+    text += fmt::format("  {:<{}}", row[0], widths[0]);
+    for (std::size_t i = 1; i < row.size(); ++i) {
+      text += fmt::format("  {:>{}}", row[i], widths[i]);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+// The number at `key` times `factor`, or a dash where there is none.
+std::string number(const Json& entry, const char* key, double factor, int decimals) {
+  const auto found = entry.find(key);
+  if (found == entry.end() || !found->is_number()) {
+    return "-";
+  }
+  return fmt::format("{:.{}f}", found->get<double>() * factor, decimals);
+}
+
+Row shape(const Json& exercise, const Json& entry) {
+  return {exercise["id"].get<std::string>(), number(entry, "rows", 1, 0),
+          number(entry, "cols", 1, 0), entry.value("dtype", "-")};
+}
+
+}  // namespace
+
+std::string traffic_table(const Json& report) {
+  std::vector<Row> rows = {{"", "rows", "cols", "dtype", "least", "yours", "naive"}};
+  for (const Json& exercise : report["exercises"]) {
+    for (const Json& entry : exercise["traffic"]) {
+      const double elements = entry.value("rows", 1.0) * entry.value("cols", 1.0);
+      Row row = shape(exercise, entry);
+      for (const char* key : {"least_bytes", "student_bytes", "naive_bytes"}) {
+        row.push_back(number(entry, key, 1 / elements, 2));
+      }
+      rows.push_back(row);
+    }
+  }
+  return rows.size() == 1 ? "" : laid_out("Global memory traffic, bytes per element:", rows);
+}
+
+std::string bandwidth_table(const Json& report) {
+  std::vector<Row> rows = {{"", "rows", "cols", "dtype", "naive", "yours", "copy", "of copy"}};
+  for (const Json& exercise : report["exercises"]) {
+    for (const Json& entry : exercise["bandwidth"]) {
+      Row row = shape(exercise, entry);
+      for (const char* key : {"naive_gbs", "student_gbs", "copy_gbs"}) {
+        row.push_back(number(entry, key, 1, 0));
+      }
+      const auto copy = entry.find("copy_gbs");
+      const bool compared = copy != entry.end() && copy->is_number() && copy->get<double>() > 0;
+      const std::string share =
+          compared ? number(entry, "student_gbs", 100 / copy->get<double>(), 0) : "-";
+      row.push_back(share == "-" ? share : share + " %");
+      rows.push_back(row);
+    }
+  }
+  return rows.size() == 1
+             ? ""
+             : laid_out("Effective bandwidth, GB/s (least bytes / median time):", rows);
+}
+
+}  // namespace onepass::driver

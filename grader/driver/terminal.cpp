@@ -1,0 +1,210 @@
+#include "driver/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <sstream>
+
+#include "driver/table.h"
+
+namespace onepass::driver {
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+constexpr const char* kGreen = "32";
+constexpr const char* kRed = "31";
+constexpr const char* kYellow = "33";
+constexpr const char* kDim = "2";
+constexpr const char* kBold = "1";
+
+std::string painted(const std::string& text, const char* code, Style style) {
+  return style.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+}
+
+const char* color_of(const std::string& status) {
+  if (status == "passed") {
+    return kGreen;
+  }
+  if (status == "not started") {
+    return kDim;
+  }
+  if (status == "ungraded") {
+    return kYellow;
+  }
+  return kRed;
+}
+
+// The value as text; an absent or null one is empty.
+std::string text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) {
+    return "";
+  }
+  return found->is_string() ? found->get<std::string>() : found->dump();
+}
+
+// Every line of `lines` behind four blanks.
+void write_indented(Out out, const std::string& lines) {
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);) {
+    fmt::format_to(out, "    {}\n", line);
+  }
+}
+
+// What was to come out, what came out, and how far that is off.
+std::string comparison(const Json& check) {
+  std::string line;
+  if (!text(check, "expected").empty()) {
+    line = fmt::format("expected {}, got {} at {}", text(check, "expected"), text(check, "got"),
+                       text(check, "where"));
+  }
+  const auto ratio = check.find("error_over_bound");
+  if (ratio != check.end() && ratio->is_number()) {
+    line += fmt::format("{}{:.3g} times over the bound", line.empty() ? "" : ", ",
+                        ratio->get<double>());
+  }
+  return line;
+}
+
+std::string what_was_printed(const Json& check) {
+  const std::string output = text(check, "output");
+  return output.empty() ? "" : fmt::format("Your code printed:\n{}", output);
+}
+
+void write_failure(Out out, const Json& check, const Json& exercise, Style style) {
+  const std::string status = text(check, "status");
+  fmt::format_to(
+      out, "\n  {} {} (TODO {}, {} points)\n", painted(status + ":", color_of(status), style),
+      painted(text(check, "name"), kBold, style), text(check, "todo"), text(check, "points"));
+  write_indented(out, text(check, "message"));
+  write_indented(out, comparison(check));
+  for (const char* key : {"call", "pattern"}) {
+    write_indented(out, text(check, key));
+  }
+  if (const auto simulator = check.find("simulator"); simulator != check.end()) {
+    write_indented(out, "On the simulator: " + text(*simulator, "message"));
+  }
+  write_indented(out, what_was_printed(check));
+  if (!text(check, "location").empty()) {
+    write_indented(out, "At " + text(check, "location"));
+  }
+  const std::string docs =
+      text(check, "docs").empty() ? text(exercise, "docs") : text(check, "docs");
+  write_indented(out, fmt::format("Read {}", docs));
+  if (!text(check, "replay").empty()) {
+    write_indented(out, painted("Replay: " + text(check, "replay"), kDim, style));
+  }
+}
+
+// A compile error concerns the whole file: it is told once, not for each check.
+void write_compile_error(Out out, const Json& exercise) {
+  const Json& check = exercise["checks"].front();
+  const std::string location = text(check, "location");
+  fmt::format_to(out, "\n  {}: {}\n", location.empty() ? text(exercise, "file") : location,
+                 text(check, "message"));
+}
+
+void write_fault(Out out, const Json& exercise) {
+  fmt::format_to(out, "\n  This is a fault of the grader or of the machine, not yours:\n");
+  write_indented(out, text(exercise, "fault"));
+}
+
+// The first failure in full; of the others, which may have the same cause, their names.
+void write_failures(Out out, const Json& exercise, Style style) {
+  const std::string status = text(exercise, "status");
+  if (status == "compile error") {
+    write_compile_error(out, exercise);
+    return;
+  }
+  if (status == "ungraded") {
+    write_fault(out, exercise);
+  }
+  bool first = true;
+  for (const Json& check : exercise["checks"]) {
+    const std::string state = text(check, "status");
+    if (state == "passed" || state == "not started" || state == "ungraded") {
+      continue;
+    }
+    if (first) {
+      write_failure(out, check, exercise, style);
+    } else {
+      fmt::format_to(out, "  {} {} (TODO {}, {} points)\n",
+                     painted(state + ":", color_of(state), style), text(check, "name"),
+                     text(check, "todo"), text(check, "points"));
+    }
+    first = false;
+  }
+}
+
+void write_heading(Out out, const Json& report) {
+  const Json& device = report["device"];
+  fmt::format_to(out, "One Pass on {}, seed {}\n\n", text(device, "name"), text(report, "seed"));
+}
+
+void write_exercises(Out out, const Json& report, Style style) {
+  std::size_t width = 0;
+  for (const Json& exercise : report["exercises"]) {
+    width = std::max(width, text(exercise, "id").size());
+  }
+  for (const Json& exercise : report["exercises"]) {
+    const std::string status = text(exercise, "status");
+    fmt::format_to(out, "{:<{}}  {:>3} of {:<3} {}  {}\n", text(exercise, "id"), width,
+                   text(exercise, "score"), text(exercise, "max_score"),
+                   painted(fmt::format("{:<13}", status), color_of(status), style),
+                   text(exercise, "title"));
+  }
+  for (const Json& exercise : report["exercises"]) {
+    if (text(exercise, "status") != "passed" && text(exercise, "status") != "not started") {
+      fmt::format_to(out, "\n{}\n", painted(text(exercise, "id"), kBold, style));
+      write_failures(out, exercise, style);
+    }
+  }
+}
+
+// The first TODO whose check is not passed, in the order of the workbook.
+std::string what_to_open_next(const Json& report) {
+  for (const Json& exercise : report["exercises"]) {
+    for (const Json& check : exercise["checks"]) {
+      const std::string status = text(check, "status");
+      if (status == "compile error") {
+        const std::string location = text(check, "location");
+        return fmt::format("Open next: {}, which does not compile",
+                           location.empty() ? text(exercise, "file") : location);
+      }
+      if (status != "passed" && status != "ungraded") {
+        return fmt::format("Open next: {}, TODO {}", text(exercise, "file"), text(check, "todo"));
+      }
+    }
+  }
+  return has_ungraded(report) ? "Not everything could be graded." : "All passed.";
+}
+
+}  // namespace
+
+Style style_for(int file_descriptor) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal != nullptr && std::string(terminal) == "dumb";
+  return {isatty(file_descriptor) == 1 && !dumb && (no_color == nullptr || *no_color == '\0')};
+}
+
+std::string render(const Json& report, Style style) {
+  std::string result;
+  const Out out(result);
+  write_heading(out, report);
+  write_exercises(out, report, style);
+  result += traffic_table(report);
+  result += bandwidth_table(report);
+  fmt::format_to(
+      out, "\n{}\n{}\n",
+      painted(fmt::format("Score: {} of {}", text(report, "score"), text(report, "max_score")),
+              kBold, style),
+      what_to_open_next(report));
+  return result;
+}
+
+}  // namespace onepass::driver
