@@ -41,7 +41,7 @@ class Arguments {
   const ArgumentTable* table_;
 };
 
-/// A function that the worker can call. dtype: "fp32", "fp16", "bf16", or "" if there is one only.
+/// A function that the worker can call. dtype: "fp32", "fp16", "bf16", or "" if it suits any.
 struct Function {
   const char* name;
   const char* dtype;

@@ -30,8 +30,8 @@
 //            rows that a buffer does not have are left out
 //   release  {}   {"op":"released"}                  frees the prepared sets
 //
-//   "copy", dtype "", is a function that the GPU worker adds to the binding's: buffers "src" and
-//   "dst", scalar "bytes".
+//   "copy" is a function that the GPU worker adds to the binding's: buffers "src" and "dst", scalar
+//   "bytes". Its dtype is "", which answers to any.
 //
 //   Any request that makes no sense, or that fails before the student's code has been called:
 //            {"op":"refused","reason"}               a fault of the grader or of the machine

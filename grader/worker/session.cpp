@@ -51,7 +51,8 @@ std::vector<Function> all_functions(const Device& device) {
 
 Function find_function(const Device& device, const CallRequest& request) {
   for (const Function& function : all_functions(device)) {
-    if (function.name == request.function && function.dtype == request.dtype) {
+    const bool any_dtype = function.dtype[0] == '\0';
+    if (function.name == request.function && (any_dtype || function.dtype == request.dtype)) {
       return function;
     }
   }
