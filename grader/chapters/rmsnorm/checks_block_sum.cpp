@@ -96,10 +96,10 @@ TEST_SUITE("rmsnorm/block_sum") {
 
   TEST_CASE("up to 32 columns: the 32 lanes of a warp come to one sum" * points(2) * todo(2)) {
     for (Dtype dtype : kEveryDtype) {
+      check_sums(random_x(dtype, 17, 17));  // square: swapped indices stay inside x
       for (std::int64_t cols : kUpToAWarp) {
         check_sums(random_x(dtype, 3, cols));
       }
-      check_sums(random_x(dtype, 17, 17));  // square: swapped indices stay inside x
     }
   }
 
