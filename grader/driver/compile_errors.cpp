@@ -49,16 +49,21 @@ std::optional<std::string> bare_error(const std::string& line) {
   return std::nullopt;
 }
 
-// The line number with which `line` names the student's file: "forward.cu:52" or "forward.cu(52)".
+// The line number with which `line` names the student's file: "forward.cu:52", "forward.cu(52)" or,
+// in nvcc's account of an instantiation, "at line 52 of forward.cu".
 std::string line_of(const std::string& line, const std::string& file) {
   const std::size_t found = line.find(file);
   if (found == std::string::npos) {
     return "";
   }
+  static const std::regex after(R"(^[:(](\d+))");
+  static const std::regex before(R"(at line (\d+) of "?$)");
   std::smatch match;
-  const std::string rest = line.substr(found + file.size());
-  static const std::regex number(R"(^(?:[:(]|", line )(\d+))");
-  return std::regex_search(rest, match, number) ? match[1].str() : "";
+  const std::string head = line.substr(0, found);
+  const std::string tail = line.substr(found + file.size());
+  const bool named =
+      std::regex_search(tail, match, after) || std::regex_search(head, match, before);
+  return named ? match[1].str() : "";
 }
 
 // The student's line for an error in somebody else's file. What led to it stands before it ("In

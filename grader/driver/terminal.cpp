@@ -55,6 +55,17 @@ void write_indented(Out out, const std::string& lines) {
   }
 }
 
+// "3 points", "1 point".
+std::string worth(const Json& check) {
+  const std::string points = text(check, "points");
+  return points + (points == "1" ? " point" : " points");
+}
+
+// "1.07", "412", "81234", "2.5e+09": three digits tell enough.
+std::string ratio_text(double ratio) {
+  return ratio >= 100 && ratio < 1e6 ? fmt::format("{:.0f}", ratio) : fmt::format("{:.3g}", ratio);
+}
+
 // What was to come out, what came out, and how far that is off.
 std::string comparison(const Json& check) {
   std::string line;
@@ -64,8 +75,8 @@ std::string comparison(const Json& check) {
   }
   const auto ratio = check.find("error_over_bound");
   if (ratio != check.end() && ratio->is_number()) {
-    line += fmt::format("{}{:.3g} times over the bound", line.empty() ? "" : ", ",
-                        ratio->get<double>());
+    line += fmt::format("{}{} times over the bound", line.empty() ? "" : ", ",
+                        ratio_text(ratio->get<double>()));
   }
   return line;
 }
@@ -77,9 +88,8 @@ std::string what_was_printed(const Json& check) {
 
 void write_failure(Out out, const Json& check, const Json& exercise, Style style) {
   const std::string status = text(check, "status");
-  fmt::format_to(
-      out, "\n  {} {} (TODO {}, {} points)\n", painted(status + ":", color_of(status), style),
-      painted(text(check, "name"), kBold, style), text(check, "todo"), text(check, "points"));
+  fmt::format_to(out, "\n  {} {} (TODO {}, {})\n", painted(status + ":", color_of(status), style),
+                 painted(text(check, "name"), kBold, style), text(check, "todo"), worth(check));
   write_indented(out, text(check, "message"));
   write_indented(out, comparison(check));
   for (const char* key : {"call", "pattern"}) {
@@ -132,9 +142,8 @@ void write_failures(Out out, const Json& exercise, Style style) {
     if (first) {
       write_failure(out, check, exercise, style);
     } else {
-      fmt::format_to(out, "  {} {} (TODO {}, {} points)\n",
-                     painted(state + ":", color_of(state), style), text(check, "name"),
-                     text(check, "todo"), text(check, "points"));
+      fmt::format_to(out, "  {} {} (TODO {}, {})\n", painted(state + ":", color_of(state), style),
+                     text(check, "name"), text(check, "todo"), worth(check));
     }
     first = false;
   }

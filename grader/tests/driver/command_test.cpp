@@ -1,0 +1,208 @@
+// `onepass grade` as a user meets it: exit codes, sentences, reports.
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+#include "driver/files.h"
+#include "driver/report.h"
+#include "tests/driver/workbook.h"
+
+using namespace onepass::driver;
+using onepass::driver::test::Workbook;
+
+namespace {
+
+Json report_of(const Workbook& workbook) {
+  return Json::parse(read_file(workbook.root() / "build/report/exercises.json"));
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a right submission passes, and the report says so") {
+  const Workbook workbook;
+  const auto outcome = workbook.onepass("grade --strict");
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output, "Score: 9 of 9\nAll passed."));
+  const Json report = report_of(workbook);
+  CHECK(report["schema"] == 1);
+  CHECK(report["device"]["kind"] == "cpu");
+  CHECK(report["seed"] == 1);
+  CHECK(report["score"] == 9);
+  CHECK(report["max_score"] == 9);
+  const Json& exercise = report["exercises"][0];
+  CHECK(exercise["id"] == "toy/first");
+  CHECK(exercise["status"] == "passed");
+  for (const char* key : {"title", "score", "max_score", "checks", "bandwidth", "traffic"}) {
+    CHECK(exercise.contains(key));
+  }
+  for (const char* key :
+       {"name", "status", "points", "message", "diagnosis", "error_over_bound", "location"}) {
+    CHECK(exercise["checks"][0].contains(key));
+  }
+}
+
+TEST_CASE("a wrong submission: exit 0 with a score, 1 with --strict, and the next thing to open") {
+  const Workbook workbook;
+  write_file(workbook.exercise("second"), "int answer() { return 41; }\n");
+  const auto outcome = workbook.onepass("grade --seed 7");
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output, "It answers 41."));
+  CHECK(has(outcome.output, "Score: 5 of 9"));
+  CHECK(has(outcome.output, "Open next: exercises/01_toy/second.cu, TODO 1"));
+  CHECK(has(outcome.output, "build/onepass grade --seed 7 --exercise toy/second"));
+  CHECK_FALSE(has(outcome.output, "\x1b["));  // no colour in a pipe
+  CHECK(workbook.onepass("grade --strict").code == 1);
+}
+
+TEST_CASE("an exercise that does not compile leaves the others graded") {
+  const Workbook workbook;
+  write_file(workbook.exercise("first"), "#include <toy.h>\n\nint answer() { return x; }\n");
+  const auto outcome = workbook.onepass("grade");
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output, "exercises/01_toy/first.cu:3: 'x' was not declared in this scope"));
+  CHECK(has(outcome.output, "Score: 4 of 9"));
+  const Json check = report_of(workbook)["exercises"][0]["checks"][1];
+  CHECK(check["status"] == "compile error");
+  CHECK(check["location"] == "exercises/01_toy/first.cu:3");
+}
+
+TEST_CASE("what lies beside the exercise, or elsewhere in the repository, cannot be included") {
+  const Workbook workbook;
+  write_file(workbook.root() / "exercises/01_toy/mine.h", "");
+  write_file(workbook.exercise("first"), "#include \"mine.h\"\nint answer() { return 42; }\n");
+  CHECK(has(workbook.onepass("grade --exercise toy/first").output, "first.cu:1: mine.h: No such"));
+
+  const std::string absolute = (workbook.root() / "exercises/01_toy/mine.h").string();
+  write_file(workbook.exercise("first"),
+             "\n#include \"" + absolute + "\"\nint answer() { return 42; }\n");
+  CHECK(has(workbook.onepass("grade --exercise toy/first").output,
+            "first.cu:2: an exercise may include only"));
+}
+
+TEST_CASE("a header that changes makes a new worker") {
+  const Workbook workbook;
+  CHECK(workbook.onepass("grade").code == 0);
+  write_file(workbook.root() / "include/toy.h", "#error changed\n");
+  CHECK(has(workbook.onepass("grade").output, "exercises/01_toy/first.cu:1: #error changed"));
+}
+
+TEST_CASE("an unchanged file is not compiled again") {
+  const Workbook workbook;
+  CHECK(workbook.onepass("grade").code == 0);
+  for (const auto& entry : std::filesystem::directory_iterator(workbook.root() / "build/cache")) {
+    std::filesystem::remove(entry.path() / "worker");
+    write_file(entry.path() / "worker", "#!/bin/sh\nexit 41\n");
+    std::filesystem::permissions(entry.path() / "worker", std::filesystem::perms::all);
+  }
+  CHECK(has(workbook.onepass("grade").output, "It answers 41."));
+}
+
+TEST_CASE(
+    "a grader that ends early leaves the rest ungraded, and that is not the student's fault") {
+  const Workbook workbook;
+  workbook.set_grader(R"(
+echo '{"event":"check","name":"answers 42","status":"passed"}' >> "$EVENTS"
+echo 'assertion failed in the reference' >&2
+exit 2
+)");
+  const auto outcome = workbook.onepass("grade --exercise toy/first");
+  CHECK(outcome.code == 3);
+  CHECK(has(outcome.output, "not yours"));
+  CHECK(has(outcome.output, "assertion failed in the reference"));
+  const Json exercise = report_of(workbook)["exercises"][0];
+  CHECK(exercise["status"] == "ungraded");
+  CHECK(exercise["checks"][0]["status"] == "passed");
+  CHECK(exercise["checks"][1]["status"] == "ungraded");
+}
+
+TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
+  const Workbook workbook;
+  std::filesystem::create_directories(workbook.root() / "empty");
+  const std::string root = workbook.root().string();
+  const struct {
+    std::string arguments;
+    std::string sentence;
+  } kCases[] = {
+      {"grade --exercise toy/third",
+       "There is no exercise toy/third: choose one of toy/first, toy/second.\n"},
+      {"grade --chapter play", "There is no chapter play: choose one of toy.\n"},
+      {"grade --device tpu", "There is no device tpu: choose cpu or gpu.\n"},
+      {"grade --device gpu",
+       "Cannot grade on a GPU: there is no CUDA toolkit (nvcc). Use --device cpu, or mend that and "
+       "run cmake again.\n"},
+      {"grade --submission " + root + "/empty",
+       root + "/empty is no submission, it holds no folder such as 01_toy: give a folder laid out "
+              "like exercises/.\n"},
+      {"grade --submission " + root + "/nowhere",
+       "There is no folder " + root +
+           "/nowhere: give a folder laid out like exercises/ to --submission.\n"},
+  };
+  for (const auto& one : kCases) {
+    const auto outcome = workbook.onepass(one.arguments);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.output == one.sentence);
+  }
+  CHECK(workbook.onepass("grade --seed abc").code == 2);
+  CHECK(workbook.onepass("").code == 2);
+}
+
+TEST_CASE("a missing exercise file") {
+  const Workbook workbook;
+  std::filesystem::remove(workbook.exercise("second"));
+  const auto outcome = workbook.onepass("grade");
+  CHECK(outcome.code == 2);
+  CHECK(outcome.output ==
+        "exercises/01_toy/second.cu is missing: put it back (git checkout "
+        "exercises/01_toy/second.cu), or grade the others with --exercise.\n");
+  CHECK(workbook.onepass("grade --exercise toy/first").code == 0);
+}
+
+TEST_CASE("no compiler") {
+  const Workbook workbook;
+  workbook.edit_config(ONEPASS_CXX_COMPILER, "/nowhere/g++");
+  const auto outcome = workbook.onepass("grade");
+  CHECK(outcome.code == 2);
+  CHECK(has(outcome.output, "There is no compiler at /nowhere/g++ any more"));
+}
+
+TEST_CASE("a device that turns out not to work") {
+  const Workbook workbook;
+  workbook.set_grader(
+      R"(echo '{"event":"unavailable","reason":"The driver finds no GPU: use --device cpu."}' >> "$EVENTS"
+exit 2
+)");
+  const auto outcome = workbook.onepass("grade");
+  CHECK(outcome.code == 2);
+  CHECK(outcome.output == "The driver finds no GPU: use --device cpu.\n");
+}
+
+TEST_CASE("Ctrl-C keeps the report so far and ends the grader") {
+  const Workbook workbook;
+  workbook.set_grader(R"(
+echo '{"event":"check","name":"answers 42","status":"passed"}' >> "$EVENTS"
+sleep 60; touch ")" + workbook.root().string() +
+                      R"(/survived"
+)");
+  const auto start = std::chrono::steady_clock::now();
+  const auto outcome =
+      workbook.onepass("grade --exercise toy/first & pid=$!; sleep 3; kill -INT $pid; wait $pid");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
+  CHECK(outcome.code == 130);
+  CHECK(has(outcome.output, "Score: 2 of 5"));
+  CHECK(report_of(workbook)["exercises"][0]["checks"][0]["status"] == "passed");
+}
+
+TEST_CASE("two runs at once in one build folder") {
+  const Workbook workbook;
+  const auto outcome = workbook.onepass(
+      "grade --strict & pid=$!; " + std::string(ONEPASS_BINARY_DIR) + "/onepass --workbook " +
+      workbook.root().string() + "/build/onepass.json grade --strict && wait $pid");
+  CHECK(outcome.code == 0);
+  CHECK(report_of(workbook)["score"] == 9);
+}

@@ -1,0 +1,42 @@
+// Which headers an exercise may include.
+#include "driver/includes.h"
+
+#include <doctest/doctest.h>
+
+#include "driver/files.h"
+
+using namespace onepass::driver;
+namespace fs = std::filesystem;
+
+TEST_CASE("a make rule over several lines, with blanks in names") {
+  const auto files =
+      parse_dependencies("binding.o: a.cu \\\n /usr/my\\ headers/b.h \\\n  c$$d.h\n");
+  CHECK(files == std::vector<fs::path>{"a.cu", "/usr/my headers/b.h", "c$d.h"});
+  CHECK(parse_dependencies("").empty());
+}
+
+TEST_CASE("allowed are the given folders, all that is in them, and nothing that merely begins so") {
+  const ScratchFolder scratch(fs::temp_directory_path());
+  for (const char* name : {"contract/a.h", "contract/deep/b.h", "contracts/c.h", "other/d.h"}) {
+    write_file(scratch.path() / name, "");
+  }
+  const std::vector<fs::path> allowed = {scratch.path() / "contract/"};
+  const auto forbidden = [&](const char* name) {
+    return first_forbidden({scratch.path() / name}, allowed).has_value();
+  };
+  CHECK_FALSE(forbidden("contract/a.h"));
+  CHECK_FALSE(forbidden("contract/deep/b.h"));
+  CHECK(forbidden("contracts/c.h"));
+  CHECK(forbidden("other/d.h"));
+  CHECK(forbidden("contract/../other/d.h"));
+  fs::create_symlink(scratch.path() / "other", scratch.path() / "contract/link");
+  CHECK(forbidden("contract/link/d.h"));
+}
+
+TEST_CASE("the error names the student's #include") {
+  const CompileError error =
+      forbidden_include("/repo/solutions/01_rmsnorm/forward.cu",
+                        "// mine\n#include <cstdint>\n#  include \"../forward.cu\"\n", "mine.cu");
+  CHECK(error.location == "mine.cu:3");
+  CHECK(error.message.find("not forward.cu") != std::string::npos);
+}

@@ -1,0 +1,81 @@
+// How events add up to a status and a score.
+#include "driver/report.h"
+
+#include <doctest/doctest.h>
+
+#include "driver/bad_input.h"
+
+using namespace onepass::driver;
+
+namespace {
+
+Json report_with(const std::vector<std::string>& statuses) {
+  Json listed = {{"id", "toy/first"}, {"title", "First"}, {"checks", Json::array()}};
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    listed["checks"].push_back({{"name", std::to_string(i)}, {"points", i + 1}, {"todo", 1}});
+  }
+  Json report = make_report(Device::cpu, "the CPU simulator", 1);
+  report["exercises"].push_back(make_exercise(listed, Chapter{}, "first.cu"));
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    if (!statuses[i].empty()) {
+      apply_event(report["exercises"][0],
+                  {{"event", "check"}, {"name", std::to_string(i)}, {"status", statuses[i]}});
+    }
+  }
+  settle(report);
+  return report;
+}
+
+std::string status_of(const std::vector<std::string>& statuses) {
+  return report_with(statuses)["exercises"][0]["status"];
+}
+
+}  // namespace
+
+TEST_CASE("the status of an exercise") {
+  CHECK(status_of({"passed", "passed"}) == "passed");
+  CHECK(status_of({"not started", "not started"}) == "not started");
+  CHECK(status_of({"passed", "not started"}) == "failed");
+  CHECK(status_of({"not started", "crashed"}) == "failed");
+  CHECK(status_of({"passed", "timed out", "failed"}) == "timed out");
+  CHECK(status_of({"failed", ""}) == "ungraded");
+}
+
+TEST_CASE("points are those of the passed checks") {
+  const Json report = report_with({"passed", "failed", "passed"});
+  CHECK(report["score"] == 4);
+  CHECK(report["max_score"] == 6);
+  CHECK_FALSE(all_passed(report));
+  CHECK_FALSE(has_ungraded(report));
+}
+
+TEST_CASE("a grader cannot add a check or change what one is worth") {
+  Json report = report_with({"passed"});
+  Json& exercise = report["exercises"][0];
+  apply_event(exercise, {{"event", "check"}, {"name", "0"}, {"status", "passed"}, {"points", 90}});
+  CHECK(exercise["checks"][0]["points"] == 1);
+  CHECK_THROWS_AS(apply_event(exercise, {{"event", "check"}, {"name", "more"}}), GraderFault);
+}
+
+TEST_CASE("what the simulator says is added to a GPU's verdict and replaces nothing") {
+  Json report = report_with({"failed", "failed"});
+  Json& exercise = report["exercises"][0];
+  exercise["checks"][1]["location"] = "first.cu:9";
+  for (const char* name : {"0", "1"}) {
+    add_explanation(exercise, {{"name", name},
+                               {"status", "device error"},
+                               {"message", "Thread 3 reads past the end of x."},
+                               {"location", "first.cu:52"}});
+  }
+  CHECK(exercise["checks"][0]["status"] == "failed");
+  CHECK(exercise["checks"][0]["location"] == "first.cu:52");
+  CHECK(exercise["checks"][1]["location"] == "first.cu:9");
+  CHECK(exercise["checks"][1]["simulator"]["message"] == "Thread 3 reads past the end of x.");
+}
+
+TEST_CASE("measurements are kept as they come") {
+  Json report = report_with({"passed"});
+  Json& exercise = report["exercises"][0];
+  apply_event(exercise, {{"event", "traffic"}, {"rows", 3}, {"student_bytes", 12}});
+  CHECK(exercise["traffic"] == Json::array({{{"rows", 3}, {"student_bytes", 12}}}));
+}

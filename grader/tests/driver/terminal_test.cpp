@@ -1,0 +1,44 @@
+// The terminal's report, against files that show what it is to look like. To accept a new look:
+// ONEPASS_ACCEPT=1 build/bin/driver_test, then read the difference that git shows.
+#include "driver/terminal.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "driver/files.h"
+
+using namespace onepass::driver;
+namespace fs = std::filesystem;
+
+TEST_CASE("reports look as the golden files show") {
+  const fs::path folder = fs::path(ONEPASS_SOURCE_DIR) / "grader/tests/driver/golden";
+  int count = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") {
+      continue;
+    }
+    ++count;
+    Json report = Json::parse(read_file(entry.path()));
+    settle(report);
+    const std::string text = render(report, {});
+    fs::path golden = entry.path();
+    golden.replace_extension(".txt");
+    if (std::getenv("ONEPASS_ACCEPT") != nullptr) {
+      write_file(golden, text);
+    }
+    INFO(golden.string());
+    REQUIRE(fs::exists(golden));
+    CHECK(text == read_file(golden));
+  }
+  CHECK(count >= 4);
+}
+
+TEST_CASE("colour is added around the same words") {
+  Json report = make_report(Device::cpu, "the CPU simulator", 1);
+  const std::string plain = render(report, {});
+  const std::string coloured = render(report, {true});
+  CHECK(plain.find('\x1b') == std::string::npos);
+  CHECK(coloured.find("\x1b[1mScore: 0 of 0\x1b[0m") != std::string::npos);
+}

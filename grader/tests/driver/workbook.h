@@ -1,0 +1,39 @@
+// A workbook in a temporary folder, with a grader that is a shell script: to try the driver as a
+// user would, without the simulator.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "driver/config.h"
+#include "driver/files.h"
+
+namespace onepass::driver::test {
+
+class Workbook {
+ public:
+  Workbook();
+
+  std::filesystem::path root() const { return folder_.path(); }
+  std::filesystem::path exercise(const std::string& name) const;
+
+  /// What grade-<chapter> does when it is asked to grade: shell commands. $EVENTS is the file to
+  /// append to, $EXERCISE the exercise's id, $WORKER the worker, which when run gives the value of
+  /// the student's function answer() as its exit status.
+  void set_grader(const std::string& commands) const;
+
+  struct Outcome {
+    int code;
+    std::string output;
+  };
+  /// Runs `onepass <arguments>` in this workbook, through a shell.
+  Outcome onepass(const std::string& arguments) const;
+
+  /// Replaces `from` in onepass.json.
+  void edit_config(const std::string& from, const std::string& to) const;
+
+ private:
+  ScratchFolder folder_;
+};
+
+}  // namespace onepass::driver::test
