@@ -1,0 +1,4 @@
+// cooperative_groups::reduce.
+#pragma once
+
+#include "../onepass_simulator/cooperative_groups_reduce.h"

@@ -1,0 +1,4 @@
+// __half and __half2.
+#pragma once
+
+#include "onepass_simulator/half.h"

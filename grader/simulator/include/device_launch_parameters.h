@@ -1,0 +1,4 @@
+// threadIdx, blockIdx, blockDim and gridDim.
+#pragma once
+
+#include "onepass_simulator/indices.h"

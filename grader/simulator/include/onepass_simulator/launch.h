@@ -1,0 +1,62 @@
+// What the rewriter makes of kernel<<<grid, block, bytes, stream>>>(arguments):
+//
+//     ONEPASS_LAUNCH(kernel)(grid, block, bytes, stream)(arguments)
+//
+// The kernel's name stands inside a generic lambda. So the call of each thread is an ordinary call,
+// with template deduction, default arguments and conversions, and the arguments are copied, once
+// for the launch and once for each thread, as CUDA copies them.
+#pragma once
+
+#include "runtime_types.h"
+
+namespace simulator {
+
+/// A kernel with its shape, waiting for its arguments.
+template <typename Kernel>
+struct ShapedKernel {
+  const char* name;
+  Kernel kernel;
+  LaunchShape shape;
+
+  template <typename... Arguments>
+  void operator()(Arguments... arguments) const {
+    const Kernel& call = kernel;
+    auto thread = [&call, arguments...] { call(arguments...); };
+    using Thread = decltype(thread);
+    launch(
+        name, shape, [](void* body) { (*static_cast<const Thread*>(body))(); }, &thread,
+        sizeof thread);
+  }
+};
+
+/// A kernel waiting for its shape.
+template <typename Kernel>
+struct NamedKernel {
+  const char* name;
+  Kernel kernel;
+
+  ShapedKernel<Kernel> operator()(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
+                                  cudaStream_t stream = nullptr) const {
+    return {name, kernel, {grid, block, dynamic_shared_bytes, stream}};
+  }
+};
+
+template <typename Kernel>
+NamedKernel<Kernel> named_kernel(const char* name, Kernel kernel) {
+  return {name, kernel};
+}
+
+/// What `extern __shared__ T name[]` is initialised with: a pointer to any type.
+struct DynamicShared {
+  template <typename T>
+  __forceinline__ operator T*() const {
+    return static_cast<T*>(dynamic_shared());
+  }
+};
+
+}  // namespace simulator
+
+#define ONEPASS_LAUNCH(...)               \
+  ::simulator::named_kernel(#__VA_ARGS__, \
+                            [&](auto... onepass_arguments) { __VA_ARGS__(onepass_arguments...); })
+#define ONEPASS_DYNAMIC_SHARED ::simulator::DynamicShared()

@@ -1,0 +1,34 @@
+// CUDA's qualifiers, as a host compiler can take them.
+//
+// Host and device code are one here, so most of them say nothing. Shared memory is the exception:
+// a thread_local variable has one place for the whole block, because the simulator runs the threads
+// of a block one after another on one thread of the machine.
+#pragma once
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __cluster_dims__(...) ONEPASS_CANNOT_SIMULATE("a launch with thread block clusters")
+#define __shared__ thread_local
+#define __noinline__ __attribute__((noinline))
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __nv_pure__ __attribute__((pure))
+#define CUDARTAPI
+#define CUDART_CB
+
+// As nvcc says it. __CUDA_ARCH__ stays undefined: code that needs a certain GPU takes its fallback.
+#define __CUDACC__ 1
+#define CUDART_VERSION 13000
+#define __CUDACC_VER_MAJOR__ 13
+#define __CUDACC_VER_MINOR__ 0
+
+#define ONEPASS_CANNOT_SIMULATE(what) \
+  static_assert(false, what " cannot be simulated on a CPU: grade this on a GPU")
+// What the rewriter makes of asm("...").
+#define ONEPASS_INLINE_PTX(...) ONEPASS_CANNOT_SIMULATE("inline PTX (asm)")

@@ -1,0 +1,34 @@
+// The rewriter's passes. Each looks through the tokens for one construct and says what to replace.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tokens.h"
+
+namespace onepass::rewriter {
+
+/// Replaces source[begin, end) by text, which holds as many newlines as what it replaces.
+struct Edit {
+  std::size_t begin;
+  std::size_t end;
+  std::string text;
+};
+
+using Tokens = std::vector<Token>;
+
+/// kernel<<<grid, block>>>(arguments)
+void rewrite_launches(const Tokens& tokens, std::vector<Edit>& edits);
+
+/// extern __shared__ T name[];
+void rewrite_dynamic_shared_memory(const Tokens& tokens, std::vector<Edit>& edits);
+
+/// asm("...")
+void rewrite_inline_assembly(const Tokens& tokens, std::vector<Edit>& edits);
+
+/// The index of the bracket that closes tokens[open], or tokens.size(). Tokens of other directives
+/// than the opening one's are passed over.
+std::size_t closing_bracket(const Tokens& tokens, std::size_t open);
+
+}  // namespace onepass::rewriter

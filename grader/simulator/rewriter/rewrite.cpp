@@ -1,0 +1,64 @@
+#include "rewrite.h"
+
+#include <algorithm>
+
+#include "passes.h"
+
+namespace onepass::rewriter {
+namespace {
+
+std::string quoted(std::string_view path) {
+  std::string result = "\"";
+  for (const char c : path) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+    }
+    result += c;
+  }
+  return result + "\"";
+}
+
+std::string apply(std::string_view source, std::vector<Edit> edits) {
+  std::stable_sort(edits.begin(), edits.end(),
+                   [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
+  std::string result;
+  std::size_t position = 0;
+  for (const Edit& edit : edits) {
+    result += source.substr(position, edit.begin - position);
+    result += edit.text;
+    position = edit.end;
+  }
+  result += source.substr(position);
+  return result;
+}
+
+}  // namespace
+
+std::size_t closing_bracket(const Tokens& tokens, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < tokens.size(); ++i) {
+    if (tokens[i].directive != tokens[open].directive) {
+      continue;
+    }
+    if (tokens[i].is("(") || tokens[i].is("[") || tokens[i].is("{")) {
+      ++depth;
+    } else if (tokens[i].is(")") || tokens[i].is("]") || tokens[i].is("}")) {
+      --depth;
+    }
+    if (depth == 0) {
+      return i;
+    }
+  }
+  return tokens.size();
+}
+
+std::string rewrite(std::string_view source, std::string_view shown_path) {
+  const Tokens tokens = tokenize(source);
+  std::vector<Edit> edits;
+  rewrite_launches(tokens, edits);
+  rewrite_dynamic_shared_memory(tokens, edits);
+  rewrite_inline_assembly(tokens, edits);
+  return "#line 1 " + quoted(shown_path) + "\n" + apply(source, std::move(edits));
+}
+
+}  // namespace onepass::rewriter

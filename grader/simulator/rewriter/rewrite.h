@@ -1,0 +1,23 @@
+// Turns a .cu file into plain C++ that the simulator's headers give meaning to, without moving a
+// line:
+//
+//     kernel<T><<<grid, block>>>(x, n)          ONEPASS_LAUNCH(kernel<T>)(grid, block)(x, n)
+//     extern __shared__ float s[];              a pointer to the block's dynamic shared memory
+//     asm volatile("...");                      ONEPASS_INLINE_PTX(...), which stops the compile
+//
+// Everything else of CUDA's language is ordinary C++ once the headers have declared the names.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tokens.h"
+
+namespace onepass::rewriter {
+
+/// The rewritten text of `source`. It starts with a #line that names `shown_path`, so that the
+/// compiler's messages and the debug information point into the student's own file. Throws
+/// RewriteError for a malformed launch.
+std::string rewrite(std::string_view source, std::string_view shown_path);
+
+}  // namespace onepass::rewriter

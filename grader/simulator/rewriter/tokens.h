@@ -1,0 +1,46 @@
+// Cuts CUDA C++ source text into tokens.
+//
+// Only what carries code becomes a token: comments, blanks, continuation marks, skipped `#if 0`
+// regions and the free text of #error, #warning, #pragma and #include do not. So the passes that
+// look for launches never mistake a `<<<` in a comment or a string for one.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace onepass::rewriter {
+
+enum class TokenKind { kIdentifier, kNumber, kString, kCharacter, kPunctuator };
+
+struct Token {
+  TokenKind kind;
+  std::string_view text;  // a part of the source
+  std::size_t begin;      // its offset there
+  int line;               // counted from 1
+  // 0 in ordinary code, else the number of the preprocessor directive that it is a part of. A
+  // launch never reaches from a directive into the code around it.
+  int directive;
+
+  std::size_t end() const { return begin + text.size(); }
+  bool is(std::string_view spelling) const { return text == spelling; }
+};
+
+/// Source that cannot be rewritten. what() is one sentence, without the place.
+class RewriteError : public std::runtime_error {
+ public:
+  RewriteError(int line, const std::string& sentence) : std::runtime_error(sentence), line_(line) {}
+  int line() const { return line_; }
+
+ private:
+  int line_;
+};
+
+/// All tokens of `source`, which must outlive them. Punctuators are single characters, except for
+/// `::` and `->`; so `<<<` is three tokens side by side. Throws RewriteError for a comment or raw
+/// string without an end.
+std::vector<Token> tokenize(std::string_view source);
+
+}  // namespace onepass::rewriter
