@@ -1,0 +1,31 @@
+// The corpus: submissions whose verdict is known. See README.md beside this file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace onepass::corpus {
+
+struct Entry {
+  std::string name;              // "rmsnorm/forward/wrong/eps-ignored"
+  std::string exercise;          // "rmsnorm/forward"
+  std::string kind;              // "right", "wrong" or "hostile"
+  std::filesystem::path source;  // the file's place in a submission: "01_rmsnorm/forward.cu"
+  std::string text;              // the student's file
+
+  std::string status = "failed";  // of the exercise; for right ones "passed"
+  std::string diagnosis;          // the id that a failing check must have, or empty
+  std::string check;              // how that check's name begins, or empty
+  std::string needs;              // "gpu", "races" or empty
+};
+
+/// All entries below grader/tests/corpus whose name contains `part`, by name. Throws
+/// std::runtime_error, which names the file, for an entry that is malformed or does not fit its
+/// solution.
+std::vector<Entry> entries(const std::filesystem::path& repository, const std::string& part = "");
+
+/// `text` with one change: `before` must occur exactly once. Throws std::runtime_error otherwise.
+std::string replaced(const std::string& text, const std::string& before, const std::string& after);
+
+}  // namespace onepass::corpus

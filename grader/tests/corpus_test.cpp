@@ -1,0 +1,189 @@
+// Grades the corpus with `onepass grade`, as a user would: every right implementation passes under
+// several seeds, every wrong one fails with its mistake named, nothing hostile gets away with it.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "driver/process.h"
+#include "tests/corpus/corpus.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using onepass::corpus::Entry;
+
+const fs::path kRepository = ONEPASS_SOURCE_DIR;
+const fs::path kDriver = fs::path(ONEPASS_BINARY_DIR) / "onepass";
+
+std::string environment(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+/// "cpu" unless ONEPASS_CORPUS_DEVICE says otherwise, so that the test means the same everywhere.
+std::string device() {
+  return environment("ONEPASS_CORPUS_DEVICE", "cpu");
+}
+
+/// A folder for one submission, gone with this object.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "onepass-corpus-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// The report's object of the entry's exercise. Null, with `output` saying why, if there is none.
+json grade(const Entry& entry, int seed, std::string& output) {
+  const Scratch scratch;
+  const fs::path submission = scratch.path() / "submission";
+  fs::copy(kRepository / "solutions", submission, fs::copy_options::recursive);
+  std::ofstream(submission / entry.source, std::ios::binary) << entry.text;
+  const fs::path report = scratch.path() / "report.json";
+  const onepass::driver::ProcessResult result = onepass::driver::run_process(
+      {kDriver.string(), "grade", "--submission", submission.string(), "--exercise", entry.exercise,
+       "--device", device(), "--seed", std::to_string(seed), "--report", report.string()},
+      {300, 1 << 20});
+  output = result.describe() + "\n" + result.output;
+  if (!result.succeeded() || !fs::exists(report)) {
+    return nullptr;
+  }
+  return json::parse(std::ifstream(report)).at("exercises").at(0);
+}
+
+bool has(const json& check, const char* key, const std::string& value) {
+  return check.contains(key) && check.at(key).is_string() && check.at(key) == value;
+}
+
+/// Does a failing check name the mistake (and is it the check that was meant)?
+bool names_mistake(const json& exercise, const Entry& entry) {
+  for (const json& check : exercise.at("checks")) {
+    const bool meant = check.at("name").get<std::string>().find(entry.check) == 0;
+    if (!has(check, "status", "passed") && meant && has(check, "diagnosis", entry.diagnosis)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The status and diagnosis of each check that did not pass, for the log.
+std::string summary(const json& exercise) {
+  std::string text = exercise.at("status").get<std::string>();
+  for (const json& check : exercise.at("checks")) {
+    if (!has(check, "status", "passed")) {
+      text +=
+          fmt::format("\n    {} [{}] {}: {}", check.at("status").get<std::string>(),
+                      check.value("diagnosis", json()).dump(), check.at("name").get<std::string>(),
+                      check.value("message", json()).dump());
+    }
+  }
+  return text;
+}
+
+/// What is wrong with the verdict on this entry; empty if nothing is.
+std::string complaint(const Entry& entry, int seed) {
+  std::string output;
+  const json exercise = grade(entry, seed, output);
+  if (exercise.is_null()) {
+    return "no report: " + output;
+  }
+  if (entry.status != "any" && !has(exercise, "status", entry.status) &&
+      !(entry.kind == "wrong" && !has(exercise, "status", "passed") &&
+        !has(exercise, "status", "ungraded"))) {
+    return "expected " + entry.status + ", got " + summary(exercise);
+  }
+  if (entry.kind != "right" && entry.status != "passed" && entry.status != "any" &&
+      exercise.at("score") == exercise.at("max_score")) {
+    return "got the full score";
+  }
+  if (!entry.diagnosis.empty() && !names_mistake(exercise, entry)) {
+    return "no failing check says " + entry.diagnosis + ": " + summary(exercise);
+  }
+  return "";
+}
+
+bool can_be_seen(const Entry& entry) {
+  return entry.needs.empty() || (entry.needs == "gpu" && device() == "gpu");
+}
+
+/// Grades all entries of a kind, several at a time, under each of the seeds.
+void grade_all(const std::string& kind, const std::vector<int>& seeds) {
+  struct Job {
+    const Entry* entry;
+    int seed;
+    std::string complaint;
+  };
+  const std::vector<Entry> entries =
+      onepass::corpus::entries(kRepository, environment("ONEPASS_CORPUS", ""));
+  std::vector<Job> jobs;
+  for (const Entry& entry : entries) {
+    if (entry.kind == kind && can_be_seen(entry)) {
+      for (int seed : seeds) {
+        jobs.push_back({&entry, seed, ""});
+      }
+    }
+  }
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t job; (job = next++) < jobs.size();) {
+      jobs[job].complaint = complaint(*jobs[job].entry, jobs[job].seed);
+    }
+  };
+  std::vector<std::thread> workers;
+  // One at a time on a GPU, which does not like to be shared while it is timed.
+  const unsigned most = device() == "gpu" ? 1u : std::max(1u, std::thread::hardware_concurrency());
+  for (unsigned worker = 0; worker < most; ++worker) {
+    workers.emplace_back(work);
+  }
+  for (std::thread& worker : workers) {
+    worker.join();
+  }
+  for (const Job& job : jobs) {
+    CHECK_MESSAGE(job.complaint.empty(), job.entry->name, " (seed ", job.seed,
+                  "): ", job.complaint);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every right implementation passes, whatever the seed") {
+  grade_all("right", {1, 2, 3});
+}
+
+TEST_CASE("every wrong implementation fails, and its mistake is named") {
+  grade_all("wrong", {1});
+}
+
+TEST_CASE("nothing hostile passes, stalls the grader or is mistaken for something else") {
+  grade_all("hostile", {1});
+}
+
+TEST_CASE("an edit must fit its solution exactly once") {
+  using onepass::corpus::replaced;
+  CHECK(replaced("one two", "two", "three") == "one three");
+  CHECK_THROWS(replaced("one two", "three", "four"));
+  CHECK_THROWS(replaced("one one", "one", "two"));
+  CHECK_THROWS(replaced("one", "", "two"));
+}
