@@ -26,11 +26,16 @@ foreach(chapter ${chapters})
   onepass_grading_target(solutions_${chapter} solutions --chapter ${chapter})
 endforeach()
 
-# With a toolkit but no GPU, what runs on a GPU is at least compiled here.
+include(ProcessorCount)
+ProcessorCount(processors)
 add_custom_target(check
-  COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure
+  COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure --parallel ${processors}
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
 add_dependencies(check ${needed})
+# With a toolkit but no GPU, what runs on a GPU is at least compiled, and only for the tests.
 if(ONEPASS_CUDA_FOUND)
   add_dependencies(check onepass_worker_gpu)
+  if(NOT ONEPASS_GPU_PRESENT)
+    set_target_properties(onepass_worker_gpu PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
 endif()

@@ -76,17 +76,18 @@ BuildResult Builder::build(const Implementation& implementation) const {
                                       fingerprint_of_files({implementation.binding}), source);
   const CacheEntry entry(cache_, label(device_, implementation.exercise), key);
   if (entry.holds_key()) {
-    return {entry.folder() / "worker", std::nullopt};
+    return {entry.folder() / "worker", std::nullopt, read_file(entry.folder() / "warnings")};
   }
   const ScratchFolder scratch(cache_);
   const fs::path folder = scratch.path() / "worker";
   fs::create_directory(folder);
-  const BuildResult result = compile(implementation, folder, source);
-  if (result.error) {
-    return result;
+  BuildResult result = compile(implementation, folder, source);
+  if (!result.error) {
+    write_file(folder / "warnings", result.warnings);
+    entry.put(folder);
+    result.worker = entry.folder() / "worker";
   }
-  entry.put(folder);
-  return {entry.folder() / "worker", std::nullopt};
+  return result;
 }
 
 BuildResult Builder::compile(const Implementation& implementation, const fs::path& folder,
@@ -102,7 +103,7 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
     const ProcessResult rewrite = run_tool({toolchain_.rewriter.string(), to_include.string(),
                                             output.string(), "--path", implementation.shown});
     if (!rewrite.succeeded()) {
-      return {"", explain(rewrite.output, implementation)};
+      return {"", explain(rewrite.output, implementation), ""};
     }
     to_include = output;
   }
@@ -116,13 +117,13 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
                   dependencies, "-c", implementation.binding.string(), "-o", object});
   const ProcessResult compiled = run_tool(compile);
   if (!compiled.succeeded()) {
-    return {"", explain(compiled.output, implementation)};
+    return {"", explain(compiled.output, implementation), ""};
   }
 
   std::vector<fs::path> allowed = toolchain_.allowed;
   allowed.insert(allowed.end(), {folder, implementation.binding});
   if (const auto header = first_forbidden(parse_dependencies(read_file(dependencies)), allowed)) {
-    return {"", forbidden_include(*header, source, implementation.shown)};
+    return {"", forbidden_include(*header, source, implementation.shown), ""};
   }
 
   const std::string worker = (folder / "worker").string();
@@ -130,10 +131,10 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
   link.insert(link.end(), toolchain_.link_flags.begin(), toolchain_.link_flags.end());
   const ProcessResult linked = run_tool(link);
   if (!linked.succeeded()) {
-    return {"", explain(linked.output, implementation)};
+    return {"", explain(linked.output, implementation), ""};
   }
   fs::remove(object);
-  return {worker, std::nullopt};
+  return {worker, std::nullopt, compiled.output + linked.output};
 }
 
 CompileError Builder::explain(const std::string& output,

@@ -25,6 +25,7 @@ struct Implementation {
 struct BuildResult {
   std::filesystem::path worker;       // empty if it does not compile
   std::optional<CompileError> error;  // why
+  std::string warnings;               // what the compiler said otherwise
 };
 
 class Builder {

@@ -54,6 +54,7 @@ int build(const Config& config, const BuildOptions& options) {
                result.error->message);
     return kNotAllPassed;
   }
+  fmt::print(stderr, "{}", result.warnings);
   fs::copy_file(result.worker, options.output, fs::copy_options::overwrite_existing);
   return kComplete;
 }
