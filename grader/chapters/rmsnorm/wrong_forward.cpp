@@ -1,0 +1,91 @@
+// Makes oracles of exercise 1.2 from formulas.
+#include "chapters/rmsnorm/wrong_forward.h"
+
+#include <cmath>
+#include <utility>
+
+namespace onepass::rmsnorm {
+
+using verdict::Oracle;
+
+namespace {
+
+/// The named output of the two.
+std::optional<Field> pick(const std::optional<Forward>& outputs, const std::string& output) {
+  if (!outputs) {
+    return std::nullopt;
+  }
+  return output == "y" ? outputs->y : outputs->rstd;
+}
+
+Forward forward_with(const Inputs& in, const Field& rstd) {
+  return {scaled(in.x, rstd, in.weight), rstd};
+}
+
+}  // namespace
+
+Oracle wrong_forward(std::string mistake, std::string sentence, WrongForward wrong, double slack) {
+  auto result = [wrong = std::move(wrong)](const Case& call, const std::string& output) {
+    const Inputs in{call.dtype(), call.values("x").field(), call.values("weight").field(),
+                    eps_of(call)};
+    return pick(wrong(in), output);
+  };
+  return {std::move(mistake), std::move(sentence), result, slack};
+}
+
+Oracle wrong_rstd(std::string mistake, std::string sentence, WrongRstd wrong) {
+  return wrong_forward(
+      std::move(mistake), std::move(sentence), [wrong = std::move(wrong)](const Inputs& in) {
+        const Field sums = row_sums(squares_of(in.x));
+        return forward_with(in, map(sums, [&](double squares) { return wrong(in, squares); }));
+      });
+}
+
+Oracle wrong_sum(std::string mistake, std::string sentence, WrongSum wrong, double slack) {
+  auto outputs = [wrong = std::move(wrong)](const Inputs& in) -> std::optional<Forward> {
+    const std::optional<Field> sums = wrong(in);
+    if (!sums) {
+      return std::nullopt;
+    }
+    return forward_with(
+        in, map(*sums, [&](double sum) { return 1.0 / std::sqrt(sum / in.cols() + in.eps); }));
+  };
+  return wrong_forward(std::move(mistake), std::move(sentence), outputs, slack);
+}
+
+Oracle wrong_y(std::string mistake, std::string sentence, WrongY wrong) {
+  return wrong_forward(std::move(mistake), std::move(sentence),
+                       [wrong = std::move(wrong)](const Inputs& in) {
+                         const Field rstd = rms_rstd(in.x, in.eps);
+                         return Forward{wrong(in, rstd), rstd};
+                       });
+}
+
+Oracle wrong_x(std::string mistake, std::string sentence, WrongX wrong) {
+  auto result = [wrong = std::move(wrong)](const Case& call,
+                                           const std::string& output) -> std::optional<Field> {
+    const std::optional<Field> x = wrong(call);
+    if (!x) {
+      return std::nullopt;
+    }
+    return pick(rmsnorm_forward(*x, call.values("weight").field(), eps_of(call)), output);
+  };
+  return {std::move(mistake), std::move(sentence), result, kSlack};
+}
+
+Field map(Field field, const std::function<double(double)>& f) {
+  for (double& value : field.values) {
+    value = f(value);
+  }
+  return field;
+}
+
+Field squares_of(const Field& x) {
+  return map(x, [](double value) { return value * value; });
+}
+
+Field rounded(Dtype dtype, const Field& field) {
+  return map(field, [dtype](double value) { return verdict::round_to(dtype, value); });
+}
+
+}  // namespace onepass::rmsnorm
