@@ -120,7 +120,7 @@ Matrix Case::values(const std::string& name) const {
 }
 
 std::string Case::describe() const {
-  std::string text = name(dtype_);
+  std::string text = dtype_ ? name(*dtype_) : function_;
   for (const auto& [scalar, value] : scalars_) {
     text += std::visit([&](auto number) { return fmt::format(", {} {}", scalar, number); }, value);
   }

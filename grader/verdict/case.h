@@ -55,6 +55,8 @@ class Case {
  public:
   /// `function` and `dtype` name an entry of the binding's table.
   Case(std::string function, Dtype dtype) : function_(std::move(function)), dtype_(dtype) {}
+  /// One that has no dtype there.
+  explicit Case(std::string function) : function_(std::move(function)) {}
 
   Case& integer(const std::string& name, std::int64_t value);
   Case& real(const std::string& name, double value);
@@ -69,7 +71,8 @@ class Case {
   Case& null(const std::string& name, Role role, Dtype dtype);
 
   const std::string& function() const { return function_; }
-  Dtype dtype() const { return dtype_; }
+  Dtype dtype() const { return dtype_.value(); }  // throws std::bad_optional_access without one
+  std::string dtype_name() const { return dtype_ ? name(*dtype_) : ""; }
   const std::vector<Buffer>& buffers() const { return buffers_; }
   const std::vector<std::pair<std::string, std::variant<std::int64_t, double>>>& scalars() const {
     return scalars_;
@@ -91,7 +94,7 @@ class Case {
   Case& add(Buffer buffer);
 
   std::string function_;
-  Dtype dtype_;
+  std::optional<Dtype> dtype_;
   std::vector<std::pair<std::string, std::variant<std::int64_t, double>>> scalars_;
   std::vector<Buffer> buffers_;
 };

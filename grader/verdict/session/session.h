@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 namespace onepass::verdict {
 
 class WorkerClient;
+struct Run;
 
 /// What one output must be.
 struct Expectation {
@@ -33,7 +35,7 @@ class Session {
         reference;       // of one that is trusted, to probe the machine; may be empty
     std::string device;  // "cpu" or "gpu"
     std::uint64_t seed = 0;
-    double time_limit = 10.0;  // seconds for one call
+    double time_limit = 4.0;  // seconds for one launch, see WorkerClient::run()
   };
   explicit Session(Settings settings);
   ~Session();
@@ -64,15 +66,31 @@ class Session {
   /// two identical calls. `call` and the replay command are added.
   [[noreturn]] void fail(const Case& call, Failure failure);
 
-  // ---- for the glue (glue.cpp), not for checks ----
-  struct CheckState;
-  void begin_check(const std::string& check);
-  const CheckState& check() const { return *check_; }
+  // ---- for the glue (run_checks.cpp), not for checks ----
+
+  /// What is known of the running check.
+  struct Check {
+    std::string name;
+    int todo = 0;
+    int calls = 0;
+    std::int64_t compared = 0;       // elements
+    bool wrote = false;              // some output that was compared, in some call
+    std::string output;              // what the student's code printed
+    std::optional<Failure> failure;  // set if it has failed
+    std::vector<std::string> warnings;
+  };
+  void begin_check(const std::string& name, int todo);
+  const Check& check() const { return check_; }
+  /// The worker, for measurements after the checks.
+  WorkerClient& worker() { return *worker_; }
 
  private:
+  Run attempt(const Case& call);
+  bool machine_is_sound() const;
+
   Settings settings_;
-  std::unique_ptr<WorkerClient> client_;
-  std::unique_ptr<CheckState> check_;
+  std::unique_ptr<WorkerClient> worker_;
+  Check check_;
   int timeouts_ = 0;
 };
 

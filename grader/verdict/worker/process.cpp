@@ -60,26 +60,30 @@ long tasks_at_start() {
 }
 
 /// In the child: arranges descriptors, gives up rights, becomes the worker. Never returns.
+/// `failure` gets errno if there is no worker to become; exec closes it otherwise.
 [[noreturn]] void become_worker(const std::vector<std::string>& command, int request, int reply,
-                                int output) {
+                                int output, int failure) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // the worker does not outlive its grader
   const int nothing = open("/dev/null", O_RDONLY);
   // First out of the way, then into place: a pipe's end may happen to be one of the places.
   constexpr int kAside = 16;
-  const int sources[] = {nothing, output, output, request, reply};
-  int aside[5];
-  for (int place = 0; place < 5; ++place) {
+  constexpr int kPlaces = 6;
+  const int sources[] = {nothing, output, output, request, reply, failure};
+  int aside[kPlaces];
+  for (int place = 0; place < kPlaces; ++place) {
     aside[place] = fcntl(sources[place], F_DUPFD, kAside);
   }
-  for (int place = 0; place < 5; ++place) {
+  for (int place = 0; place < kPlaces; ++place) {
     dup2(aside[place], place);
   }
+  constexpr int kFailure = kPlaces - 1;
+  fcntl(kFailure, F_SETFD, FD_CLOEXEC);
 #ifdef SYS_close_range
-  if (syscall(SYS_close_range, 5u, ~0u, 0u) != 0)
+  if (syscall(SYS_close_range, static_cast<unsigned>(kPlaces), ~0u, 0u) != 0)
 #endif
   {
-    for (int descriptor = 5; descriptor < 1024; ++descriptor) {
+    for (int descriptor = kPlaces; descriptor < 1024; ++descriptor) {
       close(descriptor);
     }
   }
@@ -90,6 +94,8 @@ long tasks_at_start() {
   }
   words.push_back(nullptr);
   execv(words[0], words.data());
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = write(kFailure, &error, sizeof error);
   _exit(127);
 }
 
@@ -99,10 +105,6 @@ int open_pidfd(pid_t pid) {
 #else
   return -1;
 #endif
-}
-
-Exit exit_of(int status) {
-  return WIFSIGNALED(status) ? Exit{true, WTERMSIG(status)} : Exit{false, WEXITSTATUS(status)};
 }
 
 }  // namespace
@@ -121,23 +123,29 @@ Process::Process(const std::vector<std::string>& command) {
   const Pipe request;
   const Pipe reply;
   const Pipe output;
+  const Pipe failure;
   pid_ = fork();
   if (pid_ == 0) {
-    become_worker(command, request.read, reply.write, output.write);
+    become_worker(command, request.read, reply.write, output.write, failure.write);
   }
-  const int error = errno;
+  int error = pid_ < 0 ? errno : 0;
+  close(failure.write);
+  [[maybe_unused]] const ssize_t length = read(failure.read, &error, sizeof error);  // till exec
+  close(failure.read);
   close(request.read);
   close(reply.write);
   close(output.write);
   request_ = request.write;
   reply_ = reply.read;
   output_pipe_ = output.read;
-  if (pid_ < 0) {
-    kill();
-    throw std::runtime_error(std::string("a worker could not be started: ") + std::strerror(error));
+  if (pid_ > 0) {
+    running().push_back(pid_);
+    pidfd_ = open_pidfd(pid_);
   }
-  running().push_back(pid_);
-  pidfd_ = open_pidfd(pid_);
+  if (error != 0) {
+    kill();
+    throw std::runtime_error(command[0] + " could not be started: " + std::strerror(error));
+  }
   for (const int descriptor : {request_, reply_, output_pipe_}) {
     worker::prepare_descriptor(descriptor);
   }
@@ -185,6 +193,7 @@ void Process::kill() {
     ::kill(-pid_, SIGKILL);
     ::kill(pid_, SIGKILL);  // should it not have come to setsid() yet
     wait_for_exit(Clock::now() + kTimeToDie);
+    waitpid(pid_, nullptr, WNOHANG);
     drain_output();
     std::erase(running(), pid_);
     kill_children_except(running());
@@ -201,9 +210,13 @@ std::string Process::take_output() {
 }
 
 bool Process::has_exited() {
-  int status = 0;
-  if (!exit_ && pid_ > 0 && waitpid(pid_, &status, WNOHANG) == pid_) {
-    exit_ = exit_of(status);
+  // The process stays unreaped until kill(), so that its number, which is also that of its group,
+  // belongs to nobody else meanwhile.
+  siginfo_t info{};
+  if (!exit_ && pid_ > 0 &&
+      waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      info.si_pid == pid_) {
+    exit_ = Exit{info.si_code != CLD_EXITED, info.si_status};
   }
   return exit_.has_value();
 }

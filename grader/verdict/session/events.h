@@ -1,0 +1,45 @@
+// Events: what the deciding process tells the driver, one JSON object a line, written as it
+// happens. The driver reads nothing else. A file that lacks "end" is that of a grader that failed.
+//
+//   exercise   id, title, max_score, checks: [{name, points, todo}], confinement: what this machine
+//              cannot keep a worker from, "" if nothing
+//   device     the worker's device: kind, name, ...
+//   check      exercise, name, status, points, message, diagnosis, error_over_bound, location: as
+//   in the
+//              report; todo; warnings: [text]; output: what the student's code printed; and detail:
+//              {where, expected, got, pattern, call}, each "" if there is none
+//   traffic    exercise, rows, cols, dtype, least_bytes, student_bytes, naive_bytes
+//   bandwidth  exercise, rows, cols, dtype, bytes, naive_gbs, student_gbs, copy_gbs, reference_gbs
+//   or
+//              null; student_ms: {median, p20, p80}; note: "" or why not to trust the figure
+//   measurement_failed  exercise, message: what could not be measured, and why
+//   end        exercise, status, score, max_score
+#pragma once
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "verdict/session/run_checks.h"
+
+namespace onepass::verdict {
+
+class Events {
+ public:
+  /// Appends to the file, or prints to stdout if `path` is empty. Throws std::runtime_error if it
+  /// cannot be written.
+  explicit Events(const std::string& path);
+  ~Events();
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+
+  void write(const nlohmann::json& event);
+
+ private:
+  std::FILE* file_;
+  bool owned_;
+};
+
+nlohmann::json check_event(const std::string& exercise, const CheckResult& result);
+
+}  // namespace onepass::verdict

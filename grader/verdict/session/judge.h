@@ -1,0 +1,27 @@
+// Judge: turns what came back from one call into a failure, or finds none. It decides, in this
+// order, by how the call ended, what the simulator saw, what memory was touched, and the numbers.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "verdict/case.h"
+#include "verdict/compare.h"
+#include "verdict/diagnosis.h"
+#include "verdict/session/failure.h"
+#include "verdict/worker/worker_client.h"
+
+namespace onepass::verdict {
+
+/// The call did not come to its end, or the simulator found an error in it.
+std::optional<Failure> judge_ending(const Case& call, const Run& run);
+
+/// An input was modified, or memory between rows or around a buffer was written.
+std::optional<Failure> judge_memory(const Case& call, const Run& run);
+
+/// An output that is wrong: where, by how much, in what pattern, and why.
+Failure wrong_numbers(const Case& call, const std::string& output, const Matrix& got,
+                      const Field& value, const Field& bound, const Comparison& comparison,
+                      const std::vector<Oracle>& oracles);
+
+}  // namespace onepass::verdict

@@ -1,0 +1,179 @@
+// main() of every chapter's deciding process, grade-<chapter>.
+//
+//   grade-rmsnorm --list
+//   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
+//                 --device cpu|gpu --seed N [--events FILE] [--check NAME]
+//
+// PATHs are workers: of the student's file, of the naive version, of the solution. Events
+// (events.h) are appended to FILE, or printed. With --check only that check runs, and nothing is
+// measured. Exit: 0 after a complete run, whatever the score; 2 for a usage error or a fault of the
+// grader.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "verdict/session/chapter.h"
+#include "verdict/session/events.h"
+#include "verdict/session/measure_exercise.h"
+#include "verdict/session/run_checks.h"
+#include "verdict/worker/confinement.h"
+
+namespace onepass::verdict {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  bool list = false;
+  std::string exercise;
+  std::string worker;
+  std::string naive;
+  std::string reference;
+  std::string device = "cpu";
+  std::uint64_t seed = 0;
+  std::string events;
+  std::string check;
+};
+
+void declare(CLI::App& app, Options& options) {
+  app.add_flag("--list", options.list, "print the exercises as JSON");
+  app.add_option("--exercise", options.exercise, "id of the exercise to grade");
+  app.add_option("--worker", options.worker, "worker that holds the student's code");
+  app.add_option("--naive", options.naive, "worker of the naive version");
+  app.add_option("--reference", options.reference, "worker of the solution");
+  app.add_option("--device", options.device, "what the workers were built for: cpu or gpu")
+      ->check(CLI::IsMember({"cpu", "gpu"}));
+  app.add_option("--seed", options.seed, "of all random numbers");
+  app.add_option("--events", options.events, "file to append events to; stdout without it");
+  app.add_option("--check", options.check, "run this check only");
+}
+
+std::vector<std::string> command(const std::string& path) {
+  return path.empty() ? std::vector<std::string>{} : std::vector<std::string>{path};
+}
+
+int max_score(const std::vector<CheckInfo>& checks) {
+  int sum = 0;
+  for (const CheckInfo& check : checks) {
+    sum += check.points;
+  }
+  return sum;
+}
+
+json describe(const Exercise& exercise) {
+  const std::vector<CheckInfo> checks = list_checks(exercise.id);
+  json list = json::array();
+  for (const CheckInfo& check : checks) {
+    list.push_back({{"name", check.name}, {"points", check.points}, {"todo", check.todo}});
+  }
+  return {{"id", exercise.id},     {"title", exercise.title}, {"source", exercise.source},
+          {"docs", exercise.docs}, {"checks", list},          {"max_score", max_score(checks)}};
+}
+
+void print_list(const Chapter& chapter) {
+  json exercises = json::array();
+  for (const Exercise& exercise : chapter.exercises) {
+    exercises.push_back(describe(exercise));
+  }
+  fmt::print("{}\n", json{{"chapter", chapter.name}, {"exercises", exercises}}.dump(2));
+}
+
+json end_event(const std::string& exercise, const std::vector<CheckInfo>& wanted,
+               const std::vector<CheckResult>& results) {
+  int score = 0;
+  for (const CheckResult& result : results) {
+    score += result.failure ? 0 : result.info.points;
+  }
+  return {{"event", "end"},
+          {"exercise", exercise},
+          {"status", name(exercise_status(wanted, results))},
+          {"score", score},
+          {"max_score", max_score(wanted)}};
+}
+
+void measure(const Exercise& exercise, const Options& options, Events& events) {
+  const Implementations implementations{command(options.worker), command(options.naive),
+                                        command(options.reference)};
+  if (options.device == "gpu") {
+    measure_bandwidth(exercise, implementations, options.seed, events);
+  } else {
+    measure_traffic(exercise, implementations, options.seed, events);
+  }
+}
+
+void grade_exercise(const Exercise& exercise, const Options& options) {
+  Events events(options.events);
+  json start = describe(exercise);
+  start["event"] = "exercise";
+  start["confinement"] = missing_confinement();
+  events.write(start);
+
+  std::vector<CheckInfo> wanted = list_checks(exercise.id);
+  if (!options.check.empty()) {
+    std::erase_if(wanted, [&](const CheckInfo& check) { return check.name != options.check; });
+    if (wanted.empty()) {
+      throw std::invalid_argument(
+          fmt::format("{} has no check \"{}\".", exercise.id, options.check));
+    }
+  }
+  const auto only = options.check.empty() ? std::nullopt : std::optional(options.check);
+  const std::string trusted = options.reference.empty() ? options.naive : options.reference;
+  std::vector<CheckResult> results;
+  {
+    Session session(
+        {exercise.id, command(options.worker), command(trusted), options.device, options.seed});
+    session.worker().hello();
+    if (session.worker().device().is_object()) {
+      json device = session.worker().device();
+      device["event"] = "device";
+      events.write(device);
+    }
+    run_checks(exercise.id, only, [&](const CheckResult& result) {
+      results.push_back(result);
+      events.write(check_event(exercise.id, result));
+    });
+  }
+  // A wrong kernel's traffic or time would mean nothing.
+  if (!only && exercise_status(wanted, results) == Status::passed) {
+    measure(exercise, options, events);
+  }
+  events.write(end_event(exercise.id, wanted, results));
+}
+
+}  // namespace
+
+int grade(const Chapter& chapter, int argc, char** argv) {
+  CLI::App app("The deciding process of the chapter " + chapter.name + ".");
+  Options options;
+  declare(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    if (options.list) {
+      print_list(chapter);
+      return 0;
+    }
+    const auto exercise =
+        std::find_if(chapter.exercises.begin(), chapter.exercises.end(),
+                     [&](const Exercise& candidate) { return candidate.id == options.exercise; });
+    if (exercise == chapter.exercises.end()) {
+      throw std::invalid_argument(fmt::format("There is no exercise \"{}\" in {}: see --list.",
+                                              options.exercise, chapter.name));
+    }
+    if (options.worker.empty()) {
+      throw std::invalid_argument("Say which worker to grade: --worker PATH.");
+    }
+    grade_exercise(*exercise, options);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "grade-{}: {}\n", chapter.name, error.what());
+    return 2;
+  }
+}
+
+}  // namespace onepass::verdict

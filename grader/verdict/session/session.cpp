@@ -1,0 +1,159 @@
+#include "verdict/session/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "verdict/compare.h"
+#include "verdict/session/judge.h"
+#include "verdict/worker/worker_client.h"
+
+namespace onepass::verdict {
+namespace {
+
+constexpr int kMostTimeouts = 2;
+constexpr std::size_t kMostOutput = 64 << 10;  // of what the student's code prints
+
+Session* current = nullptr;
+
+double start_limit(const std::string& device) {
+  return device == "gpu" ? 60.0 : 15.0;
+}
+
+Failure not_started(const std::string& outputs, int todo) {
+  Failure failure;
+  failure.status = Status::not_started;
+  failure.mistake = "not-started";
+  failure.message = fmt::format("Nothing was written to {}.", outputs);
+  if (todo > 0) {
+    failure.message += fmt::format(" Fill in TODO {}.", todo);
+  }
+  return failure;
+}
+
+}  // namespace
+
+Session::Session(Settings settings)
+    : settings_(std::move(settings)),
+      worker_(std::make_unique<WorkerClient>(settings_.worker, start_limit(settings_.device))) {
+  current = this;
+}
+
+Session::~Session() {
+  current = nullptr;
+}
+
+Session& session() {
+  if (current == nullptr) {
+    throw std::logic_error("checks run in a session only");
+  }
+  return *current;
+}
+
+Random Session::random() const {
+  return Random(settings_.seed).stream(settings_.exercise).stream(check_.name);
+}
+
+void Session::begin_check(const std::string& name, int todo) {
+  check_ = Check{};
+  check_.name = name;
+  check_.todo = todo;
+}
+
+/// Calls the student's function with the poison whose turn it is.
+Run Session::attempt(const Case& call) {
+  if (timeouts_ >= kMostTimeouts) {
+    Failure failure;
+    failure.status = Status::timed_out;
+    failure.message = "Not run, since two checks before this one ran out of time.";
+    fail(call, failure);
+  }
+  // Which poison a check begins with depends on its name, so that checks of one call differ.
+  const bool finite = ((random().bits(0) + static_cast<std::uint64_t>(check_.calls++)) & 1) != 0;
+  Run run = worker_->run(call, finite ? Poison::finite : Poison::nan, settings_.time_limit);
+  check_.output = (check_.output + run.output).substr(0, kMostOutput);
+  for (const Finding& finding : run.findings) {
+    if (finding.warning) {
+      const std::string where = finding.location().value_or("");
+      check_.warnings.push_back((where.empty() ? "" : where + ": ") + finding.sentence());
+    }
+  }
+  return run;
+}
+
+Answer Session::run(const Case& call) {
+  Run result = attempt(call);
+  std::optional<Failure> failure = judge_ending(call, result);
+  if (!failure) {
+    failure = judge_memory(call, result);
+  }
+  if (failure) {
+    timeouts_ += failure->status == Status::timed_out ? 1 : 0;
+    if (result.outcome != Outcome::ok && !machine_is_sound()) {
+      failure->status = Status::ungraded;
+      failure->message =
+          "The device does not work any more, even for a trusted kernel: " + failure->message;
+    }
+    fail(call, *failure);
+  }
+  return std::move(result.answer);
+}
+
+/// After a failure on a GPU: does the device still serve a worker that can be trusted?
+bool Session::machine_is_sound() const {
+  if (settings_.device != "gpu" || settings_.reference.empty()) {
+    return true;
+  }
+  WorkerClient probe(settings_.reference);
+  return probe.hello().outcome == Outcome::ok;
+}
+
+Answer Session::expect(const Case& call, const std::vector<Expectation>& expectations,
+                       const std::vector<Oracle>& oracles) {
+  Answer answer = run(call);
+  compare(call, answer, expectations, oracles);
+  return answer;
+}
+
+void Session::compare(const Case& call, const Answer& answer,
+                      const std::vector<Expectation>& expectations,
+                      const std::vector<Oracle>& oracles) {
+  std::vector<Comparison> comparisons;
+  std::string outputs;
+  bool untouched = false;
+  for (const Expectation& expectation : expectations) {
+    const bool poisoned = call.buffer(expectation.output).role == Role::output;
+    comparisons.push_back(verdict::compare(answer[expectation.output], expectation.value,
+                                           expectation.bound,
+                                           poisoned ? std::optional(answer.poison) : std::nullopt));
+    check_.compared += comparisons.back().size;
+    outputs += (outputs.empty() ? "" : " and ") + expectation.output;
+    untouched = untouched || comparisons.back().untouched();
+    check_.wrote = check_.wrote || (comparisons.back().size > 0 && !comparisons.back().untouched());
+  }
+  if (untouched && !check_.wrote) {
+    fail(call, not_started(outputs, check_.todo));
+  }
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    if (!comparisons[i].right()) {
+      const Expectation& expectation = expectations[i];
+      fail(call, wrong_numbers(call, expectation.output, answer[expectation.output],
+                               expectation.value, expectation.bound, comparisons[i], oracles));
+    }
+  }
+}
+
+void Session::fail(const Case& call, Failure failure) {
+  failure.call = call.describe();
+  failure.output = check_.output;
+  if (failure.status != Status::not_started) {
+    failure.message += fmt::format("\nReplay: build/onepass grade --exercise {} --seed {}",
+                                   settings_.exercise, settings_.seed);
+  }
+  check_.failure = failure;
+  throw CheckFailed(failure);
+}
+
+}  // namespace onepass::verdict

@@ -1,0 +1,130 @@
+#include "verdict/worker/finding.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace onepass::verdict {
+namespace {
+
+using nlohmann::json;
+
+struct Meaning {
+  const char* kind;
+  const char* mistake;  // nullptr: the kind alone does not name one
+  const char* advice;
+};
+
+// The kinds of simulator.h, and what each means in the terms of the mistakes that are told.
+constexpr Meaning kMeanings[] = {
+    {"out-of-bounds-global", "no-tail-mask",
+     "Check the index against the number of rows or columns before the access."},
+    {"out-of-bounds-shared", "shared-too-small",
+     "Give the shared array one slot for each index that is used."},
+    {"out-of-bounds-local", nullptr, "Give the local array one slot for each index that is used."},
+    {"use-after-free", nullptr, "Free memory only after the last kernel that uses it."},
+    {"null-pointer", nullptr, "Check that the pointer was given before it is used."},
+    {"host-pointer", nullptr, "A kernel may only use pointers to device memory."},
+    {"misaligned", "misaligned-vector",
+     "A vector access needs an address that is a multiple of its size: check it, and fall back to "
+     "single elements."},
+    {"uninitialised-shared", "uninitialised-shared",
+     "Write every slot before it is read; the number of warps may be smaller than the array."},
+    {"uninitialised-global", "accumulated-into-garbage",
+     "An output holds nothing yet: write it before you read it or add to it."},
+    {"barrier-divergence", "divergent-barrier",
+     "All threads of a block must meet at the same barrier: move it out of the branch."},
+    {"early-return", "early-return-barrier",
+     "Let threads with nothing to do skip the work, not the barrier."},
+    {"deadlock", "divergent-barrier", "Threads wait for others that never come."},
+    {"bad-warp-mask", "bad-shuffle-mask",
+     "The mask must name exactly the lanes that take part, the calling one included."},
+    {"inactive-lane-read", "bad-shuffle-mask",
+     "A shuffle may only read from lanes that take part in it."},
+    {"endless-loop", nullptr, "Look at the loop's condition and at its step."},
+    {"stack-overflow", nullptr, "Make local arrays smaller, or the recursion less deep."},
+    {"invalid-launch", "launch-failed",
+     "Look at the launch's grid, block and shared memory sizes."},
+    {"shared-race", "missing-barrier", "Put a __syncthreads() between the two."},
+    {"global-race", nullptr, "Two threads use the same element and nothing orders them."},
+};
+
+const Meaning* meaning_of(const std::string& kind) {
+  const auto found = std::find_if(std::begin(kMeanings), std::end(kMeanings),
+                                  [&](const Meaning& meaning) { return kind == meaning.kind; });
+  return found == std::end(kMeanings) ? nullptr : found;
+}
+
+/// Optional members may be absent or null.
+template <typename T>
+T value_or(const json& object, const char* key, T otherwise) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? otherwise : found->get<T>();
+}
+
+}  // namespace
+
+std::optional<std::string> Party::location() const {
+  if (file.empty() || line <= 0) {
+    return std::nullopt;
+  }
+  return file + ":" + std::to_string(line);
+}
+
+std::optional<std::string> Finding::location() const {
+  for (const Party& party : parties) {
+    if (party.location()) {
+      return party.location();
+    }
+  }
+  return std::nullopt;
+}
+
+bool Finding::is_endless() const {
+  return kind == "endless-loop" || kind == "deadlock";
+}
+
+std::optional<std::string> Finding::mistake() const {
+  const Meaning* meaning = meaning_of(kind);
+  if (meaning == nullptr || meaning->mistake == nullptr) {
+    return std::nullopt;
+  }
+  const bool one_warp = parties.size() == 2 && parties[0].block == parties[1].block &&
+                        parties[0].warp == parties[1].warp;
+  if (kind == "shared-race" && one_warp) {
+    return "missing-syncwarp";
+  }
+  return meaning->mistake;
+}
+
+std::string Finding::sentence() const {
+  const Meaning* meaning = meaning_of(kind);
+  return meaning == nullptr ? message : message + "\n" + meaning->advice;
+}
+
+Finding finding_from(const json& object) {
+  Finding finding;
+  finding.kind = object.at("kind").get<std::string>();
+  finding.kernel = value_or<std::string>(object, "kernel", "");
+  finding.message = object.at("message").get<std::string>();
+  finding.warning = value_or<std::string>(object, "severity", "error") == "warning";
+  finding.buffer = value_or<std::string>(object, "buffer", "");
+  for (const json& entry : object.value("parties", json::array())) {
+    Party party;
+    party.action = value_or<std::string>(entry, "action", "");
+    party.file = value_or<std::string>(entry, "file", "");
+    party.line = value_or(entry, "line", 0);
+    party.thread = value_or(entry, "thread", std::array<int, 3>{});
+    party.block = value_or(entry, "block", std::array<int, 3>{});
+    party.warp = value_or(entry, "warp", 0);
+    party.lane = value_or(entry, "lane", 0);
+    finding.parties.push_back(std::move(party));
+  }
+  return finding;
+}
+
+LaunchTraffic traffic_from(const json& object) {
+  return {value_or<std::string>(object, "kernel", ""), object.at("read_bytes").get<std::int64_t>(),
+          object.at("written_bytes").get<std::int64_t>()};
+}
+
+}  // namespace onepass::verdict

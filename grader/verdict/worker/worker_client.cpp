@@ -1,0 +1,207 @@
+#include "verdict/worker/worker_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "verdict/worker/messages.h"
+
+namespace onepass::verdict {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kClockPerLimit = 3.0;  // the machine may be busy; the simulator counts CPU time
+
+Clock::time_point after(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+Reply failure(Outcome outcome, std::string error) {
+  return {outcome, std::move(error), {}};
+}
+
+Reply nonsense() {
+  return failure(Outcome::ended_early,
+                 "What came back is no answer. Descriptor 4 belongs to the grader.");
+}
+
+Reply describe_exit(const Exit& exit) {
+  if (!exit.by_signal) {
+    return failure(
+        Outcome::ended_early,
+        fmt::format("The program called exit({}) before the function returned.", exit.number));
+  }
+  const std::string out_of_memory =
+      exit.number == 9 ? " The machine may have run out of memory." : "";
+  return failure(Outcome::crashed, fmt::format("The program was ended by {}.{}",
+                                               signal_name(exit.number), out_of_memory));
+}
+
+}  // namespace
+
+Reply WorkerClient::hello() {
+  if (process_) {
+    return {};
+  }
+  try {
+    process_ = std::make_unique<Process>(command_);
+  } catch (const std::exception& error) {
+    return failure(Outcome::grader_fault, error.what());
+  }
+  worker::Message request;
+  request.body = {{"op", "hello"}, {"protocol", worker::kProtocolVersion}};
+  Reply reply = exchange(request, start_limit_, {});
+  if (reply.outcome != Outcome::ok) {
+    return reply;
+  }
+  const json& body = reply.message.body;
+  if (body.value("protocol", 0) != worker::kProtocolVersion || !body.contains("device")) {
+    stop();
+    return failure(Outcome::grader_fault, "The worker speaks another version of the protocol.");
+  }
+  device_ = body["device"];
+  return reply;
+}
+
+Run WorkerClient::run(const Case& call, Poison poison, double time_limit) {
+  Reply reply = request(run_request(call, poison, time_limit), kClockPerLimit * time_limit,
+                        reply_limits(call));
+  Run run;
+  if (reply.outcome == Outcome::ok) {
+    try {
+      run = read_run(call, poison, reply.message);
+    } catch (const std::exception&) {
+      reply = nonsense();
+    }
+  }
+  if (reply.outcome != Outcome::ok) {
+    run.outcome = reply.outcome;
+    run.error = reply.error;
+  }
+  run.output = take_output();
+  if (run.outcome != Outcome::ok) {
+    stop();
+  }
+  return run;
+}
+
+Reply WorkerClient::prepare(const Case& call, int sets, double time_limit) {
+  return request(prepare_request(call, sets), time_limit, {});
+}
+
+TimedCalls WorkerClient::sample(int count, int warmup, double time_limit) {
+  worker::Message message;
+  message.body = {{"op", "sample"}, {"count", count}, {"warmup", warmup}};
+  const Reply reply = request(message, time_limit, {});
+  TimedCalls calls;
+  calls.outcome = reply.outcome;
+  calls.error = reply.error;
+  if (reply.outcome == Outcome::ok) {
+    try {
+      calls.milliseconds = reply.message.body.at("ms").get<std::vector<double>>();
+      calls.generation = reply.message.body.at("generation").get<std::uint64_t>();
+    } catch (const json::exception&) {
+      calls.outcome = nonsense().outcome;
+      calls.error = nonsense().error;
+    }
+  }
+  return calls;
+}
+
+Reply WorkerClient::fetch(const std::vector<std::int64_t>& rows, double time_limit) {
+  worker::Message message;
+  message.body = {{"op", "fetch"}, {"rows", rows}};
+  return request(message, time_limit, {});
+}
+
+Reply WorkerClient::release(double time_limit) {
+  worker::Message message;
+  message.body = {{"op", "release"}};
+  return request(message, time_limit, {});
+}
+
+std::string WorkerClient::take_output() {
+  if (process_) {
+    last_output_ += process_->take_output();
+  }
+  return std::exchange(last_output_, {});
+}
+
+void WorkerClient::stop() {
+  if (process_) {
+    process_->kill();
+    last_output_ += process_->take_output();
+    process_.reset();
+  }
+}
+
+Reply WorkerClient::request(const worker::Message& message, double seconds,
+                            const worker::Limits& limits) {
+  Reply started = hello();
+  return started.outcome == Outcome::ok ? exchange(message, seconds, limits) : started;
+}
+
+Reply WorkerClient::exchange(const worker::Message& message, double seconds,
+                             const worker::Limits& limits) {
+  const Clock::time_point deadline = after(seconds);
+  const worker::Wait wait = [&](int descriptor, short events) {
+    return process_->wait(descriptor, events, deadline);
+  };
+  worker::Transfer transfer = worker::write_message(process_->request_pipe(), message, wait);
+  if (transfer != worker::Transfer::done) {
+    return lost(transfer, deadline, seconds);
+  }
+  Reply reply;
+  transfer = worker::read_message(process_->reply_pipe(), reply.message, limits, wait);
+  if (transfer != worker::Transfer::done) {
+    return lost(transfer, deadline, seconds);
+  }
+  const json& body = reply.message.body;
+  const std::string operation = body.is_object() ? body.value("op", "") : "";
+  if (operation == "refused" || operation == "unavailable") {
+    stop();
+    return failure(Outcome::grader_fault, body.value("reason", "The worker gives no reason."));
+  }
+  const std::string status = body.is_object() ? body.value("status", "ok") : "";
+  if (message.body["op"] != "run" && status != "ok") {
+    stop();
+    return failure(status == "launch error"    ? Outcome::launch_error
+                   : status == "out of memory" ? Outcome::out_of_memory
+                                               : Outcome::device_error,
+                   body.value("error", ""));
+  }
+  return reply;
+}
+
+/// A request that got no whole reply: why?
+Reply WorkerClient::lost(worker::Transfer transfer, Clock::time_point deadline, double seconds) {
+  using worker::Transfer;
+  // A closed pipe is most often the first sign of a process that is about to be gone.
+  const bool closed = transfer == Transfer::closed || transfer == Transfer::truncated;
+  const Clock::time_point patience = closed ? after(0.5) : Clock::now();
+  const std::optional<Exit> exit = process_->wait_for_exit(std::min(patience, deadline));
+  const bool forking = process_->forked_too_much();
+  stop();
+  if (forking) {
+    return failure(Outcome::ended_early, "The program started more than 100 processes.");
+  }
+  if (transfer == Transfer::malformed || transfer == Transfer::too_large) {
+    return nonsense();
+  }
+  if (exit) {
+    return describe_exit(*exit);
+  }
+  if (closed) {
+    return failure(Outcome::ended_early,
+                   "The program closed descriptor 3 or 4, which belong to the grader.");
+  }
+  if (transfer == Transfer::gave_up) {
+    return failure(Outcome::timed_out, fmt::format("No answer within {:g} seconds.", seconds));
+  }
+  return failure(Outcome::grader_fault, worker::describe(transfer));
+}
+
+}  // namespace onepass::verdict
