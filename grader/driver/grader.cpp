@@ -61,8 +61,8 @@ std::vector<std::string> command_of(const GraderRun& run, const fs::path& events
   if (run.reference) {
     command.insert(command.end(), {"--reference", run.reference->string()});
   }
-  for (const std::string& check : run.checks) {
-    command.insert(command.end(), {"--check", check});
+  if (!run.check.empty()) {
+    command.insert(command.end(), {"--check", run.check});
   }
   return command;
 }

@@ -25,7 +25,7 @@ struct GraderRun {
   std::optional<std::filesystem::path> reference;
   Device device = Device::cpu;
   std::uint64_t seed = 0;
-  std::vector<std::string> checks;  // only these; empty means all
+  std::string check;  // only this one; empty means all
 };
 
 /// Runs the grader and hands over its events as they come. Returns nothing after a complete run,

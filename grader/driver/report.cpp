@@ -54,7 +54,8 @@ Json make_exercise(const Json& listed, const Chapter& chapter, const std::string
                      {"status", "ungraded"},
                      {"checks", Json::array()},
                      {"bandwidth", Json::array()},
-                     {"traffic", Json::array()}};
+                     {"traffic", Json::array()},
+                     {"notes", Json::array()}};
     for (const Json& check : listed.at("checks")) {
       exercise["checks"].push_back({{"name", check.at("name")},
                                     {"status", "ungraded"},
@@ -79,6 +80,8 @@ void apply_event(Json& exercise, const Json& event) {
   content.erase("exercise");
   if (kind == "traffic" || kind == "bandwidth") {
     exercise[kind].push_back(content);
+  } else if (kind == "measurement_failed") {
+    exercise["notes"].push_back(content.at("message"));
   } else if (kind == "check") {
     for (Json& check : exercise["checks"]) {
       if (check["name"] == content["name"]) {

@@ -33,7 +33,7 @@ Run::Run(const Config& config, std::vector<Task> tasks, Settings settings)
       builder_(config, settings_.device),
       scratch_(config.build / "scratch"),
       report_(make_report(settings_.device,
-                          settings_.device == Device::cpu ? "the CPU simulator" : "the GPU",
+                          settings_.device == Device::cpu ? "CPU simulator" : "GPU",
                           settings_.seed)) {
   for (Task& task : tasks) {
     items_.push_back({std::move(task), {}, {}, {}});
@@ -133,6 +133,9 @@ void Run::grade(std::size_t index) {
   const ScratchFolder scratch(scratch_.path());
   const auto fault = run_grader(grader_run(item), scratch.path(), [&](const Json& event) {
     update(index, [&](Json& exercise) {
+      if (event.at("event") == "device") {
+        report_["device"]["name"] = event.at("name");
+      }
       apply_event(exercise, event);
       done += event.at("event") == "check" ? 1 : 0;
       progress_.show(
@@ -184,14 +187,15 @@ void Run::explain_on_simulator(std::size_t index) {
   run.device = Device::cpu;
   run.naive.reset();
   run.reference.reset();
-  run.checks = checks;
-  const ScratchFolder scratch(scratch_.path());
-  run_grader(run, scratch.path(), [&](const Json& event) {
-    if (event.at("event") != "check" || !is_failure(event.at("status"))) {
-      return;
-    }
-    update(index, [&](Json& exercise) { add_explanation(exercise, event); });
-  });
+  for (const std::string& check : checks) {
+    run.check = check;
+    const ScratchFolder scratch(scratch_.path());
+    run_grader(run, scratch.path(), [&](const Json& event) {
+      if (event.at("event") == "check" && is_failure(event.at("status"))) {
+        update(index, [&](Json& exercise) { add_explanation(exercise, event); });
+      }
+    });
+  }
 }
 
 void Run::update(std::size_t index, const std::function<void(Json&)>& change) {

@@ -43,6 +43,16 @@ Row shape(const Json& exercise, const Json& entry) {
           number(entry, "cols", 1, 0), entry.value("dtype", "-")};
 }
 
+// The student's bandwidth in per cent of the copy's.
+std::string share_of_copy(const Json& entry) {
+  const auto copy = entry.find("copy_gbs");
+  if (copy == entry.end() || !copy->is_number() || copy->get<double>() <= 0) {
+    return "-";
+  }
+  const std::string share = number(entry, "student_gbs", 100 / copy->get<double>(), 0);
+  return share == "-" ? share : share + " %";
+}
+
 }  // namespace
 
 std::string traffic_table(const Json& report) {
@@ -62,23 +72,34 @@ std::string traffic_table(const Json& report) {
 
 std::string bandwidth_table(const Json& report) {
   std::vector<Row> rows = {{"", "rows", "cols", "dtype", "naive", "yours", "copy", "of copy"}};
+  std::string notes;
   for (const Json& exercise : report["exercises"]) {
     for (const Json& entry : exercise["bandwidth"]) {
       Row row = shape(exercise, entry);
       for (const char* key : {"naive_gbs", "student_gbs", "copy_gbs"}) {
         row.push_back(number(entry, key, 1, 0));
       }
-      const auto copy = entry.find("copy_gbs");
-      const bool compared = copy != entry.end() && copy->is_number() && copy->get<double>() > 0;
-      const std::string share =
-          compared ? number(entry, "student_gbs", 100 / copy->get<double>(), 0) : "-";
-      row.push_back(share == "-" ? share : share + " %");
+      row.push_back(share_of_copy(entry));
+      if (const std::string note = entry.value("note", ""); !note.empty()) {
+        notes += fmt::format("  {} {} x {} {}: {}\n", row[0], row[1], row[2], row[3], note);
+      }
       rows.push_back(row);
     }
   }
   return rows.size() == 1
              ? ""
-             : laid_out("Effective bandwidth, GB/s (least bytes / median time):", rows);
+             : laid_out("Effective bandwidth, GB/s (least bytes / median time):", rows) + notes;
+}
+
+std::string measurement_notes(const Json& report) {
+  std::string text;
+  for (const Json& exercise : report["exercises"]) {
+    for (const Json& note : exercise.value("notes", Json::array())) {
+      text += fmt::format("\n{} was not measured: {}\n", exercise["id"].get<std::string>(),
+                          note.get<std::string>());
+    }
+  }
+  return text;
 }
 
 }  // namespace onepass::driver

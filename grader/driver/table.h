@@ -13,4 +13,7 @@ std::string traffic_table(const Json& report);
 /// Effective bandwidth, on a GPU: naive, student's, copy of the same number of bytes.
 std::string bandwidth_table(const Json& report);
 
+/// What could not be measured, and why: a line each.
+std::string measurement_notes(const Json& report);
+
 }  // namespace onepass::driver

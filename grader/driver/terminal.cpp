@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include "driver/table.h"
@@ -67,11 +68,11 @@ std::string ratio_text(double ratio) {
 }
 
 // What was to come out, what came out, and how far that is off.
-std::string comparison(const Json& check) {
+std::string comparison(const Json& check, const Json& detail) {
   std::string line;
-  if (!text(check, "expected").empty()) {
-    line = fmt::format("expected {}, got {} at {}", text(check, "expected"), text(check, "got"),
-                       text(check, "where"));
+  if (!text(detail, "expected").empty()) {
+    line = fmt::format("expected {}, got {} at {}", text(detail, "expected"), text(detail, "got"),
+                       text(detail, "where"));
   }
   const auto ratio = check.find("error_over_bound");
   if (ratio != check.end() && ratio->is_number()) {
@@ -91,9 +92,10 @@ void write_failure(Out out, const Json& check, const Json& exercise, Style style
   fmt::format_to(out, "\n  {} {} (TODO {}, {})\n", painted(status + ":", color_of(status), style),
                  painted(text(check, "name"), kBold, style), text(check, "todo"), worth(check));
   write_indented(out, text(check, "message"));
-  write_indented(out, comparison(check));
+  const Json detail = check.value("detail", Json::object());
+  write_indented(out, comparison(check, detail));
   for (const char* key : {"call", "pattern"}) {
-    write_indented(out, text(check, key));
+    write_indented(out, text(detail, key));
   }
   if (const auto simulator = check.find("simulator"); simulator != check.end()) {
     write_indented(out, "On the simulator: " + text(*simulator, "message"));
@@ -119,8 +121,27 @@ void write_compile_error(Out out, const Json& exercise) {
 }
 
 void write_fault(Out out, const Json& exercise) {
+  std::string fault = text(exercise, "fault");
+  for (const Json& check : exercise["checks"]) {
+    if (fault.empty() && text(check, "status") == "ungraded") {
+      fault = text(check, "name") + ": " + text(check, "message");
+    }
+  }
   fmt::format_to(out, "\n  This is a fault of the grader or of the machine, not yours:\n");
-  write_indented(out, text(exercise, "fault"));
+  write_indented(out, fault);
+}
+
+// What the simulator finds doubtful, whether or not the check passed: each once.
+void write_warnings(Out out, const Json& exercise, Style style) {
+  std::set<std::string> seen;
+  for (const Json& check : exercise["checks"]) {
+    for (const Json& warning : check.value("warnings", Json::array())) {
+      if (seen.insert(warning.get<std::string>()).second) {
+        fmt::format_to(out, "\n  {} {}\n", painted("warning:", kYellow, style),
+                       warning.get<std::string>());
+      }
+    }
+  }
 }
 
 // The first failure in full; of the others, which may have the same cause, their names.
@@ -151,7 +172,9 @@ void write_failures(Out out, const Json& exercise, Style style) {
 
 void write_heading(Out out, const Json& report) {
   const Json& device = report["device"];
-  fmt::format_to(out, "One Pass on {}, seed {}\n\n", text(device, "name"), text(report, "seed"));
+  const std::string name =
+      text(device, "kind") == "cpu" ? "the CPU simulator" : text(device, "name");
+  fmt::format_to(out, "One Pass on {}, seed {}\n\n", name, text(report, "seed"));
 }
 
 void write_exercises(Out out, const Json& report, Style style) {
@@ -167,9 +190,11 @@ void write_exercises(Out out, const Json& report, Style style) {
                    text(exercise, "title"));
   }
   for (const Json& exercise : report["exercises"]) {
-    if (text(exercise, "status") != "passed" && text(exercise, "status") != "not started") {
-      fmt::format_to(out, "\n{}\n", painted(text(exercise, "id"), kBold, style));
-      write_failures(out, exercise, style);
+    std::string details;
+    write_failures(Out(details), exercise, style);
+    write_warnings(Out(details), exercise, style);
+    if (!details.empty()) {
+      fmt::format_to(out, "\n{}\n{}", painted(text(exercise, "id"), kBold, style), details);
     }
   }
 }
@@ -208,6 +233,7 @@ std::string render(const Json& report, Style style) {
   write_exercises(out, report, style);
   result += traffic_table(report);
   result += bandwidth_table(report);
+  result += measurement_notes(report);
   fmt::format_to(
       out, "\n{}\n{}\n",
       painted(fmt::format("Score: {} of {}", text(report, "score"), text(report, "max_score")),

@@ -14,7 +14,7 @@ Json report_with(const std::vector<std::string>& statuses) {
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     listed["checks"].push_back({{"name", std::to_string(i)}, {"points", i + 1}, {"todo", 1}});
   }
-  Json report = make_report(Device::cpu, "the CPU simulator", 1);
+  Json report = make_report(Device::cpu, "CPU simulator", 1);
   report["exercises"].push_back(make_exercise(listed, Chapter{}, "first.cu"));
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     if (!statuses[i].empty()) {

@@ -36,7 +36,7 @@ TEST_CASE("reports look as the golden files show") {
 }
 
 TEST_CASE("colour is added around the same words") {
-  Json report = make_report(Device::cpu, "the CPU simulator", 1);
+  Json report = make_report(Device::cpu, "CPU simulator", 1);
   const std::string plain = render(report, {});
   const std::string coloured = render(report, {true});
   CHECK(plain.find('\x1b') == std::string::npos);
