@@ -60,9 +60,9 @@ struct Finding {
   std::string kernel;
   std::string message;  // one or two sentences, without the parties' places
   bool warning = false;
-  std::vector<Party> parties;  // none for an invalid launch
-  std::string buffer;          // the name of the memory concerned, "" if none
-  std::int64_t index = -1;     // the element of that buffer, -1 if none
+  std::vector<Party> parties = {};  // none for an invalid launch
+  std::string buffer = {};          // the name of the memory concerned, "" if none
+  std::int64_t index = -1;          // the element of that buffer, -1 if none
 };
 
 /// The findings since the last call, at most 16: one for each kind and pair of lines.

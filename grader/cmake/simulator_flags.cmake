@@ -1,0 +1,18 @@
+# How a .cu file (rewritten to C++) is compiled for the CPU simulator. The one place for it: CMake
+# uses the list, and the driver gets it through build/onepass.json.
+#
+# -fsanitize=thread makes the compiler call the simulator before each load and store. The flags
+# after it keep those calls the ones a reader of the source expects: scalar replacement would split
+# a float4 into four loads, jump threading would copy barriers to several places, -O2 would drop
+# loads that nvcc keeps, and -O0 would load x[i] twice in x[i] * x[i].
+set(ONEPASS_SIMULATOR_COMPILE_FLAGS
+  -O1 -g
+  -fsanitize=thread --param tsan-instrument-func-entry-exit=0
+  -fsanitize=bounds-strict            # indices into local and shared arrays
+  -fno-tree-sra -fno-ipa-sra -fno-thread-jumps -fno-tree-dominator-opts
+  -ffp-contract=off                   # the same arithmetic on every CPU
+  -fno-extern-tls-init                # __shared__ is thread_local, and never initialised
+  -fstack-clash-protection)           # a stack that overflows touches its guard page
+
+# What the program is linked with is the simulator instead of the sanitizers' own libraries, so
+# -fsanitize is not among the link flags: link onepass_simulator.

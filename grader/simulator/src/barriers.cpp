@@ -1,0 +1,120 @@
+#include "barriers.h"
+
+#include <string>
+
+#include "execution.h"
+#include "findings.h"
+#include "races.h"
+#include "stopping.h"
+#include "uninitialised.h"
+#include "warp_operations.h"
+
+namespace simulator {
+namespace {
+
+const Thread* first_waiting(const Block& block) {
+  for (const Thread& thread : block.threads) {
+    if (thread.state == ThreadState::at_barrier) return &thread;
+  }
+  return nullptr;
+}
+
+/// A waiting thread whose line differs from that of `first`, or nullptr.
+const Thread* waiting_elsewhere(const Block& block, const Thread& first) {
+  for (const Thread& thread : block.threads) {
+    if (thread.state == ThreadState::at_barrier && thread.wait_site != first.wait_site &&
+        !(source_line(thread.wait_site) == source_line(first.wait_site))) {
+      return &thread;
+    }
+  }
+  return nullptr;
+}
+
+void check_same_line(const Block& block) {
+  const Thread* first = first_waiting(block);
+  const Thread* other = waiting_elsewhere(block, *first);
+  if (other == nullptr) return;
+  const ReportInProgress guard;
+  findings().add({Kind::barrier_divergence,
+                  now.launch->kernel,
+                  "Threads of one block wait at different barriers: every thread of the block must "
+                  "reach the same __syncthreads().",
+                  false,
+                  {party(*first, first->wait_site, "waits at __syncthreads()"),
+                   party(*other, other->wait_site, "waits at __syncthreads()")}});
+}
+
+void check_early_return(Block& block) {
+  if (block.told_early_return || block.live == block.threads.size()) return;
+  block.told_early_return = true;
+  const ReportInProgress guard;
+  const Thread* waiting = first_waiting(block);
+  std::vector<Party> parties = {party(*waiting, waiting->wait_site, "waits at __syncthreads()")};
+  for (const Thread& thread : block.threads) {
+    if (thread.state == ThreadState::returned) {
+      parties.push_back(party(thread, 0, "had returned before"));
+      break;
+    }
+  }
+  findings().add({Kind::early_return, now.launch->kernel,
+                  std::to_string(block.threads.size() - block.live) + " of " +
+                      std::to_string(block.threads.size()) +
+                      " threads returned before a __syncthreads() that the others reach. Current "
+                      "GPUs do not wait for them, but CUDA does not promise it.",
+                  true, std::move(parties)});
+}
+
+int answer(const Block& block) {
+  switch (block.barrier_kind) {
+    case Barrier::plain:
+      return 0;
+    case Barrier::count:
+      return static_cast<int>(block.barrier_true);
+    case Barrier::all:
+      return block.barrier_true == block.at_barrier;
+    case Barrier::any:
+      return block.barrier_true > 0;
+  }
+  return 0;
+}
+
+void complete(Block& block) {
+  check_same_line(block);
+  check_early_return(block);
+  report_uninitialised_reads(block);
+  block.barrier_answer = answer(block);
+  block.at_barrier = block.barrier_true = 0;
+  block.interval = new_interval(block);
+  for (Thread& thread : block.threads) {
+    if (thread.state == ThreadState::at_barrier) thread.state = ThreadState::ready;
+    thread.warp_epoch = 0;
+  }
+}
+
+}  // namespace
+
+void barrier_thread_returned(Block& block) {
+  if (block.live > 0 && block.at_barrier == block.live) complete(block);
+}
+
+int block_barrier(Barrier kind, int predicate) {
+  Thread* thread = now.thread;
+  if (thread == nullptr) return 0;
+  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
+  obey_stop(site);
+  thread->last_site = thread->wait_site = site;
+  thread->fruitless = 0;
+  Block& block = *now.block;
+  block.barrier_kind = kind;
+  block.barrier_true += predicate != 0;
+  thread->state = ThreadState::at_barrier;
+  if (++block.at_barrier == block.live) {
+    complete(block);
+  } else {
+    warp_lane_stopped(block, *thread);
+    wait_for_others();
+  }
+  return block.barrier_answer;
+}
+
+}  // namespace simulator

@@ -1,0 +1,85 @@
+// assert(), __trap() and array indices out of bounds inside a kernel.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "elf_symbols.h"
+#include "errors.h"
+#include "execution.h"
+#include "findings.h"
+#include "onepass_simulator/device_calls.h"
+#include "shared_memory.h"
+#include "stopping.h"
+
+namespace simulator {
+namespace {
+
+[[noreturn]] void stop_with(Kind kind, CodeAddress site, const std::string& message,
+                            const std::string& action, int error) {
+  {
+    const ReportInProgress guard;
+    findings().add(
+        {kind, now.launch->kernel, message, false, {party(*now.thread, site, action)}, "", -1});
+  }
+  stop_launch(error);
+}
+
+/// What g++ -fsanitize=bounds-strict hands over: where, and the array's and the index's types.
+struct IndexOutOfBounds {
+  const char* file;
+  std::uint32_t line, column;
+  const struct ArrayType {
+    std::uint16_t kind, info;
+    char name[1];  // for instance 'float [4]', quoted
+  } * array;
+  const void* index_type;
+};
+
+}  // namespace
+
+bool in_kernel() {
+  return now.thread != nullptr;
+}
+
+void* dynamic_shared() {
+  return reinterpret_cast<void*>(shared_memory().dynamic_begin());
+}
+
+void trap() {
+  if (now.thread == nullptr) std::abort();
+  stop_with(Kind::trap, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+            "The kernel called __trap().", "calls __trap()", kErrorLaunchFailure);
+}
+
+}  // namespace simulator
+
+extern "C" {
+
+/// glibc's assert() calls this. Host code's assertions end the program, as always.
+[[noreturn]] void __assert_fail(const char* assertion, const char* file, unsigned line,
+                                const char* function) noexcept {
+  using namespace simulator;
+  if (now.thread == nullptr) {
+    std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
+    std::abort();
+  }
+  stop_with(Kind::assertion, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+            std::string("assert(") + assertion + ") failed.", "fails an assertion", kErrorAssert);
+}
+
+void __ubsan_handle_out_of_bounds(void* data, std::uintptr_t index) {
+  using namespace simulator;
+  if (now.thread == nullptr) return;
+  const auto& fault = *static_cast<const IndexOutOfBounds*>(data);
+  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
+  stop_with(Kind::out_of_bounds_local, site,
+            "Index " + std::to_string(static_cast<std::intptr_t>(index)) +
+                " is outside an array of type " + fault.array->name + '.',
+            "indexes an array", kErrorIllegalAddress);
+}
+
+void __ubsan_handle_out_of_bounds_abort(void* data, std::uintptr_t index) {
+  __ubsan_handle_out_of_bounds(data, index);
+}
+
+}  // extern "C"

@@ -1,0 +1,50 @@
+// The error state of the CUDA runtime. An ordinary error (a bad argument) is told once by
+// cudaGetLastError() and forgotten. An error inside a kernel is sticky: the device is unusable from
+// then on, and every later call tells it again.
+#pragma once
+
+namespace simulator {
+
+/// The numbers are CUDA's (cudaError_t); the runtime's core needs only these.
+enum ErrorCode : int {
+  kSuccess = 0,
+  kErrorInvalidValue = 1,
+  kErrorMemoryAllocation = 2,
+  kErrorInvalidConfiguration = 9,
+  kErrorIllegalAddress = 700,
+  kErrorLaunchTimeout = 702,
+  kErrorAssert = 710,
+  kErrorHardwareStack = 714,
+  kErrorIllegalInstruction = 715,
+  kErrorMisalignedAddress = 716,
+  kErrorLaunchFailure = 719,
+  kErrorNotSupported = 801,
+};
+
+class Errors {
+ public:
+  int sticky() const { return sticky_; }
+  void set_sticky(int error) { sticky_ = error; }
+
+  /// What an API function returns when it has come to `error`: notes it, unless a sticky one rules.
+  int note(int error) {
+    if (sticky_ != kSuccess) return sticky_;
+    if (error != kSuccess) last_ = error;
+    return error;
+  }
+  int peek() const { return sticky_ != kSuccess ? sticky_ : last_; }
+  int take() {
+    const int error = peek();
+    last_ = kSuccess;
+    return error;
+  }
+  void clear() { sticky_ = last_ = kSuccess; }
+
+ private:
+  int sticky_ = kSuccess;
+  int last_ = kSuccess;
+};
+
+Errors& errors();
+
+}  // namespace simulator

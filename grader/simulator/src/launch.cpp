@@ -1,0 +1,106 @@
+// A launch: is its shape one that the device accepts, then run it and keep what it moved.
+#include <string>
+#include <utility>
+
+#include "errors.h"
+#include "execution.h"
+#include "findings.h"
+#include "kernel_attributes.h"
+#include "launch_log.h"
+#include "limits.h"
+#include "races.h"
+#include "scheduler.h"
+#include "shared_memory.h"
+#include "stopping.h"
+
+namespace simulator {
+namespace {
+
+Dim3 dim3(const uint3& shape) {
+  return {shape.x, shape.y, shape.z};
+}
+
+std::string text(const uint3& shape) {
+  return std::to_string(shape.x) + " x " + std::to_string(shape.y) + " x " +
+         std::to_string(shape.z);
+}
+
+/// What is wrong with the shape, in a sentence; empty if nothing is.
+std::string complaint(const char* kernel, const LaunchShape& shape) {
+  using namespace limits;
+  const uint3& grid = shape.grid;
+  const uint3& block = shape.block;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) {
+    return "The grid is " + text(grid) + ": a launch of no blocks is an error.";
+  }
+  if (grid.x > kGridX || grid.y > kGridY || grid.z > kGridZ) {
+    return "The grid is " + text(grid) + ": at most 2147483647 x 65535 x 65535 blocks can be " +
+           "launched.";
+  }
+  const std::size_t threads = std::size_t{block.x} * block.y * block.z;
+  if (threads == 0) {
+    return "The block is " + text(block) + ": it has no threads.";
+  }
+  if (block.x > kBlockX || block.y > kBlockY || block.z > kBlockZ || threads > kThreadsPerBlock) {
+    return "The block is " + text(block) + ": it may have 1024 threads, and 64 in z.";
+  }
+  const std::size_t shared = shape.dynamic_shared_bytes;
+  if (shared > kSharedPerBlockOptin) {
+    return "The launch asks for " + std::to_string(shared) +
+           " bytes of dynamic shared memory: a block can have " +
+           std::to_string(kSharedPerBlockOptin) + '.';
+  }
+  if (shared > allowed_dynamic_shared(kernel)) {
+    return "The launch asks for " + std::to_string(shared) +
+           " bytes of dynamic shared memory. More than " + std::to_string(kSharedPerBlock) +
+           " must be allowed first: cudaFuncSetAttribute(kernel, " +
+           "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes).";
+  }
+  return "";
+}
+
+void refuse(const char* kernel, const std::string& message, int error) {
+  Finding finding{Kind::invalid_launch, kernel, message, false, {}, "", -1};
+  if (now.thread != nullptr) finding.kernel = now.launch->kernel;
+  findings().add(std::move(finding));
+  errors().note(error);
+}
+
+}  // namespace
+
+void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arguments),
+            void* arguments, std::size_t argument_bytes) {
+  if (now.thread != nullptr) {
+    const ReportInProgress guard;
+    refuse(kernel, "A kernel launches another kernel: the simulator has no dynamic parallelism.",
+           kErrorNotSupported);
+    return;
+  }
+  if (errors().sticky() != kSuccess) return;
+  const std::string wrong = complaint(kernel, shape);
+  if (!wrong.empty()) {
+    refuse(kernel, wrong, kErrorInvalidConfiguration);
+    return;
+  }
+  Launch run;
+  run.kernel = kernel;
+  run.shape = shape;
+  run.body = body;
+  run.arguments = arguments;
+  run.argument_bytes = argument_bytes;
+  run.traffic.kernel = run.kernel;
+  run.traffic.grid = dim3(shape.grid);
+  run.traffic.block = dim3(shape.block);
+  shared_memory().prepare(shape.dynamic_shared_bytes);
+  begin_race_checks(run);
+  now.launch = &run;
+  {
+    const Watchdog watchdog;
+    scheduler().run(run);
+  }
+  now.launch = nullptr;
+  now.block = nullptr;
+  launch_log().push_back(std::move(run.traffic));
+}
+
+}  // namespace simulator

@@ -1,0 +1,199 @@
+#include "scheduler.h"
+
+#include <algorithm>
+
+#include "barriers.h"
+#include "deadlock.h"
+#include "errors.h"
+#include "limits.h"
+#include "races.h"
+#include "uninitialised.h"
+#include "warp_operations.h"
+
+namespace simulator {
+namespace {
+
+/// How many turns each block of a full house gets in which nobody makes progress.
+constexpr unsigned kIdleTurns = 64;
+
+std::uint64_t volume(const uint3& shape) {
+  return std::uint64_t{shape.x} * shape.y * shape.z;
+}
+
+uint3 unflatten(std::uint64_t number, const uint3& shape) {
+  const std::uint64_t row = number / shape.x;
+  return {static_cast<unsigned>(number % shape.x), static_cast<unsigned>(row % shape.y),
+          static_cast<unsigned>(row / shape.y)};
+}
+
+unsigned low_lanes(unsigned count) {
+  return count >= 32 ? ~0u : (1u << count) - 1;
+}
+
+/// What a thread does: the kernel, then its farewell.
+void thread_body(void*) {
+  now.launch->body(now.launch->arguments);
+  Thread& thread = *now.thread;
+  Block& block = *now.block;
+  thread.state = ThreadState::returned;
+  --block.live;
+  block.warp_of(thread).live &= ~(1u << thread.lane);
+  warp_lane_stopped(block, thread);
+  barrier_thread_returned(block);
+  for (;;) wait_for_others();
+}
+
+}  // namespace
+
+Execution now;
+__thread ThreadView current_thread_writable;
+
+Scheduler& scheduler() {
+  static Scheduler instance;
+  return instance;
+}
+
+Errors& errors() {
+  static Errors state;
+  return state;
+}
+
+Party party(const Thread& thread, CodeAddress site, std::string action) {
+  const SourceLine& line = source_line(site);
+  Party result;
+  result.action = std::move(action);
+  result.file = line.file;
+  result.line = line.line;
+  result.thread = {thread.index.x, thread.index.y, thread.index.z};
+  result.block = {now.block->index.x, now.block->index.y, now.block->index.z};
+  result.warp = thread.number / 32;
+  result.lane = thread.lane;
+  return result;
+}
+
+void wait_for_others() {
+  now.thread->fiber.suspend();
+}
+
+void stop_launch(int error) {
+  now.launch->failed = true;
+  errors().set_sticky(error);
+  for (;;) wait_for_others();
+}
+
+Scheduler::Seat& Scheduler::free_seat(std::size_t threads) {
+  if (free_.empty()) {
+    const std::size_t first = seats_.empty() ? 0 : seats_.back()->first_stack + threads;
+    seats_.push_back(std::make_unique<Seat>());
+    seats_.back()->first_stack = first;
+    free_.push_back(seats_.back().get());
+  }
+  Seat& seat = *free_.back();
+  free_.pop_back();
+  return seat;
+}
+
+void Scheduler::begin(Seat& seat, Launch& launch, std::uint64_t number) {
+  Block& block = seat.block;
+  const unsigned count = static_cast<unsigned>(volume(launch.shape.block));
+  block.number = number;
+  block.index = unflatten(number, launch.shape.grid);
+  block.threads.resize(count);
+  block.warps.resize((count + 31) / 32);
+  block.live = count;
+  block.at_barrier = block.barrier_true = 0;
+  block.told_early_return = false;
+  for (unsigned w = 0; w < block.warps.size(); ++w) {
+    block.warps[w].live = low_lanes(count - w * 32);
+    block.warps[w].waiting = block.warps[w].asking = 0;
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    Thread& thread = block.threads[i];
+    thread.stack = stacks_.get(seat.first_stack + i);
+    thread.fiber.prepare(thread.stack, thread_body, nullptr);
+    thread.index = unflatten(i, launch.shape.block);
+    thread.number = static_cast<std::uint16_t>(i);
+    thread.lane = i % 32;
+    thread.state = ThreadState::ready;
+    thread.warp_epoch = thread.fruitless = 0;
+    thread.gave_way = false;
+    thread.last_site = thread.wait_site = 0;
+  }
+  block.first_interval = block.interval = new_interval(block);
+  shared_memory().begin_block(block.shared);
+}
+
+void Scheduler::resume(Thread& thread, Block& block) {
+  now.thread = &thread;
+  now.block = &block;
+  current_thread_writable.thread = thread.index;
+  thread.gave_way = false;
+  thread.fiber.resume();
+  now.thread = nullptr;
+}
+
+Scheduler::Outcome Scheduler::run_block(Block& block) {
+  now.block = &block;
+  current_thread_writable.block = block.index;
+  while (block.live > 0) {
+    bool any_ready = false;
+    bool progress = false;
+    for (Thread& thread : block.threads) {
+      if (thread.state != ThreadState::ready) continue;
+      any_ready = true;
+      resume(thread, block);
+      if (now.launch->failed) return Outcome::failed;
+      progress = progress || !thread.gave_way;
+    }
+    if (!any_ready) {
+      report_deadlock(block);
+      return Outcome::failed;
+    }
+    if (!progress) return Outcome::stalled;
+  }
+  report_uninitialised_reads(block);
+  return Outcome::finished;
+}
+
+void Scheduler::run(Launch& launch) {
+  const std::uint64_t blocks = volume(launch.shape.grid);
+  const std::size_t threads = volume(launch.shape.block);
+  const std::size_t most_seats = StackPool::kMaxStacks / threads;
+  seats_.clear();
+  free_.clear();
+  waiting_.clear();
+  current_thread_writable.block_size = launch.shape.block;
+  current_thread_writable.grid_size = launch.shape.grid;
+
+  std::uint64_t next = 0;
+  std::size_t idle_turns = 0;  // turns in a row in which a block could not go on
+  while (next < blocks || !waiting_.empty()) {
+    const bool start_new =
+        next < blocks && (waiting_.empty() || (idle_turns > 0 && waiting_.size() < most_seats));
+    Seat* seat = nullptr;
+    if (start_new) {
+      seat = &free_seat(threads);
+      begin(*seat, launch, next++);
+    } else {
+      seat = waiting_.front();
+      waiting_.pop_front();
+      shared_memory().restore(seat->block.shared);
+    }
+    const Outcome outcome = run_block(seat->block);
+    if (outcome == Outcome::failed) return;
+    if (outcome == Outcome::finished) {
+      idle_turns = 0;
+      free_.push_back(seat);
+      continue;
+    }
+    shared_memory().park(seat->block.shared);
+    waiting_.push_back(seat);
+    if (++idle_turns > kIdleTurns * waiting_.size() &&
+        (next == blocks || waiting_.size() == most_seats)) {
+      report_blocks_waiting(seat->block, blocks - next);
+      return;
+    }
+  }
+}
+
+}  // namespace simulator

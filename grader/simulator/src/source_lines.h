@@ -1,0 +1,34 @@
+// From an address in the running program to the student's file and line.
+//
+// The program carries debug information (-g). libbacktrace, which comes with g++, reads it once and
+// then answers an address with its chain of inlined frames, innermost first. Frames of the
+// simulator's own headers and of the system's are skipped: a warp shuffle is at the line that
+// calls it, not inside the header that wraps it. Where g++ has no libbacktrace, `addr2line -i` is
+// asked instead (source_lines_addr2line.cpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace simulator {
+
+/// The return address of a call out of the student's code.
+using CodeAddress = std::uintptr_t;
+
+struct SourceLine {
+  std::string file;  // empty if unknown
+  int line = 0;
+
+  friend bool operator==(const SourceLine& a, const SourceLine& b) {
+    return a.line == b.line && a.file == b.file;
+  }
+};
+
+/// The line of the call that returns to `address`. Answers are remembered.
+const SourceLine& source_line(CodeAddress address);
+
+/// What the two backends implement: all frames at `address`, innermost first.
+std::vector<SourceLine> read_frames(std::uintptr_t address);
+
+}  // namespace simulator

@@ -1,0 +1,74 @@
+// What the simulator knows of the running threads, warps and blocks.
+//
+// A block is an array of threads, each a fiber. Thread number n (x fastest, then y, then z) is lane
+// n % 32 of warp n / 32. A thread is ready, or waits for others: at the block's barrier or in a
+// warp operation. The one that completes the set wakes the rest.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fiber.h"
+#include "onepass_simulator/device_calls.h"
+#include "shared_memory.h"
+#include "source_lines.h"
+
+namespace simulator {
+
+enum class ThreadState : std::uint8_t { ready, at_barrier, in_warp_operation, returned };
+
+struct Thread {
+  Fiber fiber;
+  Stack stack;
+  uint3 index = {};
+  std::uint16_t number = 0;  // in the block
+  std::uint8_t lane = 0;
+  ThreadState state = ThreadState::ready;
+  std::uint32_t warp_epoch = 0;  // __syncwarp()s passed: orders the accesses of a warp's lanes
+  std::uint32_t fruitless = 0;   // atomics and volatile reads in a row that changed nothing
+  bool gave_way = false;         // in its last turn, it only waited for a word to change
+  CodeAddress last_site = 0;     // of the last load, store or call that the simulator saw
+  CodeAddress wait_site = 0;     // where it waits, if it does
+};
+
+/// What a lane asks of its warp.
+struct WarpRequest {
+  WarpOperation operation;
+  unsigned mask;
+  std::uint64_t value;
+  int argument;
+  int width;
+};
+
+struct Warp {
+  unsigned live = 0;     // lanes that have not returned
+  unsigned waiting = 0;  // lanes in a warp operation
+  unsigned asking = 0;   // lanes in __activemask()
+  WarpRequest request[32];
+  std::uint64_t answer[32];
+};
+
+struct Block {
+  std::uint64_t number = 0;  // x fastest, then y, then z
+  uint3 index = {};
+  std::vector<Thread> threads;
+  std::vector<Warp> warps;
+  unsigned live = 0;  // threads that have not returned
+
+  unsigned at_barrier = 0;  // threads that wait at it
+  Barrier barrier_kind = Barrier::plain;
+  unsigned barrier_true = 0;  // how many gave a predicate that holds
+  int barrier_answer = 0;
+  bool told_early_return = false;
+
+  std::uint32_t first_interval = 0;  // see intervals in races.h
+  std::uint32_t interval = 0;
+  SharedState shared;
+
+  Warp& warp_of(const Thread& thread) { return warps[thread.number / 32]; }
+  Thread& lane_of(const Thread& thread, int lane) {
+    return threads[thread.number / 32 * 32 + static_cast<unsigned>(lane)];
+  }
+};
+
+}  // namespace simulator

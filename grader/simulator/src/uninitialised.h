@@ -1,0 +1,23 @@
+// Reads of memory that nobody has written.
+//
+// In shared memory the usual cause is a missing barrier: thread 0 reads what thread 9 has yet to
+// write. So such a read is noted, and told only when the next barrier comes without anybody having
+// written there. If another thread does write, the two race, and the race is told instead.
+#pragma once
+
+#include <cstdint>
+
+#include "threads.h"
+
+namespace simulator {
+
+void note_uninitialised_read(Block& block, const Thread& thread, std::uintptr_t address,
+                             unsigned size, CodeAddress site);
+
+/// A thread writes here: reads noted of these bytes were early, not uninitialised.
+void forget_uninitialised_reads(Block& block, std::uintptr_t address, unsigned size);
+
+/// At a barrier and at the block's end.
+void report_uninitialised_reads(Block& block);
+
+}  // namespace simulator
