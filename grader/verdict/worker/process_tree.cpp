@@ -64,6 +64,12 @@ long processes_in_session(pid_t leader) {
   return count;
 }
 
+long processes_with_parent(pid_t parent) {
+  long count = 0;
+  for_each_process([&](pid_t, const Stat& stat) { count += stat.parent == parent ? 1 : 0; });
+  return count;
+}
+
 void adopt_orphans() {
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }

@@ -14,6 +14,9 @@ long tasks_on_machine();
 /// Processes in the session whose leader is (or was) `leader`. Reads all of /proc.
 long processes_in_session(pid_t leader);
 
+/// Its children.
+long processes_with_parent(pid_t parent);
+
 /// From here on, orphans of our children become our own children, where they can be found and
 /// killed.
 void adopt_orphans();

@@ -1,0 +1,106 @@
+// Which mistake is named, and that none is named without reason.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "verdict/diagnosis.h"
+#include "verdict/worker/finding.h"
+
+using namespace onepass::verdict;
+
+namespace {
+
+constexpr std::int64_t kRows = 3;
+constexpr std::int64_t kCols = 1000;
+
+/// An oracle whose result is `factor` everywhere; the right result is 1 everywhere.
+Oracle constant(const std::string& mistake, double factor) {
+  return {mistake, "It is " + mistake + ".", [factor](const Case&, const std::string&) {
+            return std::optional(Field(kRows, kCols, factor));
+          }};
+}
+
+const Case kCall("function", Dtype::fp32);
+const Field kValue(kRows, kCols, 1.0);
+const Field kBound(kRows, kCols, 1e-6);
+
+std::optional<Diagnosis> explain_factor(double factor, const std::vector<Oracle>& oracles) {
+  return explain(kCall, "y", Matrix::rounded(Dtype::fp32, Field(kRows, kCols, factor)), kValue,
+                 kBound, oracles);
+}
+
+/// The diagnosis of an output that holds poison from `first_row` and `first_col` on, and is right
+/// before.
+std::string of_unwritten(std::int64_t first_row, std::int64_t first_col) {
+  Matrix got(Dtype::fp32, kRows, kCols, std::vector<std::byte>(kRows * kCols * 4, std::byte{0xFF}));
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    for (std::int64_t col = 0; col < kCols; ++col) {
+      if (row < first_row || col < first_col) {
+        got.set(row, col, 1.0);
+      }
+    }
+  }
+  return explain_pattern("y", compare(got, kValue, kBound, Poison::nan)).value().mistake;
+}
+
+}  // namespace
+
+TEST_CASE("the nearest oracle that gives the same numbers is named") {
+  const std::vector<Oracle> oracles = {constant("twice", 2.0), constant("half", 0.5),
+                                       constant("about half", 0.5 + 1e-6)};
+  CHECK(explain_factor(0.5, oracles).value().mistake == "half");
+  CHECK(explain_factor(2.0, oracles).value().sentence == "It is twice.");
+  CHECK_FALSE(explain_factor(3.0, oracles));
+}
+
+TEST_CASE("an oracle that is not wrong itself explains nothing") {
+  CHECK_FALSE(explain_factor(1.0 + 2e-6, {constant("no mistake here", 1.0)}));
+}
+
+TEST_CASE("an oracle that does not apply is passed over") {
+  const Oracle none = {"none", "",
+                       [](const Case&, const std::string&) { return std::optional<Field>(); }};
+  CHECK_FALSE(explain_factor(2.0, {none}));
+}
+
+TEST_CASE("unwritten elements tell what was left out") {
+  CHECK(of_unwritten(0, 256) == "no-stride-loop");
+  CHECK(of_unwritten(0, 997) == "tail-dropped");
+  CHECK(of_unwritten(2, 0) == "rows-not-multiple");
+  CHECK(of_unwritten(1, 500) == "output-partly-written");
+}
+
+TEST_CASE("only lane 0 right: the sum was not broadcast") {
+  Matrix got = Matrix::rounded(Dtype::fp32, Field(kRows, kCols, 7.0));
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    for (std::int64_t col = 0; col < kCols; col += 32) {
+      got.set(row, col, 1.0);
+    }
+  }
+  const auto diagnosis = explain_pattern("y", compare(got, kValue, kBound, Poison::nan));
+  CHECK(diagnosis.value().mistake == "sum-not-broadcast");
+}
+
+TEST_CASE("a launch error is told by what the call asked for") {
+  const std::string error = "cudaErrorInvalidValue: invalid argument";
+  CHECK(explain_launch_error(Case("f", Dtype::fp32).integer("rows", 65537), error).mistake ==
+        "grid-limit");
+  CHECK(
+      explain_launch_error(Case("f", Dtype::fp32).integer("rows", 1).integer("cols", 65536), error)
+          .mistake == "shared-row-too-big");
+  CHECK(explain_launch_error(Case("f", Dtype::fp32), error).mistake == "launch-failed");
+}
+
+TEST_CASE("a finding of the simulator names mistake and line") {
+  const nlohmann::json json = {
+      {"kind", "barrier-divergence"},
+      {"message", "Thread 0 waits at line 41, thread 200 has returned."},
+      {"severity", "error"},
+      {"parties",
+       {{{"action", "waits"}, {"file", "forward.cu"}, {"line", 41}, {"thread", {0, 0, 0}}}}}};
+  const Finding finding = finding_from(json);
+  CHECK(finding.mistake() == "divergent-barrier");
+  CHECK(finding.location() == "forward.cu:41");
+  CHECK_FALSE(finding.warning);
+  CHECK(finding_from({{"kind", "unheard-of"}, {"message", "m"}}).mistake() == std::nullopt);
+}
