@@ -1,6 +1,6 @@
 // extern __shared__ __align__(16) float tile[];
 //   becomes
-// [[maybe_unused]] float (*const tile) = ONEPASS_DYNAMIC_SHARED;
+// [[maybe_unused]] float *const tile = ONEPASS_DYNAMIC_SHARED;
 //
 // The block's dynamic shared memory has its place at run time only, so the name becomes a pointer
 // to it. A declaration outside of functions moves into the body of every device function that uses
@@ -67,7 +67,9 @@ std::optional<Declaration> read_declaration(const Tokens& tokens, std::size_t fi
                        "dynamic shared memory is declared one name at a time and without a size: "
                        "extern __shared__ float name[];");
   }
-  result.pointer = "[[maybe_unused]] " + type + "(*const " + result.name + ")" + dimensions +
+  const std::string pointer = "*const " + result.name;
+  result.pointer = "[[maybe_unused]] " + type +
+                   (dimensions.empty() ? pointer : "(" + pointer + ")" + dimensions) +
                    " = ONEPASS_DYNAMIC_SHARED";
   return result;
 }

@@ -58,7 +58,9 @@ std::string rewrite(std::string_view source, std::string_view shown_path) {
   rewrite_launches(tokens, edits);
   rewrite_dynamic_shared_memory(tokens, edits);
   rewrite_inline_assembly(tokens, edits);
-  return "#line 1 " + quoted(shown_path) + "\n" + apply(source, std::move(edits));
+  // nvcc gives every .cu file the runtime's header, asked or not.
+  return "#include <cuda_runtime.h>\n#line 1 " + quoted(shown_path) + "\n" +
+         apply(source, std::move(edits));
 }
 
 }  // namespace onepass::rewriter

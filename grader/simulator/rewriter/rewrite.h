@@ -15,9 +15,9 @@
 
 namespace onepass::rewriter {
 
-/// The rewritten text of `source`. It starts with a #line that names `shown_path`, so that the
-/// compiler's messages and the debug information point into the student's own file. Throws
-/// RewriteError for a malformed launch.
+/// The rewritten text of `source`. It starts with the #include that nvcc implies and a #line that
+/// names `shown_path`, so that the compiler's messages and the debug information point into the
+/// student's own file. Throws RewriteError for a malformed launch.
 std::string rewrite(std::string_view source, std::string_view shown_path);
 
 }  // namespace onepass::rewriter

@@ -19,7 +19,7 @@ __forceinline__ uint64_t to_bits(T value) {
 template <typename T>
 __forceinline__ T from_bits(uint64_t bits) {
   T value;
-  __builtin_memcpy(&value, &bits, sizeof value);
+  __builtin_memcpy(static_cast<void*>(&value), &bits, sizeof value);
   return value;
 }
 

@@ -94,6 +94,8 @@ class thread_block_tile : public details::lanes {
 
  public:
   thread_block_tile() : lanes(details::tile_mask(size_)) {}
+  template <typename Other>
+  thread_block_tile(const thread_block_tile<size_, Other>&) : thread_block_tile() {}
   static constexpr unsigned long long size() { return size_; }
   static constexpr unsigned num_threads() { return size_; }
   static unsigned thread_rank() { return details::lane() % size_; }

@@ -1,0 +1,147 @@
+// Compiles the sources in language/ as the driver compiles a student's file: rewritten, with the
+// simulator's headers and every warning an error. Where there is a CUDA toolkit, nvcc must take the
+// same sources. And what cannot be simulated must stop the compile with a sentence.
+#include <doctest/doctest.h>
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "simulator/rewriter/rewrite.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSources = fs::path(ONEPASS_SOURCE_DIR) / "grader/tests/language";
+const fs::path kHeaders = fs::path(ONEPASS_SOURCE_DIR) / "grader/simulator/include";
+
+std::string contents(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+fs::path working_folder() {
+  const fs::path folder = fs::path(ONEPASS_BINARY_DIR) / "language_files";
+  fs::create_directories(folder);
+  return folder;
+}
+
+struct Compiled {
+  bool ok;
+  std::string messages;
+};
+
+Compiled run_compiler(const std::string& command) {
+  const fs::path log = working_folder() / "messages.txt";
+  const int status = std::system((command + " > '" + log.string() + "' 2>&1").c_str());
+  return {WIFEXITED(status) && WEXITSTATUS(status) == 0, contents(log)};
+}
+
+Compiled compile(const std::string& source, const std::string& shown_path) {
+  const fs::path rewritten = working_folder() / "rewritten.cpp";
+  std::ofstream(rewritten) << onepass::rewriter::rewrite(source, shown_path);
+  return run_compiler(ONEPASS_CXX_COMPILER
+                      " -std=c++17 -fsyntax-only -Wall -Wextra -Werror "
+                      "-isystem '" +
+                      kHeaders.string() + "' '" + rewritten.string() + "'");
+}
+
+void stops_with(const std::string& source, const std::string& sentence, const std::string& place) {
+  const Compiled result = compile(source, "student.cu");
+  CAPTURE(result.messages);
+  CHECK(!result.ok);
+  CHECK(result.messages.find(sentence) != std::string::npos);
+  CHECK(result.messages.find("grade this on a GPU") != std::string::npos);
+  CHECK(result.messages.find(place) != std::string::npos);
+}
+
+}  // namespace
+
+TEST_SUITE("CUDA's language") {
+  TEST_CASE("every source compiles without a warning") {
+    int sources = 0;
+    for (const auto& entry : fs::directory_iterator(kSources)) {
+      const Compiled result = compile(contents(entry.path()), entry.path().string());
+      CAPTURE(entry.path().string());
+      CAPTURE(result.messages);
+      CHECK(result.ok);
+      ++sources;
+    }
+    CHECK(sources >= 4);
+  }
+
+#ifdef ONEPASS_NVCC
+  TEST_CASE("nvcc takes the same sources") {
+    for (const auto& entry : fs::directory_iterator(kSources)) {
+      const fs::path output = working_folder() / "nvcc.ptx";
+      const Compiled result = run_compiler("'" ONEPASS_NVCC "' -std=c++17 -arch=sm_90 -ptx -o '" +
+                                           output.string() + "' '" + entry.path().string() + "'");
+      CAPTURE(entry.path().string());
+      CAPTURE(result.messages);
+      CHECK(result.ok);
+    }
+  }
+#endif
+
+  TEST_CASE("each header can be included alone") {
+    for (const char* header :
+         {"cuda_runtime.h", "cuda_runtime_api.h", "cuda_fp16.h", "cuda_bf16.h", "vector_types.h",
+          "vector_functions.h", "device_launch_parameters.h", "math_constants.h",
+          "cooperative_groups.h", "cooperative_groups/reduce.h"}) {
+      const fs::path file = working_folder() / "alone.cpp";
+      std::ofstream(file) << "#include <" << header << ">\n";
+      const Compiled result =
+          run_compiler(ONEPASS_CXX_COMPILER " -std=c++17 -fsyntax-only -Wall -Wextra -Werror -I '" +
+                       kHeaders.string() + "' '" + file.string() + "'");
+      CAPTURE(header);
+      CAPTURE(result.messages);
+      CHECK(result.ok);
+    }
+  }
+
+  TEST_CASE("what cannot be simulated stops the compile with its reason and place") {
+    stops_with("\n__device__ void f() { asm volatile(\"bar.sync 0;\"); }\n", "inline PTX (asm)",
+               "student.cu:2");
+    for (const char* header :
+         {"cuda_pipeline.h", "cuda/barrier", "cuda/pipeline", "mma.h", "cub/cub.cuh",
+          "thrust/device_vector.h", "cooperative_groups/memcpy_async.h"}) {
+      stops_with(std::string("#include <") + header + ">\n", header, "student.cu:1");
+    }
+    stops_with(
+        "#include <cooperative_groups.h>\n"
+        "__global__ void k() { cooperative_groups::this_grid().sync(); }\n",
+        "barrier across blocks", "student.cu:2");
+    stops_with(
+        "__global__ void k(int) {}\nvoid f() {\n"
+        "  cudaLaunchCooperativeKernel(k, 1, 32, nullptr);\n}\n",
+        "cooperative launch", "student.cu:3");
+  }
+
+  TEST_CASE("inline PTX behind __CUDA_ARCH__ does no harm") {
+    CHECK(compile("#ifdef __CUDA_ARCH__\nvoid f() { asm(\"\"); }\n#endif\n", "student.cu").ok);
+  }
+
+  TEST_CASE("a wrong argument is told at the launch's line") {
+    const Compiled result = compile(
+        "__global__ void k(float* x, int n) { x[0] = n; }\n\nvoid f(double* x) {\n"
+        "  k<<<1, 32>>>(x, 3);\n}\n",
+        "student.cu");
+    CAPTURE(result.messages);
+    CHECK(!result.ok);
+    CHECK(result.messages.find("student.cu:4:") != std::string::npos);
+  }
+
+  // What the simulator takes must not be more than nvcc takes.
+  TEST_CASE("what nvcc refuses is refused") {
+    const std::string head = "#include <cuda_fp16.h>\n__device__ void f(__half h, float x) {\n";
+    CHECK(!compile(head + "(void)(h + x);\n}\n", "student.cu").ok);
+    CHECK(
+        !compile(head + "short s = 1; atomicAdd(&s, s); (void)h; (void)x;\n}\n", "student.cu").ok);
+  }
+}

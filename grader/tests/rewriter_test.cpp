@@ -1,0 +1,202 @@
+// The rewriter: every form of a launch, and all that only looks like one.
+#include "simulator/rewriter/rewrite.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace {
+
+using onepass::rewriter::RewriteError;
+
+// The rewritten text without its #line.
+std::string rewritten(const std::string& source) {
+  const std::string text = onepass::rewriter::rewrite(source, "student.cu");
+  const std::string head = "#include <cuda_runtime.h>\n#line 1 \"student.cu\"\n";
+  REQUIRE(text.substr(0, head.size()) == head);
+  const std::string rest = text.substr(head.size());
+  CHECK(std::count(rest.begin(), rest.end(), '\n') ==
+        std::count(source.begin(), source.end(), '\n'));
+  return rest;
+}
+
+void unchanged(const std::string& source) {
+  CHECK(rewritten(source) == source);
+}
+
+std::string error_of(const std::string& source, int line) {
+  try {
+    onepass::rewriter::rewrite(source, "student.cu");
+  } catch (const RewriteError& error) {
+    CHECK(error.line() == line);
+    return error.what();
+  }
+  return "no error";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_SUITE("rewriter") {
+  TEST_CASE("a launch becomes a call that holds the kernel's name") {
+    CHECK(rewritten("k<<<g, b>>>(x, n);") == "ONEPASS_LAUNCH(k)(g, b)(x, n);");
+    CHECK(rewritten("k<<<g, b, 0, s>>>();") == "ONEPASS_LAUNCH(k)(g, b, 0, s)();");
+    CHECK(rewritten("k <<< g, b >>> (x);") == "ONEPASS_LAUNCH(k )( g, b ) (x);");
+    CHECK(rewritten("if (n) k<<<1, 32>>>(x); else k<<<2, 32>>>(x);") ==
+          "if (n) ONEPASS_LAUNCH(k)(1, 32)(x); else ONEPASS_LAUNCH(k)(2, 32)(x);");
+  }
+
+  TEST_CASE("kernels named in every way") {
+    CHECK(rewritten("k<T><<<1, 2>>>(x);") == "ONEPASS_LAUNCH(k<T>)(1, 2)(x);");
+    CHECK(rewritten("k<(3>2),4><<<1, 2>>>(x);") == "ONEPASS_LAUNCH(k<(3>2),4>)(1, 2)(x);");
+    CHECK(rewritten("k<A<B<int>>><<<1, 2>>>(x);") == "ONEPASS_LAUNCH(k<A<B<int>>>)(1, 2)(x);");
+    CHECK(rewritten("k<N < 3><<<1, 2>>>(x);") == "ONEPASS_LAUNCH(k<N < 3>)(1, 2)(x);");
+    CHECK(rewritten("k<sizeof(int[4])><<<1, 2>>>(x);") ==
+          "ONEPASS_LAUNCH(k<sizeof(int[4])>)(1, 2)(x);");
+    CHECK(rewritten("a::b::k<<<1, 2>>>(x);") == "ONEPASS_LAUNCH(a::b::k)(1, 2)(x);");
+    CHECK(rewritten("else ::k<<<1, 2>>>(x);") == "else ONEPASS_LAUNCH(::k)(1, 2)(x);");
+    CHECK(rewritten("a<T>::template k<4><<<1, 2>>>(x);") ==
+          "ONEPASS_LAUNCH(a<T>::template k<4>)(1, 2)(x);");
+    CHECK(rewritten("(fast ? k1 : k2)<<<1, 2>>>(x);") ==
+          "ONEPASS_LAUNCH((fast ? k1 : k2))(1, 2)(x);");
+    CHECK(rewritten("if (n) (*pointer)<<<1, 2>>>(x);") ==
+          "if (n) ONEPASS_LAUNCH((*pointer))(1, 2)(x);");
+    CHECK(rewritten("table[i]<<<1, 2>>>(x);") == "ONEPASS_LAUNCH(table[i])(1, 2)(x);");
+    CHECK(rewritten("pick<T>(n)<<<1, 2>>>(x);") == "ONEPASS_LAUNCH(pick<T>(n))(1, 2)(x);");
+    CHECK(rewritten("this->k<<<1, 2>>>(x);") == "ONEPASS_LAUNCH(this->k)(1, 2)(x);");
+    CHECK(rewritten("s.k<<<1, 2>>>(x);") == "ONEPASS_LAUNCH(s.k)(1, 2)(x);");
+    CHECK(rewritten("return k<<<1, 2>>>(x);") == "return ONEPASS_LAUNCH(k)(1, 2)(x);");
+  }
+
+  TEST_CASE("shapes with calls, braces, templates and shifts") {
+    CHECK(rewritten("k<<<dim3(a, b), {1, 2}, n * sizeof(A<B<C<int>>>), 0>>>(x);") ==
+          "ONEPASS_LAUNCH(k)(dim3(a, b), {1, 2}, n * sizeof(A<B<C<int>>>), 0)(x);");
+    CHECK(rewritten("k<<<1 << n, m >> 2>>>(x);") == "ONEPASS_LAUNCH(k)(1 << n, m >> 2)(x);");
+    CHECK(rewritten("k<<<1, f<int>>>>(x);") == "ONEPASS_LAUNCH(k)(1, f<int>)(x);");
+  }
+
+  TEST_CASE("launches over several lines keep them") {
+    CHECK(rewritten("k<T,\n  4>\n<<<\n  g,  // the grid\n  b\n>>>(\n  x,\n  n);\n") ==
+          "ONEPASS_LAUNCH(k<T,\n  4>\n)(\n  g,  // the grid\n  b\n)(\n  x,\n  n);\n");
+  }
+
+  TEST_CASE("launches in macros") {
+    CHECK(rewritten("#define GO(k) \\\n  k<T> \\\n  <<<1, 2>>>(x)\nGO(f);\n") ==
+          "#define GO(k) \\\n  ONEPASS_LAUNCH(k<T> \\\n  )(1, 2)(x)\nGO(f);\n");
+    CHECK(rewritten("#define GO(k, ...) k<<<__VA_ARGS__>>>\n") ==
+          "#define GO(k, ...) ONEPASS_LAUNCH(k)(__VA_ARGS__)\n");
+    CHECK(rewritten("CHECK(k<<<1, 2>>>(x));") == "CHECK(ONEPASS_LAUNCH(k)(1, 2)(x));");
+  }
+
+  TEST_CASE("directives in the middle of a launch") {
+    CHECK(rewritten("k<<<1,\n#if N > (3\n2>>>(\n#endif\nx);") ==
+          "ONEPASS_LAUNCH(k)(1,\n#if N > (3\n2)(\n#endif\nx);");
+  }
+
+  TEST_CASE("what only looks like a launch stays") {
+    unchanged("// k<<<1, 2>>>(x); don't\n");
+    unchanged("/* k<<<1,\n 2>>>(x); */\n");
+    unchanged("// continued \\\n k<<<1, 2>>>(x);\n");
+    unchanged("f(\"k<<<1, 2>>>(x)\");");
+    unchanged("f(\"quoted \\\" k<<<1, 2>>>(x)\", '\"', '<');");
+    unchanged("f(R\"(k<<<1, 2>>>(x) \" )\");\nf(u8R\"ab()\"k<<<1>>>)ab\");");
+    unchanged("#error k<<<1 isn't one\n#include <it's<<<.h>\n");
+    unchanged("#if 0\nk<<<1, don't\n#if 1\n#else\nk<<<\n#endif\n#endif\n");
+    unchanged("stream.operator<<<int>(3);");
+    unchanged("a<b<c<int>>> x; y = 1 << 2 >> 3;");
+  }
+
+  TEST_CASE("literals do not end where they only seem to") {
+    CHECK(rewritten("n = 1'000'000; k<<<1'024, 2>>>('\\'', x);") ==
+          "n = 1'000'000; ONEPASS_LAUNCH(k)(1'024, 2)('\\'', x);");
+    CHECK(rewritten("n = 0x1'fp+3; k<<<1, 2>>>(u8'\"', L\"\\\\\", x);") ==
+          "n = 0x1'fp+3; ONEPASS_LAUNCH(k)(1, 2)(u8'\"', L\"\\\\\", x);");
+    CHECK(rewritten("#if 1\nk<<<1, 2>>>(x);\n#endif\n") ==
+          "#if 1\nONEPASS_LAUNCH(k)(1, 2)(x);\n#endif\n");
+  }
+
+  TEST_CASE("NULL among the arguments stays a pointer") {
+    CHECK(rewritten("k<<<1, 2>>>(NULL, x, NULL);") ==
+          "ONEPASS_LAUNCH(k)(1, 2)(nullptr, x, nullptr);");
+    CHECK(rewritten("k<<<1, 2>>>(f(NULL), NULL == x);") ==
+          "ONEPASS_LAUNCH(k)(1, 2)(f(NULL), NULL == x);");
+  }
+
+  TEST_CASE("dynamic shared memory in a kernel becomes a pointer") {
+    CHECK(rewritten("void k() { extern __shared__ float s[]; }") ==
+          "void k() { [[maybe_unused]] float *const s = ONEPASS_DYNAMIC_SHARED   ; }");
+    CHECK(contains(rewritten("void k() { extern __shared__ __align__(16) unsigned char s[]; }"),
+                   "[[maybe_unused]] unsigned char *const s = ONEPASS_DYNAMIC_SHARED"));
+    CHECK(contains(rewritten("void k() { extern __shared__ float t[][33]; }"),
+                   "float (*const t)[33] = ONEPASS_DYNAMIC_SHARED"));
+    CHECK(contains(rewritten("void k() {\n extern\n __shared__ alignas(16)\n volatile T\n s[];\n}"),
+                   "volatile T *const s = ONEPASS_DYNAMIC_SHARED"));
+    CHECK(contains(rewritten("#define S(T) extern __shared__ T s[];\n"),
+                   "T *const s = ONEPASS_DYNAMIC_SHARED"));
+  }
+
+  TEST_CASE("dynamic shared memory outside of functions moves into those that use it") {
+    const std::string text = rewritten(
+        "namespace a::b {\nextern __shared__ float4 s[];\n"
+        "__global__ void uses(float* x) {\n  s[0].x = *x;\n}\n"
+        "__global__ void other() {\n}\n"
+        "void host() { int s = 0; }\n}\n");
+    CHECK(contains(text,
+                   "uses(float* x) { [[maybe_unused]] float4 *const s = "
+                   "ONEPASS_DYNAMIC_SHARED;\n"));
+    CHECK(contains(text, "other() {\n}"));
+    CHECK(contains(text, "host() { int s = 0; }"));
+    CHECK(!contains(text, "extern"));
+  }
+
+  TEST_CASE("static shared memory and other externs stay") {
+    unchanged("__global__ void k() { __shared__ float s[32]; }");
+    unchanged("extern int counter; extern \"C\" { void f(); }");
+  }
+
+  TEST_CASE("inline PTX becomes a stop, over several lines too") {
+    CHECK(rewritten("asm volatile(\"mov.u32 %0;\"\n : \"=r\"(x));") ==
+          "ONEPASS_INLINE_PTX (\"mov.u32 %0;\"\n : \"=r\"(x));");
+    CHECK(rewritten("__asm__(\"x\");") == "ONEPASS_INLINE_PTX(\"x\");");
+  }
+
+  TEST_CASE("a malformed launch is told in one sentence with its line") {
+    CHECK(contains(error_of("\n\nk<<<1, 2(x);\n", 3), "without its >>>"));
+    CHECK(contains(error_of("k<<<1, 2);\n}", 1), "without its >>>"));
+    CHECK(contains(error_of("k<<<1, 2>>>;", 1), "arguments in parentheses"));
+    CHECK(contains(error_of("k<<<1, 2>>>(x;", 1), "never closed"));
+    CHECK(contains(error_of("k<<<1>>>(x);", 1), "this one has 1"));
+    CHECK(contains(error_of("k<<<>>>(x);", 1), "this one has 0"));
+    CHECK(contains(error_of("k<<<1, 2, 3, 4, 5>>>(x);", 1), "this one has 5"));
+    CHECK(contains(error_of("<<<1, 2>>>(x);", 1), "kernel's name"));
+    CHECK(contains(error_of("x = 3; T><<<1, 2>>>(x);", 1), "kernel's name"));
+    CHECK(contains(error_of("k<<<1, 2>>>({1, 2});", 1), "float4{...}"));
+    CHECK(contains(error_of("\n/* open", 2), "comment has no end"));
+    CHECK(contains(error_of("f(R\"x(abc)\");", 1), "raw string has no end"));
+    CHECK(contains(error_of("void k() { extern __shared__ float s[4]; }", 1), "without a size"));
+  }
+
+  TEST_CASE("the shown path is quoted") {
+    CHECK(onepass::rewriter::rewrite("", "a \"b\\c.cu") ==
+          "#include <cuda_runtime.h>\n#line 1 \"a \\\"b\\\\c.cu\"\n");
+  }
+
+  TEST_CASE("any cut of a source is rewritten or refused, and never hangs") {
+    const std::string source =
+        "#define A(k) k<<<1, \\\n2>>>(3)\nnamespace n { extern __shared__ int s[]; template <int N>"
+        " __global__ void k(int* x) { s[0] = R\"(a)\"[0] + 'x'; asm(\"\"); } void f() {"
+        " n::k<(3>2)><<<dim3{1}, 2>>>(x); /* c */ } }\n#if 0\n'\n#endif\n";
+    for (std::size_t begin = 0; begin < source.size(); ++begin) {
+      for (std::size_t size = 0; size <= source.size() - begin; size += 3) {
+        try {
+          onepass::rewriter::rewrite(source.substr(begin, size), "x");
+        } catch (const RewriteError&) {
+        }
+      }
+    }
+  }
+}
