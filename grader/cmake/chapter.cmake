@@ -17,7 +17,7 @@ function(onepass_chapter name)
     return()
   endif()
   add_executable(grade-${name} ${sources})
-  target_link_libraries(grade-${name} PRIVATE onepass_verdict)
+  target_link_libraries(grade-${name} PRIVATE onepass_verdict_main)
   target_include_directories(grade-${name} PRIVATE ${PROJECT_SOURCE_DIR}/grader)
   onepass_warnings(grade-${name})
 

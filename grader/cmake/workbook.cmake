@@ -32,9 +32,13 @@ set(simulator_headers ${grader}/simulator/include)
 onepass_json_list(cpu_compile_flags
   -std=c++17 ${ONEPASS_SIMULATOR_COMPILE_FLAGS} -isystem ${simulator_headers} -I${contract}
   -I${grader} -x c++)
+set(backtrace)
+if(ONEPASS_HAS_LIBBACKTRACE)
+  set(backtrace -lbacktrace)
+endif()
 onepass_json_list(cpu_link_flags
   $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator> $<TARGET_FILE:Boost::context>
-  -pthread -ldl)
+  ${backtrace} -pthread -ldl)
 onepass_json_list(cpu_libraries $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator>)
 onepass_json_list(cpu_headers ${contract} ${simulator_headers} ${binding_headers})
 onepass_json_list(cpu_allowed

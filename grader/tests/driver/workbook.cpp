@@ -12,11 +12,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kList = R"(
-[{"id": "toy/first", "title": "The first", "docs": "docs/toy.md, \"First\"",
+{"chapter": "toy", "exercises": [
+ {"id": "toy/first", "title": "The first", "docs": "docs/toy.md, \"First\"",
   "checks": [{"name": "answers 42", "points": 2, "todo": 1},
              {"name": "answers always", "points": 3, "todo": 2}]},
  {"id": "toy/second", "title": "The second", "docs": "docs/toy.md, \"Second\"",
-  "checks": [{"name": "answers 42", "points": 4, "todo": 1}]}]
+  "checks": [{"name": "answers 42", "points": 4, "todo": 1}]}]}
 )";
 
 // Passes the check "answers 42" if the worker does, and all others.
