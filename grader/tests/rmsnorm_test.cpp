@@ -1,0 +1,141 @@
+// Chapter 1's reference against numbers worked out by hand, and its mistakes against each other:
+// what a mistake gives is told from the right result, and is named by its own name.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "chapters/rmsnorm/calls.h"
+#include "chapters/rmsnorm/mistakes.h"
+#include "chapters/rmsnorm/reference.h"
+#include "chapters/rmsnorm/sixteen_bit_sums.h"
+#include "verdict/diagnosis.h"
+#include "verdict/values/random.h"
+
+using namespace onepass::rmsnorm;
+using onepass::verdict::Oracle;
+using onepass::verdict::Random;
+
+namespace {
+
+Field row_of(const std::vector<double>& values) {
+  Field field(1, static_cast<std::int64_t>(values.size()));
+  field.values = values;
+  return field;
+}
+
+/// How far `wrong` is from what is expected, in bounds, at its worst.
+double error_over_bound(const Field& wrong, const Expectation& right) {
+  double worst = 0.0;
+  for (std::size_t i = 0; i < wrong.values.size(); ++i) {
+    const double ratio = std::abs(wrong.values[i] - right.value.values[i]) / right.bound.values[i];
+    worst = std::isnan(ratio) ? INFINITY : std::max(worst, ratio);
+  }
+  return worst;
+}
+
+/// Calls like those of the checks, few and small.
+std::vector<Case> forward_calls() {
+  std::vector<Case> calls;
+  std::uint64_t seed = 0;
+  const auto add = [&](Dtype dtype, std::int64_t rows, std::int64_t cols, float eps, double mean,
+                       double deviation, ForwardLayout layout) {
+    const Random random(++seed);
+    calls.push_back(forward_call(
+        random.stream("x").normal_matrix(dtype, rows, cols, mean, deviation),
+        random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5), eps, layout));
+  };
+  for (Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
+    for (std::int64_t cols : {17, 100, 257, 1000, 1023, 4097}) {
+      add(dtype, 3, cols, 1e-6f, 0.0, 1.0, {});
+    }
+    add(dtype, 17, 17, 1e-6f, 0.0, 1.0, {});
+    add(dtype, 2, 100, 0.25f, 0.0, 0.5, {});
+    add(dtype, 2, 200, 1e-6f, 100.0, 1.0, {});
+    add(dtype, 2, 70, 1e-6f, 300.0, 10.0, {});
+    add(dtype, 4, 100, 1e-6f, 0.0, 1.0, {{107, 0}, {}, {104, 0}});
+  }
+  add(Dtype::fp32, 3, 300, 1e-6f, 0.0, 1e-3, {});
+  add(Dtype::fp32, 3, 300, 0.0f, 0.0, 0.01, {});
+  add(Dtype::fp32, 3, 300, 0.0f, 0.0, 1e-4, {});
+  add(Dtype::fp32, 3, 300, 0.0f, 0.0, 1e-6, {});
+  return calls;
+}
+
+std::vector<Case> block_sum_calls() {
+  std::vector<Case> calls;
+  std::uint64_t seed = 0;
+  for (Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
+    for (std::int64_t cols : {17, 100, 257, 1000, 1023, 4097}) {
+      for (double mean : {0.0, 1.0}) {
+        calls.push_back(block_sum_call(Random(++seed).normal_matrix(dtype, 3, cols, mean)));
+      }
+    }
+    calls.push_back(block_sum_call(Random(++seed).normal_matrix(dtype, 17, 17)));
+    calls.push_back(block_sum_call(Random(++seed).normal_matrix(dtype, 4, 100), {107, 0}));
+  }
+  return calls;
+}
+
+/// How far off a mistake must be somewhere, in bounds. A second rounding to 16 bits is small by
+/// nature.
+double clearly_wrong(const Oracle& oracle) {
+  return oracle.mistake == "cast-order" ? 1.2 : 10.0;
+}
+
+/// For each mistake: in some call one of its oracles is clearly wrong, and is explained as itself.
+void check_names(const std::vector<Case>& calls, const std::vector<Oracle>& oracles,
+                 const std::vector<Expectation (*)(const Case&)>& expectations) {
+  std::set<std::string> all;
+  std::set<std::string> seen;
+  for (const Oracle& oracle : oracles) {
+    all.insert(oracle.mistake);
+    for (const Case& call : calls) {
+      for (const auto expected : expectations) {
+        const Expectation right = expected(call);
+        const auto wrong = oracle.result(call, right.output);
+        if (seen.count(oracle.mistake) != 0 || !wrong ||
+            error_over_bound(*wrong, right) < clearly_wrong(oracle)) {
+          continue;
+        }
+        const Dtype dtype = call.buffer(right.output).dtype;
+        const auto named = onepass::verdict::explain(
+            call, right.output, Matrix::rounded(dtype, *wrong), right.value, right.bound, oracles);
+        if (named && named->mistake == oracle.mistake) {
+          seen.insert(oracle.mistake);
+        }
+      }
+    }
+  }
+  for (const std::string& mistake : all) {
+    CHECK_MESSAGE(seen.count(mistake) == 1, mistake);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rmsnorm's reference on numbers worked out by hand") {
+  CHECK(row_sums(row_of({1, 2, 3}))(0, 0) == 6.0);
+  CHECK(rms_rstd(row_of({2}), 0.0)(0, 0) == 0.5);
+  CHECK(rms_rstd(row_of({3, 3, 3, 3}), 7.0)(0, 0) == 0.25);  // mean 9, with eps 16
+  const Forward forward = rmsnorm_forward(row_of({2, -2}), row_of({10, 3}), 0.0);
+  CHECK(forward.y(0, 0) == 10.0);
+  CHECK(forward.y(0, 1) == -3.0);
+}
+
+TEST_CASE("a 16-bit sum stops growing once the terms are too small for it") {
+  const Field ones(1, 5000, 1.0);
+  CHECK(sum_in(Dtype::fp16, ones, {1, false})(0, 0) == 2048.0);
+  CHECK(sum_in(Dtype::bf16, ones, {1, false})(0, 0) == 256.0);
+  CHECK(sum_in(Dtype::fp16, ones, {256, false})(0, 0) == 5000.0);
+}
+
+TEST_CASE("each mistake of rmsnorm/block_sum is told from the right result and from the others") {
+  check_names(block_sum_calls(), block_sum_mistakes(), {expected_sums});
+}
+
+TEST_CASE("each mistake of rmsnorm/forward is told from the right result and from the others") {
+  check_names(forward_calls(), forward_mistakes(), {expected_rstd, expected_y});
+}
