@@ -6,8 +6,8 @@
 # a float4 into four loads, jump threading would copy barriers to several places, -O2 would drop
 # loads that nvcc keeps, and -O0 would load x[i] twice in x[i] * x[i].
 set(ONEPASS_SIMULATOR_COMPILE_FLAGS
-  -O1 -g
-  -fsanitize=thread --param tsan-instrument-func-entry-exit=0
+  -O1 -g -UNDEBUG                     # assert() is a lesson, in every build type
+  -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 --param=tsan-distinguish-volatile=1
   -fsanitize=bounds-strict            # indices into local and shared arrays
   -fno-tree-sra -fno-ipa-sra -fno-thread-jumps -fno-tree-dominator-opts
   -ffp-contract=off                   # the same arithmetic on every CPU

@@ -82,6 +82,7 @@ void check_access(const Access& access) {
   SharedMemory& shared = shared_memory();
   SharedState& state = now.block->shared;
   if (shared.in_static(access.address)) {
+    if (shared.is_guard(access.address)) return;
     if (!shared.use_variable(access.address, access.size)) stop_for_stray_shared_address(access);
     check_shared(*thread, access, state.static_initialised, state.static_races,
                  access.address - shared.static_begin());

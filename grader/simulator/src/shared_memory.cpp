@@ -33,9 +33,13 @@ SharedMemory::SharedMemory() {
     // The simulator's own thread-local variables are not the kernel's.
     if (symbol.name.rfind("simulator::", 0) == 0 || symbol.size == 0) continue;
     if (symbol.value + symbol.size > static_size_) continue;
+    const auto first = variable_at_.begin() + static_cast<std::ptrdiff_t>(symbol.value);
+    if (symbol.name.rfind("guard variable for ", 0) == 0) {
+      std::fill_n(first, symbol.size, kGuard);
+      continue;
+    }
     variables_.push_back({last_name(symbol.name), symbol.value, symbol.size});
-    std::fill_n(variable_at_.begin() + static_cast<std::ptrdiff_t>(symbol.value), symbol.size,
-                static_cast<std::uint16_t>(variables_.size()));
+    std::fill_n(first, symbol.size, static_cast<std::uint16_t>(variables_.size()));
   }
 }
 

@@ -67,6 +67,12 @@ class SharedMemory {
   /// The static variable that holds this byte, or the one before it; nullptr if there is none.
   const SharedVariable* variable_before(std::uintptr_t address) const;
 
+  /// g++ guards some thread_local variables with a byte of its own, which says that they have been
+  /// constructed. True for these bytes.
+  bool is_guard(std::uintptr_t address) const {
+    return variable_at_[address - static_begin_] == kGuard;
+  }
+
   /// Notes a kernel's access. True if all bytes are in one static variable.
   bool use_variable(std::uintptr_t address, unsigned size) {
     const std::size_t offset = address - static_begin_;
@@ -79,6 +85,7 @@ class SharedMemory {
   }
 
  private:
+  static constexpr std::uint16_t kGuard = 0xFFFF;
   static constexpr std::size_t kDynamicReserved = std::size_t{1} << 20;  // limit, then a gap
 
   std::uintptr_t static_begin_ = 0;
@@ -86,7 +93,8 @@ class SharedMemory {
   std::uintptr_t dynamic_begin_ = 0;
   std::size_t dynamic_size_ = 0;
   std::vector<SharedVariable> variables_;
-  std::vector<std::uint16_t> variable_at_;  // by byte: 1 + number of the variable, 0 for none
+  std::vector<std::uint16_t> variable_at_;  // by byte: 1 + number of the variable, 0 for none,
+                                            // or kGuard
 };
 
 SharedMemory& shared_memory();
