@@ -119,7 +119,10 @@ void run_doctest(Listener& to, const std::string& exercise, const std::optional<
   context.setOption("test-suite", as_filter(exercise).c_str());
   context.setOption("case-sensitive", true);
   context.setOption("order-by", "file");
-  context.setOption("list-test-cases", list);
+  if (list) {
+    const char* arguments[] = {"", "--list-test-cases"};  // a flag: setOption() sets values only
+    context.applyCommandLine(2, arguments);
+  }
   if (only) {
     context.setOption("test-case", as_filter(*only).c_str());
   }
