@@ -196,15 +196,15 @@ CASE(full_mask_in_a_small_block, "") {
 }
 
 __global__ void not_in_mask(float* y) {
-  y[threadIdx.x] = __shfl_sync(0xffff, 1.0f, 0);
-}  // here
+  y[threadIdx.x] = __shfl_sync(0xffff, 1.0f, 0);  // here
+}
 CASE(mask_leaves_out_caller, "bad-warp-mask") {
   not_in_mask<<<1, 32>>>(results());
 }
 
 __global__ void odd_width(float* y) {
-  y[0] = __shfl_sync(~0u, 1.0f, 0, 12);
-}  // here
+  y[0] = __shfl_sync(~0u, 1.0f, 0, 12);  // here
+}
 CASE(shuffle_width, "bad-warp-mask") {
   odd_width<<<1, 32>>>(results());
 }
@@ -278,8 +278,8 @@ CASE(assertion, "assert") {
 }
 
 __global__ void call_trap() {
-  __trap();
-}  // here
+  __trap();  // here
+}
 CASE(trap, "trap") {
   call_trap<<<1, 1>>>();
 }

@@ -69,8 +69,8 @@ CASE(past_end_16, "out-of-bounds-global") {
 }
 
 __global__ void before_start(float* x) {
-  x[static_cast<int>(threadIdx.x) - 1] = 1;
-}  // here
+  x[static_cast<int>(threadIdx.x) - 1] = 1;  // here
+}
 CASE(before_the_start, "out-of-bounds-global") {
   Device<float> x(64);
   before_start<<<1, 32>>>(x.data());
