@@ -44,7 +44,7 @@ void check_shared(Thread& thread, const Access& access, InitialisedBits& initial
   if (access.type != AccessType::read) {
     initialised.set(offset, access.size);
     if (!block.shared.uninitialised_reads.empty()) {
-      forget_uninitialised_reads(block, access.address, access.size);
+      settle_early_reads(block, thread, access.address, access.size, access.site);
     }
   }
   races.check_shared(thread, block, offset, access);

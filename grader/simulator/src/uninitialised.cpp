@@ -21,14 +21,30 @@ void note_uninitialised_read(Block& block, const Thread& thread, std::uintptr_t 
   if (reads.size() < kMostNoted) reads.push_back({address, size, thread.number, site});
 }
 
-void forget_uninitialised_reads(Block& block, std::uintptr_t address, unsigned size) {
+void settle_early_reads(Block& block, const Thread& writer, std::uintptr_t address, unsigned size,
+                        CodeAddress site) {
+  const auto is_early = [&](const UninitialisedRead& read) {
+    return read.thread != writer.number && read.address < address + size &&
+           address < read.address + read.size;
+  };
   auto& reads = block.shared.uninitialised_reads;
-  reads.erase(std::remove_if(reads.begin(), reads.end(),
-                             [=](const UninitialisedRead& read) {
-                               return read.address < address + size &&
-                                      address < read.address + read.size;
-                             }),
-              reads.end());
+  const auto early = std::find_if(reads.begin(), reads.end(), is_early);
+  if (early == reads.end()) return;
+  const ReportInProgress guard;
+  const SharedElement element = shared_element(address, size);
+  const Thread& reader = block.threads[early->thread];
+  const bool same_warp = reader.number / 32 == writer.number / 32;
+  findings().add({Kind::shared_race,
+                  now.launch->kernel,
+                  element.text + " is read by one thread and written by another with no " +
+                      (same_warp ? "__syncwarp() or __syncthreads()" : "__syncthreads()") +
+                      " between: which comes first is left to chance.",
+                  false,
+                  {party(reader, early->site, "reads " + std::to_string(early->size) + " bytes"),
+                   party(writer, site, "writes " + std::to_string(size) + " bytes")},
+                  element.variable,
+                  element.index});
+  reads.erase(std::remove_if(reads.begin(), reads.end(), is_early), reads.end());
 }
 
 void report_uninitialised_reads(Block& block) {

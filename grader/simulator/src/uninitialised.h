@@ -14,8 +14,10 @@ namespace simulator {
 void note_uninitialised_read(Block& block, const Thread& thread, std::uintptr_t address,
                              unsigned size, CodeAddress site);
 
-/// A thread writes here: reads noted of these bytes were early, not uninitialised.
-void forget_uninitialised_reads(Block& block, std::uintptr_t address, unsigned size);
+/// A thread writes here: what other threads read of these bytes since the last barrier, they read
+/// too early. Tells it as a race and forgets the reads.
+void settle_early_reads(Block& block, const Thread& writer, std::uintptr_t address, unsigned size,
+                        CodeAddress site);
 
 /// At a barrier and at the block's end.
 void report_uninitialised_reads(Block& block);

@@ -63,6 +63,22 @@ CASE(uninitialised_shared_16, "uninitialised-shared") {
   reverse_elements<float4>(63);
 }
 
+template <typename T>
+__global__ void reverse_at_once(T* y) {
+  __shared__ T s[64];
+  s[threadIdx.x] = y[threadIdx.x];
+  y[threadIdx.x] = s[63 - threadIdx.x];  // here
+}
+CASE(missing_barrier_1, "shared-race") {
+  reverse_at_once<<<1, 64>>>(reinterpret_cast<char*>(results()));
+}
+CASE(missing_barrier_4, "shared-race") {
+  reverse_at_once<<<1, 64>>>(results());
+}
+CASE(missing_barrier_16, "shared-race") {
+  reverse_at_once<<<1, 64>>>(reinterpret_cast<float4*>(results()));
+}
+
 __global__ void past_shared(float* y, int n) {
   __shared__ float s[64];
   float* p = s;
@@ -330,6 +346,15 @@ CASE(more_blocks_than_fit, "deadlock") {
 }
 
 // ---- Launches
+
+__global__ void add(float* y, float value) {
+  y[threadIdx.x] += value;
+}
+CASE(kernel_by_pointer, "") {
+  void (*kernel)(float*, float) = add;
+  kernel<<<1, 64>>>(results(), 2.5);
+  (*kernel)<<<1, 64>>>(results(), 1);
+}
 
 __global__ void nothing() {}
 CASE(no_blocks, "invalid-launch") {
