@@ -16,6 +16,8 @@ namespace {
 
 using Out = std::back_insert_iterator<std::string>;
 
+constexpr int kNamed = 4;  // failed checks of an exercise that are told by name
+
 constexpr const char* kGreen = "32";
 constexpr const char* kRed = "31";
 constexpr const char* kYellow = "33";
@@ -91,12 +93,16 @@ void write_failure(Out out, const Json& check, const Json& exercise, Style style
   const std::string status = text(check, "status");
   fmt::format_to(out, "\n  {} {} (TODO {}, {})\n", painted(status + ":", color_of(status), style),
                  painted(text(check, "name"), kBold, style), text(check, "todo"), worth(check));
-  write_indented(out, text(check, "message"));
+  const std::string message = text(check, "message");
   const Json detail = check.value("detail", Json::object());
-  write_indented(out, comparison(check, detail));
-  for (const char* key : {"call", "pattern"}) {
-    write_indented(out, text(detail, key));
-  }
+  write_indented(out, message);
+  // The message may tell the numbers and the pattern already.
+  const auto told = [&](const std::string& part) {
+    return message.find(part) != std::string::npos;
+  };
+  write_indented(out, comparison(check, told(text(detail, "expected")) ? Json() : detail));
+  write_indented(out, text(detail, "call"));
+  write_indented(out, told(text(detail, "pattern")) ? "" : text(detail, "pattern"));
   if (const auto simulator = check.find("simulator"); simulator != check.end()) {
     write_indented(out, "On the simulator: " + text(*simulator, "message"));
   }
@@ -144,7 +150,7 @@ void write_warnings(Out out, const Json& exercise, Style style) {
   }
 }
 
-// The first failure in full; of the others, which may have the same cause, their names.
+// The first failure in full; of the others, which may have the same cause, a few names.
 void write_failures(Out out, const Json& exercise, Style style) {
   const std::string status = text(exercise, "status");
   if (status == "compile error") {
@@ -154,19 +160,22 @@ void write_failures(Out out, const Json& exercise, Style style) {
   if (status == "ungraded") {
     write_fault(out, exercise);
   }
-  bool first = true;
+  int failed = 0;
   for (const Json& check : exercise["checks"]) {
     const std::string state = text(check, "status");
     if (state == "passed" || state == "not started" || state == "ungraded") {
       continue;
     }
-    if (first) {
+    ++failed;
+    if (failed == 1) {
       write_failure(out, check, exercise, style);
-    } else {
+    } else if (failed <= kNamed) {
       fmt::format_to(out, "  {} {} (TODO {}, {})\n", painted(state + ":", color_of(state), style),
                      text(check, "name"), text(check, "todo"), worth(check));
     }
-    first = false;
+  }
+  if (failed > kNamed) {
+    fmt::format_to(out, "  and {} more\n", failed - kNamed);
   }
 }
 

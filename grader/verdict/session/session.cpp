@@ -148,10 +148,6 @@ void Session::compare(const Case& call, const Answer& answer,
 void Session::fail(const Case& call, Failure failure) {
   failure.call = call.describe();
   failure.output = check_.output;
-  if (failure.status != Status::not_started) {
-    failure.message += fmt::format("\nReplay: build/onepass grade --exercise {} --seed {}",
-                                   settings_.exercise, settings_.seed);
-  }
   check_.failure = failure;
   throw CheckFailed(failure);
 }

@@ -63,7 +63,7 @@ class Session {
                const std::vector<Oracle>& oracles = {});
 
   /// Ends the check with a failure of the chapter's own making, such as results that differ between
-  /// two identical calls. `call` and the replay command are added.
+  /// two identical calls. `call` and what the code printed are added.
   [[noreturn]] void fail(const Case& call, Failure failure);
 
   // ---- for the glue (run_checks.cpp), not for checks ----
