@@ -121,7 +121,8 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
   }
 
   std::vector<fs::path> allowed = toolchain_.allowed;
-  allowed.insert(allowed.end(), {folder, implementation.binding});
+  // nvcc lists the name that a #line gives, too.
+  allowed.insert(allowed.end(), {folder, implementation.binding, implementation.shown});
   if (const auto header = first_forbidden(parse_dependencies(read_file(dependencies)), allowed)) {
     return {"", forbidden_include(*header, source, implementation.shown), ""};
   }
