@@ -149,6 +149,7 @@ void stop_for_fault(std::uintptr_t address, CodeAddress site) {
 }
 
 void report_uninitialised_global(const Access& access) {
+  if (!findings().is_first(Kind::uninitialised_global, access.site)) return;
   const ReportInProgress guard;
   const Allocation* memory = device_memory().candidate(access.address);
   Finding found = finding(Kind::uninitialised_global, access, "");
@@ -159,6 +160,7 @@ void report_uninitialised_global(const Access& access) {
 }
 
 void report_device_memory_on_host(const Access& access) {
+  if (!findings().is_first(Kind::device_pointer, access.site)) return;
   const Allocation* memory = device_memory().nearest(access.address);
   Finding found{Kind::device_pointer, "", "", false, {}, "", -1};
   if (memory != nullptr) {

@@ -33,7 +33,9 @@ const Thread* waiting_elsewhere(const Block& block, const Thread& first) {
 void check_same_line(const Block& block) {
   const Thread* first = first_waiting(block);
   const Thread* other = waiting_elsewhere(block, *first);
-  if (other == nullptr) return;
+  if (other == nullptr ||
+      !findings().is_first(Kind::barrier_divergence, first->wait_site, other->wait_site))
+    return;
   const ReportInProgress guard;
   findings().add({Kind::barrier_divergence,
                   now.launch->kernel,
@@ -49,6 +51,7 @@ void check_early_return(Block& block) {
   block.told_early_return = true;
   const ReportInProgress guard;
   const Thread* waiting = first_waiting(block);
+  if (!findings().is_first(Kind::early_return, waiting->wait_site)) return;
   std::vector<Party> parties = {party(*waiting, waiting->wait_site, "waits at __syncthreads()")};
   for (const Thread& thread : block.threads) {
     if (thread.state == ThreadState::returned) {

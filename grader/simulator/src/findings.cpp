@@ -15,6 +15,10 @@ bool same_lines(const Finding& a, const Finding& b) {
 
 }  // namespace
 
+bool Findings::is_first(Kind kind, CodeAddress site, CodeAddress other) {
+  return told_.emplace(kind, site, other).second;
+}
+
 void Findings::add(Finding finding) {
   const bool known = std::any_of(findings_.begin(), findings_.end(), [&](const Finding& other) {
     return other.kind == finding.kind && other.kernel == finding.kernel &&

@@ -3,16 +3,24 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "simulator.h"
+#include "source_lines.h"
 
 namespace simulator {
 
 class Findings {
  public:
   static constexpr std::size_t kMost = 16;
+
+  /// True the first time in a launch for this kind and place: asked before a finding is composed,
+  /// where millions of accesses may have the same to tell.
+  bool is_first(Kind kind, CodeAddress site, CodeAddress other = 0);
+  void begin_launch() { told_.clear(); }
 
   /// Adds a finding unless its like is there.
   void add(Finding finding);
@@ -21,6 +29,7 @@ class Findings {
 
  private:
   std::vector<Finding> findings_;
+  std::set<std::tuple<Kind, CodeAddress, CodeAddress>> told_;
 };
 
 Findings& findings();

@@ -92,6 +92,7 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
   run.traffic.grid = dim3(shape.grid);
   run.traffic.block = dim3(shape.block);
   shared_memory().prepare(shape.dynamic_shared_bytes);
+  findings().begin_launch();
   begin_race_checks(run);
   now.launch = &run;
   {

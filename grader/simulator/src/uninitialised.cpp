@@ -52,6 +52,7 @@ void report_uninitialised_reads(Block& block) {
   if (reads.empty()) return;
   const ReportInProgress guard;
   for (const UninitialisedRead& read : reads) {
+    if (!findings().is_first(Kind::uninitialised_shared, read.site)) continue;
     const SharedElement element = shared_element(read.address, read.size);
     findings().add({Kind::uninitialised_shared,
                     now.launch->kernel,

@@ -16,6 +16,7 @@ bool is_shuffle(WarpOperation operation) {
 }
 
 void report_inactive_read(Block& block, const Thread& reader, int source, unsigned mask) {
+  if (!findings().is_first(Kind::inactive_lane_read, reader.wait_site)) return;
   const ReportInProgress guard;
   const WarpRequest& request = block.warp_of(reader).request[reader.lane];
   findings().add(
