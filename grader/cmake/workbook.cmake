@@ -29,6 +29,12 @@ set(contract ${grader}/include)
 set(binding_headers ${grader}/worker)
 
 set(simulator_headers ${grader}/simulator/include)
+
+# Where the compiler's own headers and the standard library's lie. CMake's list leaves out the
+# compiler's own folder on some systems.
+execute_process(COMMAND ${ONEPASS_SIMULATOR_COMPILER} -print-file-name=include
+                OUTPUT_VARIABLE compiler_headers OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(system_headers ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES} ${compiler_headers} /usr/include)
 onepass_json_list(cpu_compile_flags
   -std=c++17 ${ONEPASS_SIMULATOR_COMPILE_FLAGS} -isystem ${simulator_headers} -I${contract}
   -I${grader} -x c++)
@@ -38,11 +44,11 @@ if(ONEPASS_HAS_LIBBACKTRACE)
 endif()
 onepass_json_list(cpu_link_flags
   $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator> $<TARGET_FILE:Boost::context>
-  ${backtrace} -pthread -ldl)
+  -Wl,-rpath,$<TARGET_FILE_DIR:Boost::context> ${backtrace} -pthread -ldl)
 onepass_json_list(cpu_libraries $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator>)
 onepass_json_list(cpu_headers ${contract} ${simulator_headers} ${binding_headers})
 onepass_json_list(cpu_allowed
-  ${contract} ${simulator_headers} ${binding_headers} ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+  ${contract} ${simulator_headers} ${binding_headers} ${system_headers})
 
 set(gpu_toolchain null)
 if(ONEPASS_CUDA_FOUND)
@@ -54,7 +60,7 @@ if(ONEPASS_CUDA_FOUND)
   onepass_json_list(gpu_headers ${contract} ${binding_headers})
   onepass_json_list(gpu_allowed
     ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}
-    ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+    ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${system_headers})
   set(gpu_toolchain "{
     \"compiler\": \"${CMAKE_CUDA_COMPILER}\",
     \"compile_flags\": ${gpu_compile_flags},
