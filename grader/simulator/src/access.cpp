@@ -32,7 +32,8 @@ void check_global(Thread& thread, const Access& access) {
     traffic.written_bytes += access.size;
     memory->initialised.set(offset, access.size);
   }
-  memory->races.check_global(thread, *now.block, offset, access);
+  memory->races.check(thread, *now.block, offset, access, MemorySpace::global,
+                      now.launch->first_interval);
 }
 
 void check_shared(Thread& thread, const Access& access, InitialisedBits& initialised,
@@ -47,7 +48,7 @@ void check_shared(Thread& thread, const Access& access, InitialisedBits& initial
       settle_early_reads(block, thread, access.address, access.size, access.site);
     }
   }
-  races.check_shared(thread, block, offset, access);
+  races.check(thread, block, offset, access, MemorySpace::shared, block.first_interval);
 }
 
 /// The thread's own locals, the launch's arguments, and the program's globals, which stand for

@@ -22,6 +22,7 @@ struct Access {
   unsigned alignment;  // that the instruction needs
   AccessType type;
   CodeAddress site;
+  bool is_atomic = false;  // type atomic, and volatile loads and stores
 };
 
 /// Checks and counts one access of the running thread; in host code, only that it is not the

@@ -4,7 +4,7 @@
 
 #include "execution.h"
 #include "onepass_simulator/device_calls.h"
-#include "races.h"
+#include "ordering.h"
 #include "stopping.h"
 
 namespace simulator {
@@ -24,8 +24,14 @@ void count_fruitless(Thread& thread) {
 }  // namespace
 
 void check_volatile(const Access& access) {
-  check_access(access);
-  if (now.thread == nullptr) return;
+  if (now.thread == nullptr) {
+    check_access(access);
+    return;
+  }
+  note_synchronising_access(*now.thread, *now.block, access.address);
+  Access as_atomic = access;
+  as_atomic.is_atomic = true;
+  check_access(as_atomic);
   if (access.type == AccessType::read) {
     count_fruitless(*now.thread);
   } else {
@@ -37,7 +43,9 @@ std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::
                             std::uint64_t comparand) {
   const auto size = static_cast<unsigned>(bytes);
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
-  check_access({reinterpret_cast<std::uintptr_t>(address), size, size, AccessType::atomic, site});
+  const auto word = reinterpret_cast<std::uintptr_t>(address);
+  if (now.thread != nullptr) note_synchronising_access(*now.thread, *now.block, word);
+  check_access({word, size, size, AccessType::atomic, site, true});
   std::uint64_t old_bits = 0;
   std::memcpy(&old_bits, address, size);
   const std::uint64_t new_bits = update(old_bits, operand, comparand);
@@ -52,8 +60,8 @@ std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::
   return old_bits;
 }
 
-void memory_fence(FenceScope scope) {
-  if (now.thread != nullptr) note_fence(*now.thread, *now.block, scope);
+void memory_fence(FenceScope) {
+  if (now.thread != nullptr) note_fence(*now.thread, *now.block);
 }
 
 void yield() {

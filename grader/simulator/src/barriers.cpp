@@ -4,7 +4,7 @@
 
 #include "execution.h"
 #include "findings.h"
-#include "races.h"
+#include "ordering.h"
 #include "stopping.h"
 #include "uninitialised.h"
 #include "warp_operations.h"
@@ -87,10 +87,9 @@ void complete(Block& block) {
   report_uninitialised_reads(block);
   block.barrier_answer = answer(block);
   block.at_barrier = block.barrier_true = 0;
-  block.interval = new_interval(block);
+  begin_phase(block);
   for (Thread& thread : block.threads) {
     if (thread.state == ThreadState::at_barrier) thread.state = ThreadState::ready;
-    thread.warp_epoch = 0;
   }
 }
 

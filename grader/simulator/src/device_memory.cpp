@@ -60,6 +60,7 @@ Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const 
   allocation->size = bytes;
   allocation->label = label;
   allocation->initialised = InitialisedBits(bytes);
+  allocation->races = RaceShadow(bytes);
   const Pages pages(*allocation);
   if (mprotect(pages.address(), pages.size, PROT_READ | PROT_WRITE) != 0) return nullptr;
   for (std::uintptr_t page = next_; page < allocation->begin + bytes; page += kGap) {

@@ -8,7 +8,7 @@
 #include "kernel_attributes.h"
 #include "launch_log.h"
 #include "limits.h"
-#include "races.h"
+#include "ordering.h"
 #include "scheduler.h"
 #include "shared_memory.h"
 #include "stopping.h"
@@ -93,7 +93,7 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
   run.traffic.block = dim3(shape.block);
   shared_memory().prepare(shape.dynamic_shared_bytes);
   findings().begin_launch();
-  begin_race_checks(run);
+  begin_ordering(run);
   now.launch = &run;
   {
     const Watchdog watchdog;

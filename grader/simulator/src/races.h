@@ -1,27 +1,53 @@
+// Races: two threads use the same bytes, at least one of them writes, not both atomically, and
+// nothing orders the two accesses (ordering.h).
+//
+// Beside each piece of memory lies its shadow: for each cell of 1, 2 or 4 bytes the last write and
+// a read since. A new access is compared with them, then takes their place. The threads of the
+// simulator run in a fixed order, but the comparison does not care who came first: a race is found
+// whether or not it did harm in this run.
+//
+// The size of a cell is that of the first access. When a smaller one comes, the shadow starts anew
+// with smaller cells: so neighbouring halves or bytes never count as one. Atomics are kept apart.
 #pragma once
+
 #include <cstddef>
 #include <cstdint>
-#include "onepass_simulator/device_calls.h"
+#include <unordered_map>
+
+#include "access.h"
+#include "lazy_array.h"
+#include "ordering.h"
+
 namespace simulator {
-struct Thread;
-struct Block;
-struct Launch;
-struct Access;
+
+enum class MemorySpace { shared, global };
+
 class RaceShadow {
  public:
   RaceShadow() = default;
-  RaceShadow(std::size_t bytes, unsigned) : bytes_(bytes) {}
+  explicit RaceShadow(std::size_t bytes) : bytes_(bytes) {}
+
   bool is_empty() const { return bytes_ == 0; }
-  void check_global(Thread&, Block&, std::size_t, const Access&) {}
-  void check_shared(Thread&, Block&, std::size_t, const Access&) {}
+
+  /// Compares and records an access of the running thread at `offset` of this memory. Records of
+  /// intervals before `oldest` are of earlier launches or blocks.
+  void check(const Thread& thread, const Block& block, std::size_t offset, const Access& access,
+             MemorySpace space, std::uint32_t oldest);
 
  private:
+  struct Cell {
+    AccessRecord write, read;
+  };
+  struct Comparison;
+
+  void fit_cells(std::size_t offset, unsigned size);
+  void check_cell(std::size_t index, const Comparison& comparison);
+  void check_atomics(std::size_t index, const Comparison& comparison);
+
   std::size_t bytes_ = 0;
+  unsigned cell_bytes_ = 0;  // 0: not known yet
+  LazyArray<Cell> cells_;
+  std::unordered_map<std::size_t, AccessRecord> atomics_;  // the last one, by cell
 };
-inline std::uint32_t new_interval(const Block&) {
-  static std::uint32_t last = 0;
-  return ++last;
-}
-inline void note_fence(Thread&, Block&, FenceScope) {}
-inline void begin_race_checks(Launch&) {}
+
 }  // namespace simulator

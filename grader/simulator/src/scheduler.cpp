@@ -6,7 +6,7 @@
 #include "deadlock.h"
 #include "errors.h"
 #include "limits.h"
-#include "races.h"
+#include "ordering.h"
 #include "uninitialised.h"
 #include "warp_operations.h"
 
@@ -18,12 +18,6 @@ constexpr unsigned kIdleTurns = 64;
 
 std::uint64_t volume(const uint3& shape) {
   return std::uint64_t{shape.x} * shape.y * shape.z;
-}
-
-uint3 unflatten(std::uint64_t number, const uint3& shape) {
-  const std::uint64_t row = number / shape.x;
-  return {static_cast<unsigned>(number % shape.x), static_cast<unsigned>(row % shape.y),
-          static_cast<unsigned>(row / shape.y)};
 }
 
 unsigned low_lanes(unsigned count) {
@@ -115,11 +109,11 @@ void Scheduler::begin(Seat& seat, Launch& launch, std::uint64_t number) {
     thread.number = static_cast<std::uint16_t>(i);
     thread.lane = i % 32;
     thread.state = ThreadState::ready;
-    thread.warp_epoch = thread.fruitless = 0;
+    thread.warp_epoch = thread.fenced_interval = thread.fruitless = 0;
     thread.gave_way = false;
     thread.last_site = thread.wait_site = 0;
   }
-  block.first_interval = block.interval = new_interval(block);
+  begin_block_ordering(block);
   shared_memory().begin_block(block.shared);
 }
 

@@ -51,9 +51,9 @@ void SharedMemory::prepare(std::size_t dynamic_bytes) {
 void SharedMemory::begin_block(SharedState& state) {
   if (state.static_races.is_empty()) {
     state.static_initialised = InitialisedBits(static_size_);
-    state.static_races = RaceShadow(static_size_, 4);
+    state.static_races = RaceShadow(static_size_);
     state.dynamic_initialised = InitialisedBits(limits::kSharedPerBlockOptin);
-    state.dynamic_races = RaceShadow(limits::kSharedPerBlockOptin, 4);
+    state.dynamic_races = RaceShadow(limits::kSharedPerBlockOptin);
   }
   state.uninitialised_reads.clear();
   for (const SharedVariable& variable : variables_) {

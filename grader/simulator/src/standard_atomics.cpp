@@ -23,7 +23,8 @@ void store(volatile T* address, T value) {
 }
 
 void check(const volatile void* address, unsigned bytes, AccessType type, CodeAddress site) {
-  simulator::check_access({reinterpret_cast<std::uintptr_t>(address), bytes, bytes, type, site});
+  simulator::check_access(
+      {reinterpret_cast<std::uintptr_t>(address), bytes, bytes, type, site, true});
 }
 
 template <typename T>

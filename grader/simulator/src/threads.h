@@ -10,6 +10,7 @@
 
 #include "fiber.h"
 #include "onepass_simulator/device_calls.h"
+#include "ordering.h"
 #include "shared_memory.h"
 #include "source_lines.h"
 
@@ -24,11 +25,12 @@ struct Thread {
   std::uint16_t number = 0;  // in the block
   std::uint8_t lane = 0;
   ThreadState state = ThreadState::ready;
-  std::uint32_t warp_epoch = 0;  // __syncwarp()s passed: orders the accesses of a warp's lanes
-  std::uint32_t fruitless = 0;   // atomics and volatile reads in a row that changed nothing
-  bool gave_way = false;         // in its last turn, it only waited for a word to change
-  CodeAddress last_site = 0;     // of the last load, store or call that the simulator saw
-  CodeAddress wait_site = 0;     // where it waits, if it does
+  std::uint32_t warp_epoch = 0;       // __syncwarp()s passed since the last barrier (ordering.h)
+  std::uint32_t fenced_interval = 0;  // the last interval before its last memory fence
+  std::uint32_t fruitless = 0;        // atomics and volatile reads in a row that changed nothing
+  bool gave_way = false;              // in its last turn, it only waited for a word to change
+  CodeAddress last_site = 0;          // of the last load, store or call that the simulator saw
+  CodeAddress wait_site = 0;          // where it waits, if it does
 };
 
 /// What a lane asks of its warp.
@@ -61,8 +63,11 @@ struct Block {
   int barrier_answer = 0;
   bool told_early_return = false;
 
-  std::uint32_t first_interval = 0;  // see intervals in races.h
-  std::uint32_t interval = 0;
+  // See ordering.h.
+  std::uint32_t first_interval = 0, interval = 0, phase = 0, fenced_interval = 0;
+  Knowledge knowledge;
+  std::uint64_t learned_version = 0;
+
   SharedState shared;
 
   Warp& warp_of(const Thread& thread) { return warps[thread.number / 32]; }
@@ -70,5 +75,12 @@ struct Block {
     return threads[thread.number / 32 * 32 + static_cast<unsigned>(lane)];
   }
 };
+
+/// The place with this number in a block or a grid, x fastest.
+inline uint3 unflatten(std::uint64_t number, const uint3& shape) {
+  const std::uint64_t row = number / shape.x;
+  return {static_cast<unsigned>(number % shape.x), static_cast<unsigned>(row % shape.y),
+          static_cast<unsigned>(row / shape.y)};
+}
 
 }  // namespace simulator

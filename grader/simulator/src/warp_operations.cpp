@@ -5,6 +5,7 @@
 #include "errors.h"
 #include "execution.h"
 #include "findings.h"
+#include "ordering.h"
 #include "stopping.h"
 #include "warp_values.h"
 
@@ -55,6 +56,8 @@ void synchronise(Block& block, Thread& any_lane, unsigned group) {
   for (int lane = 0; lane < 32; ++lane) {
     if (group >> lane & 1) block.lane_of(any_lane, lane).warp_epoch = latest + 1;
   }
+  constexpr std::uint32_t kMostEpochs = 255;  // what a record can hold
+  if (latest + 1 == kMostEpochs) begin_phase(block);
 }
 
 /// Answers the lanes that ask together with `lane`, if all have come.

@@ -84,7 +84,9 @@ __global__ void past_shared(float* y, int n) {
   float* p = s;
   p[threadIdx.x] = y[threadIdx.x];
   __syncthreads();
-  for (int i = 0; i < n; ++i) y[0] += p[i];  // here
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < n; ++i) y[0] += p[i];
+  }
 }
 CASE(static_shared_inside, "") {
   past_shared<<<1, 64>>>(results(), 64);
@@ -174,7 +176,7 @@ __global__ void count_votes(float* y) {
   y[i] = 1;
 }
 CASE(barrier_votes, "") {
-  count_votes<<<2, 64>>>(results());
+  count_votes<<<1, 64>>>(results());
 }
 
 // ---- Warps
@@ -201,7 +203,7 @@ __global__ void warp_calls(float* y) {
   y[threadIdx.x] = 1;
 }
 CASE(warp_operations, "") {
-  warp_calls<<<2, 64>>>(results());
+  warp_calls<<<1, 64>>>(results());
 }
 
 __global__ void half_warp_of_a_small_block(float* y) {

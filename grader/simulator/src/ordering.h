@@ -1,0 +1,59 @@
+// What happens before what, among the accesses of one launch.
+//
+// The life of each block is cut into intervals, numbered through all blocks and launches. A barrier
+// begins a new interval and a new phase; a memory fence begins a new interval of the same phase. An
+// access is known by its interval, its thread and the number of __syncwarp()s of its lane. An
+// earlier access happens before the present one if
+//
+//   - it was made in an earlier launch, or by the same thread;
+//   - same block: a barrier lies between, which the phases tell; or, same warp, a __syncwarp();
+//   - a chain of fence, atomic, atomic leads from it to here: the earlier thread fences and then
+//     does an atomic on some word; the present block does an atomic on that word afterwards. The
+//     block then knows all that the other had done before its fence, and what that one knew itself.
+//     So work "last block adds up the partial sums" and locks.
+//
+// Where this is coarse (a fence of one thread publishes for its whole block, an acquired word
+// counts for the whole block) it takes two accesses for ordered that are not, never the other way
+// round. A volatile access counts as an atomic. A shuffle orders nothing: CUDA does not promise it.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "onepass_simulator/device_calls.h"
+
+namespace simulator {
+
+struct Block;
+struct Launch;
+struct Thread;
+
+/// How far into each other block's life a block can see: block number → interval.
+using Knowledge = std::unordered_map<std::uint64_t, std::uint32_t>;
+
+/// An earlier access, in 8 bytes.
+struct AccessRecord {
+  std::uint32_t interval;     // 0: none
+  std::uint32_t thread : 10;  // in the block
+  std::uint32_t epoch : 8;    // __syncwarp()s of the lane in this phase
+  std::uint32_t site : 14;    // its line, see sites.h
+};
+
+void begin_ordering(Launch& launch);
+void begin_block_ordering(Block& block);
+
+/// All threads of the block have met.
+void begin_phase(Block& block);
+
+void note_fence(Thread& thread, Block& block);
+
+/// An atomic or volatile access to the word at `address`.
+void note_synchronising_access(Thread& thread, Block& block, std::uintptr_t address);
+
+/// The block that made an access of this launch.
+std::uint64_t block_of(const AccessRecord& record);
+
+/// For an access in this launch that was not made in the present interval.
+bool is_ordered_slowly(const AccessRecord& earlier, const Thread& thread, const Block& block);
+
+}  // namespace simulator
