@@ -30,11 +30,12 @@ set(binding_headers ${grader}/worker)
 
 set(simulator_headers ${grader}/simulator/include)
 
-# Where the compiler's own headers and the standard library's lie. CMake's list leaves out the
-# compiler's own folder on some systems.
+# Where a compiler's own headers and the standard library's lie. nvcc may choose another g++ than
+# CMake did: any under /usr/lib/gcc will do.
 execute_process(COMMAND ${ONEPASS_SIMULATOR_COMPILER} -print-file-name=include
                 OUTPUT_VARIABLE compiler_headers OUTPUT_STRIP_TRAILING_WHITESPACE)
-set(system_headers ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES} ${compiler_headers} /usr/include)
+set(system_headers ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES} ${compiler_headers}
+    /usr/include /usr/lib/gcc)
 onepass_json_list(cpu_compile_flags
   -std=c++17 ${ONEPASS_SIMULATOR_COMPILE_FLAGS} -isystem ${simulator_headers} -I${contract}
   -I${grader} -x c++)
