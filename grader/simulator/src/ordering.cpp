@@ -43,8 +43,8 @@ const Interval& interval_of(const AccessRecord& record) {
 
 /// No barrier between: the same thread, or a __syncwarp() between lanes of one warp.
 bool is_ordered_within_phase(const AccessRecord& earlier, const Thread& thread) {
-  return earlier.thread == thread.number ||
-         (earlier.thread / 32 == thread.number / 32u && earlier.epoch < thread.warp_epoch);
+  return earlier.thread() == thread.number ||
+         (earlier.warp() == thread.number / 32u && earlier.epoch() < thread.warp_epoch);
 }
 
 }  // namespace

@@ -33,10 +33,19 @@ using Knowledge = std::unordered_map<std::uint64_t, std::uint32_t>;
 
 /// An earlier access, in 8 bytes.
 struct AccessRecord {
-  std::uint32_t interval;     // 0: none
-  std::uint32_t thread : 10;  // in the block
-  std::uint32_t epoch : 8;    // __syncwarp()s of the lane in this phase
-  std::uint32_t site : 14;    // its line, see sites.h
+  std::uint32_t interval = 0;  // 0: none
+  std::uint32_t who = 0;
+
+  AccessRecord() = default;
+  /// thread: in the block, below 1024; epoch: __syncwarp()s of the lane in this phase, below 256;
+  /// site: its line (sites.h), below 16384.
+  AccessRecord(std::uint32_t at, std::uint32_t thread, std::uint32_t epoch, std::uint32_t site)
+      : interval(at), who(thread << 22 | epoch << 14 | site) {}
+
+  std::uint32_t thread() const { return who >> 22; }
+  std::uint32_t warp() const { return who >> 27; }
+  std::uint32_t epoch() const { return who >> 14 & 255; }
+  std::uint32_t site() const { return who & 16383; }
 };
 
 void begin_ordering(Launch& launch);

@@ -20,8 +20,8 @@ struct RaceShadow::Comparison {
   bool conflicts_with(const AccessRecord& earlier) const {
     if (earlier.interval < oldest) return false;
     if (earlier.interval == record.interval) {
-      if (earlier.thread == record.thread) return false;
-      if (earlier.thread / 32 == record.thread / 32 && earlier.epoch < record.epoch) return false;
+      if (earlier.thread() == record.thread()) return false;
+      if (earlier.warp() == record.warp() && earlier.epoch() < record.epoch()) return false;
     }
     return !is_ordered_slowly(earlier, thread, block);
   }
@@ -55,7 +55,7 @@ void RaceShadow::check_cell(std::size_t index, const Comparison& comparison) {
   if (comparison.access.type == AccessType::read) {
     // Of several readers between two barriers the first is kept: any of them would do.
     const bool keep = cell.read.interval == comparison.record.interval &&
-                      cell.read.thread / 32 != comparison.record.thread / 32;
+                      cell.read.warp() != comparison.record.warp();
     if (!keep && !comparison.access.is_atomic) cell.read = comparison.record;
   } else {
     comparison.compare(cell.read, AccessType::read);
@@ -68,13 +68,9 @@ void RaceShadow::check(const Thread& thread, const Block& block, std::size_t off
   if (__builtin_expect(((offset | access.size) & (cell_bytes_ - 1)) != 0, 0)) {
     fit_cells(offset, access.size);
   }
-  const Comparison comparison = {thread,
-                                 block,
-                                 access,
-                                 space,
-                                 oldest,
-                                 {block.interval, thread.number & 1023u, thread.warp_epoch & 255u,
-                                  site_number(access.site) & (kMostSites - 1)}};
+  const Comparison comparison = {
+      thread, block,  access,
+      space,  oldest, {block.interval, thread.number, thread.warp_epoch, site_number(access.site)}};
   const std::size_t first = offset / cell_bytes_;
   const std::size_t last = (offset + access.size - 1) / cell_bytes_;
   for (std::size_t index = first; index <= last; ++index) {
