@@ -40,7 +40,7 @@ double error_over_bound(const Field& wrong, const Expectation& right) {
 std::vector<Case> forward_calls() {
   std::vector<Case> calls;
   std::uint64_t seed = 0;
-  const auto add = [&](Dtype dtype, std::int64_t rows, std::int64_t cols, float eps, double mean,
+  const auto add = [&](Dtype dtype, std::int64_t rows, std::int64_t cols, double eps, double mean,
                        double deviation, ForwardLayout layout) {
     const Random random(++seed);
     calls.push_back(forward_call(

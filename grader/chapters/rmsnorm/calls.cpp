@@ -40,7 +40,7 @@ Expectation expected_sums(const Case& call) {
   return {"sums", row_sums(x), bound};
 }
 
-Case forward_call(Matrix x, Matrix weight, float eps, ForwardLayout layout) {
+Case forward_call(Matrix x, Matrix weight, double eps, ForwardLayout layout) {
   const Dtype dtype = x.dtype();
   const std::int64_t rows = x.rows();
   const std::int64_t cols = x.cols();

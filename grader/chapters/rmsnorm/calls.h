@@ -30,11 +30,11 @@ struct ForwardLayout {
   Layout x, weight, y;
 };
 
-Case forward_call(Matrix x, Matrix weight, float eps, ForwardLayout layout = {});
+Case forward_call(Matrix x, Matrix weight, double eps, ForwardLayout layout = {});
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
 
-/// The calls' eps is fp32; references need the number that the kernel gets.
+/// A call says eps in fp64; the kernel, and so the reference, gets it rounded to fp32.
 double eps_of(const Case& call);
 
 }  // namespace onepass::rmsnorm

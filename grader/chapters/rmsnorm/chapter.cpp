@@ -33,7 +33,7 @@ Case measured_forward(const Shape& shape, std::uint64_t seed) {
   Case call("rmsnorm_forward", shape.dtype);
   call.integer("rows", shape.rows).integer("cols", shape.cols);
   call.integer("x_stride", shape.cols).integer("y_stride", shape.cols);
-  call.real("eps", 1e-6f);
+  call.real("eps", 1e-6);
   call.input("x", shape.dtype, shape.rows, shape.cols, HashFill{seed, 0.0, 1.0});
   call.input("weight", shape.dtype, 1, shape.cols, HashFill{seed + 1, 1.0, 0.5});
   call.output("y", shape.dtype, shape.rows, shape.cols);

@@ -169,7 +169,7 @@ TEST_SUITE("rmsnorm/block_sum") {
     check_sums(random_x(Dtype::fp32, 1, 100));
     check_zero_rows(Dtype::fp32);
     check_sums(random_x(Dtype::fp32, 257, 33));
-    if (session().device() == "gpu") {
+    if (session().device() == "gpu") {              // seconds in the simulator
       check_sums(random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
     }
   }

@@ -16,7 +16,7 @@ using verdict::points;
 using verdict::session;
 using verdict::todo;
 
-constexpr float kEps = 1e-6f;
+constexpr double kEps = 1e-6;
 
 const std::vector<verdict::Oracle>& mistakes() {
   static const std::vector<verdict::Oracle> all = forward_mistakes();
@@ -24,14 +24,14 @@ const std::vector<verdict::Oracle>& mistakes() {
 }
 
 /// Runs the forward pass on x, with random weights, and looks at rstd.
-void check_rstd(Matrix x, float eps = kEps, ForwardLayout layout = {}) {
+void check_rstd(Matrix x, double eps = kEps, ForwardLayout layout = {}) {
   Matrix weight = random_weight(x.dtype(), x.cols());
   const Case call = forward_call(std::move(x), std::move(weight), eps, layout);
   session().expect(call, {expected_rstd(call)}, mistakes());
 }
 
 /// The same, and looks at y.
-void check_y(Matrix x, float eps = kEps, ForwardLayout layout = {}) {
+void check_y(Matrix x, double eps = kEps, ForwardLayout layout = {}) {
   Matrix weight = random_weight(x.dtype(), x.cols());
   const Case call = forward_call(std::move(x), std::move(weight), eps, layout);
   session().expect(call, {expected_y(call)}, mistakes());
@@ -108,9 +108,9 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("eps is added to the mean, inside the root, as it is given" * points(2) * todo(1)) {
-    for (float eps : {0.0f, 1e-6f, 1e-5f, 0.25f}) {
+    for (double eps : {0.0, 1e-6, 1e-5, 0.25}) {
       // About as large as sqrt(eps), where its place is most easily seen; then without influence.
-      const double size = eps == 0.0f ? 0.01 : std::sqrt(static_cast<double>(eps));
+      const double size = eps == 0.0 ? 0.01 : std::sqrt(eps);
       check_rstd(random_x(Dtype::fp32, 3, 300, 0.0, size), eps);
       check_rstd(random_x(Dtype::bf16, 3, 65, 0.0, size), eps);
       check_rstd(random_x(Dtype::fp16, 3, 65), eps);
@@ -118,7 +118,7 @@ TEST_SUITE("rmsnorm/forward") {
     // A row of zeros has rstd 1 / sqrt(eps), between two rows that are not zero.
     const auto middle_is_zero = [](std::int64_t row) { return row == 1 ? 0.0 : 1.0; };
     for (Dtype dtype : kEveryDtype) {
-      check_rstd(scaled_rows(random_x(dtype, 3, 100), middle_is_zero), 1e-5f);
+      check_rstd(scaled_rows(random_x(dtype, 3, 100), middle_is_zero), 1e-5);
     }
   }
 
@@ -186,7 +186,7 @@ TEST_SUITE("rmsnorm/forward") {
             todo(2)) {
     const auto size = [](std::int64_t row) { return row == 2 ? 0.0 : std::pow(4.0, row - 3.0); };
     for (Dtype dtype : kEveryDtype) {
-      check_y(scaled_rows(random_x(dtype, 7, 100), size), 1e-5f);
+      check_y(scaled_rows(random_x(dtype, 7, 100), size), 1e-5);
     }
   }
 
@@ -218,7 +218,7 @@ TEST_SUITE("rmsnorm/forward") {
     check_y(random_x(Dtype::fp32, 1, 100));
     check_zero_rows(Dtype::fp32);
     check_y(random_x(Dtype::fp32, 257, 33));
-    if (session().device() == "gpu") {
+    if (session().device() == "gpu") {           // seconds in the simulator
       check_y(random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
     }
   }

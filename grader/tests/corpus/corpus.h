@@ -17,7 +17,7 @@ struct Entry {
   std::string status = "failed";  // of the exercise; for right ones "passed"
   std::string diagnosis;          // the id that a failing check must have, or empty
   std::string check;              // how that check's name begins, or empty
-  std::string needs;              // "gpu", "races" or empty
+  std::string needs;              // "gpu" or empty
 };
 
 /// All entries below grader/tests/corpus whose name contains `part`, by name. Throws
