@@ -122,7 +122,10 @@ Matrix Case::values(const std::string& name) const {
 std::string Case::describe() const {
   std::string text = dtype_ ? name(*dtype_) : function_;
   for (const auto& [scalar, value] : scalars_) {
-    text += std::visit([&](auto number) { return fmt::format(", {} {}", scalar, number); }, value);
+    // Reals are often fp32 values: six digits say 1e-06 where all of them say 9.99999997e-07.
+    text += std::holds_alternative<double>(value)
+                ? fmt::format(", {} {:g}", scalar, std::get<double>(value))
+                : fmt::format(", {} {}", scalar, std::get<std::int64_t>(value));
   }
   return text;
 }

@@ -101,7 +101,7 @@ const std::map<std::string, void (*)()> kDeeds = {
     {"other_json",
      [] {
        Message m;
-       m.body = {{"op", "ran"}, {"status", "passed"}};
+       m.body = {{"op", 5}, {"id", 2}, {"status", {1}}};
        write_message(kReplyDescriptor, m);
      }},
     {"half",
@@ -115,6 +115,7 @@ const std::map<std::string, void (*)()> kDeeds = {
        pause();
      }},
     {"write_file", [] { std::exit(std::fopen("/tmp/onepass_hostile", "w") == nullptr ? 7 : 8); }},
+    {"twice", [] {}},
     {"honest", [] {}},
 };
 
@@ -135,6 +136,10 @@ int main() {
       deed->second();
       reply = answer(request);
     }
+    reply.body["id"] = request.body["id"];
     write_message(kReplyDescriptor, reply);
+    if (request.body["function"] == "twice") {
+      write_message(kReplyDescriptor, reply);
+    }
   }
 }

@@ -80,6 +80,13 @@ TEST_CASE("answers that are none, or half of one, are an early end") {
   CHECK(told("half_and_spin").outcome == Outcome::timed_out);
 }
 
+TEST_CASE("an answer that comes twice is not taken for the next one") {
+  WorkerClient client({ONEPASS_HOSTILE_WORKER});
+  CHECK(client.run(call_of("twice"), Poison::nan, kLimit).outcome == Outcome::ok);
+  CHECK(client.run(call_of("honest"), Poison::nan, kLimit).outcome == Outcome::ended_early);
+  CHECK(client.run(call_of("honest"), Poison::nan, kLimit).outcome == Outcome::ok);
+}
+
 TEST_CASE("closed descriptors are an early end, at once") {
   const Told closed = told("close");
   CHECK(closed.outcome == Outcome::ended_early);

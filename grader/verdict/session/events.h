@@ -4,6 +4,7 @@
 //   exercise   id, title, max_score, checks: [{name, points, todo}], confinement: what this machine
 //              cannot keep a worker from, "" if nothing
 //   device     the worker's device: kind, name, ...
+//   unavailable  reason: the worker cannot use the device at all; nothing follows
 //   check      exercise, name, status, points, message, diagnosis, error_over_bound, location: as
 //   in the
 //              report; todo; warnings: [text]; output: what the student's code printed; and detail:

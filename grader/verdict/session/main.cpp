@@ -124,7 +124,11 @@ void grade_exercise(const Exercise& exercise, const Options& options) {
   {
     Session session(
         {exercise.id, command(options.worker), command(trusted), options.device, options.seed});
-    session.worker().hello();
+    const Reply hello = session.worker().hello();
+    if (hello.outcome == Outcome::grader_fault) {
+      events.write({{"event", "unavailable"}, {"reason", hello.error}});
+      return;
+    }
     if (session.worker().device().is_object()) {
       json device = session.worker().device();
       device["event"] = "device";

@@ -222,9 +222,10 @@ bool Process::has_exited() {
 }
 
 void Process::drain_output() {
-  // At most so much a time: who prints without end must not keep us from looking at the clock.
+  // At most what fits into a pipe: who prints without end must not keep us from looking at the
+  // clock.
   constexpr int kReads = 64;
-  char text[4096];
+  char text[16 << 10];
   for (int i = 0; i < kReads && output_pipe_ >= 0; ++i) {
     const ssize_t length = read(output_pipe_, text, sizeof text);
     if (length <= 0) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "verdict/worker/messages.h"
 
@@ -17,6 +18,13 @@ constexpr double kClockPerLimit = 3.0;  // the machine may be busy; the simulato
 Clock::time_point after(double seconds) {
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+/// A text member of a reply, or `otherwise` where it is no text: the student's code could have
+/// written the reply.
+std::string text_of(const json& body, const char* key, const std::string& otherwise) {
+  const auto found = body.find(key);
+  return found != body.end() && found->is_string() ? found->get<std::string>() : otherwise;
 }
 
 Reply failure(Outcome outcome, std::string error) {
@@ -58,7 +66,8 @@ Reply WorkerClient::hello() {
     return reply;
   }
   const json& body = reply.message.body;
-  if (body.value("protocol", 0) != worker::kProtocolVersion || !body.contains("device")) {
+  if (body.value("protocol", json()) != json(worker::kProtocolVersion) ||
+      !body.contains("device")) {
     stop();
     return failure(Outcome::grader_fault, "The worker speaks another version of the protocol.");
   }
@@ -138,14 +147,16 @@ void WorkerClient::stop() {
   }
 }
 
-Reply WorkerClient::request(const worker::Message& message, double seconds,
-                            const worker::Limits& limits) {
+Reply WorkerClient::request(worker::Message message, double seconds, const worker::Limits& limits) {
   Reply started = hello();
-  return started.outcome == Outcome::ok ? exchange(message, seconds, limits) : started;
+  return started.outcome == Outcome::ok ? exchange(std::move(message), seconds, limits) : started;
 }
 
-Reply WorkerClient::exchange(const worker::Message& message, double seconds,
+Reply WorkerClient::exchange(worker::Message message, double seconds,
                              const worker::Limits& limits) {
+  // The reply repeats the id: one that was written twice, or ahead, is not taken for the next.
+  const std::uint64_t id = ++last_id_;
+  message.body["id"] = id;
   const Clock::time_point deadline = after(seconds);
   const worker::Wait wait = [&](int descriptor, short events) {
     return process_->wait(descriptor, events, deadline);
@@ -160,18 +171,22 @@ Reply WorkerClient::exchange(const worker::Message& message, double seconds,
     return lost(transfer, deadline, seconds);
   }
   const json& body = reply.message.body;
-  const std::string operation = body.is_object() ? body.value("op", "") : "";
+  if (!body.is_object() || body.value("id", json()) != json(id)) {
+    stop();
+    return nonsense();
+  }
+  const std::string operation = text_of(body, "op", "");
   if (operation == "refused" || operation == "unavailable") {
     stop();
-    return failure(Outcome::grader_fault, body.value("reason", "The worker gives no reason."));
+    return failure(Outcome::grader_fault, text_of(body, "reason", "The worker gives no reason."));
   }
-  const std::string status = body.is_object() ? body.value("status", "ok") : "";
+  const std::string status = text_of(body, "status", "ok");
   if (message.body["op"] != "run" && status != "ok") {
     stop();
     return failure(status == "launch error"    ? Outcome::launch_error
                    : status == "out of memory" ? Outcome::out_of_memory
                                                : Outcome::device_error,
-                   body.value("error", ""));
+                   text_of(body, "error", ""));
   }
   return reply;
 }

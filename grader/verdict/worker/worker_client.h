@@ -89,13 +89,14 @@ class WorkerClient {
   void stop();
 
  private:
-  Reply request(const worker::Message& message, double seconds, const worker::Limits& limits);
-  Reply exchange(const worker::Message& message, double seconds, const worker::Limits& limits);
+  Reply request(worker::Message message, double seconds, const worker::Limits& limits);
+  Reply exchange(worker::Message message, double seconds, const worker::Limits& limits);
   Reply lost(worker::Transfer transfer, Clock::time_point deadline, double seconds);
 
   std::vector<std::string> command_;
   double start_limit_;
   std::unique_ptr<Process> process_;
+  std::uint64_t last_id_ = 0;
   std::string last_output_;
   nlohmann::json device_;
 };
