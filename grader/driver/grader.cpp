@@ -114,7 +114,9 @@ std::optional<std::string> run_grader(const GraderRun& run, const fs::path& scra
     read_events();
   }
   if (!unavailable.empty()) {
-    throw BadInput(unavailable);
+    throw BadInput(run.device == Device::gpu
+                       ? unavailable + " Without it, grade on the simulator: --device cpu."
+                       : unavailable);
   }
   if (!malformed.empty()) {
     return fmt::format("{} said something malformed: {}", run.chapter->grader.string(), malformed);

@@ -100,10 +100,13 @@ void write_failure(Out out, const Json& check, const Json& exercise, Style style
   const auto told = [&](const std::string& part) {
     return message.find(part) != std::string::npos;
   };
-  write_indented(out, comparison(check, told(text(detail, "expected")) ? Json() : detail));
+  if (!told(text(detail, "expected"))) {
+    write_indented(out, comparison(check, detail));
+  }
   write_indented(out, text(detail, "call"));
   write_indented(out, told(text(detail, "pattern")) ? "" : text(detail, "pattern"));
-  if (const auto simulator = check.find("simulator"); simulator != check.end()) {
+  const auto simulator = check.find("simulator");
+  if (simulator != check.end() && !told(text(*simulator, "message"))) {
     write_indented(out, "On the simulator: " + text(*simulator, "message"));
   }
   write_indented(out, what_was_printed(check));
