@@ -100,8 +100,8 @@ void measure_bandwidth(const Exercise& exercise, const Implementations& implemen
     BandwidthSettings settings;
     settings.least_bytes = bytes;
     settings.seed = seed;
-    student.hello();
-    const json device = student.device().is_object() ? student.device() : json::object();
+    copy.hello();  // of the trusted ones: what the device says of itself
+    const json device = copy.device().is_object() ? copy.device() : json::object();
     const Bandwidth result =
         measure_bandwidth(contestants, settings, device.value("l2_bytes", std::int64_t{0}),
                           exercise.measurement.expectations);
