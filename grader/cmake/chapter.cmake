@@ -20,6 +20,8 @@ function(onepass_chapter name)
   target_link_libraries(grade-${name} PRIVATE onepass_verdict_main)
   target_include_directories(grade-${name} PRIVATE ${PROJECT_SOURCE_DIR}/grader)
   onepass_warnings(grade-${name})
+  target_precompile_headers(grade-${name} PRIVATE <doctest/doctest.h> <fmt/format.h>
+                            <nlohmann/json.hpp>)
 
   set(naive null)
   if(EXISTS ${home}/naive.cu)
