@@ -72,8 +72,8 @@ void rope_backward(const T* dy, const float* cos, const float* sin, T* dx, int t
   }
   const int half = head_dim / 2;
   constexpr int kPairs = 8 / sizeof(T);  // in 16 bytes
-  const bool whole = half % kPairs == 0 && is_aligned(dy) && is_aligned(dx) && is_aligned(cos) &&
-                     is_aligned(sin);
+  const bool whole =
+      half % kPairs == 0 && is_aligned(dy) && is_aligned(dx) && is_aligned(cos) && is_aligned(sin);
   if (whole) {
     launch<kPairs>(dy, cos, sin, dx, tokens, heads, half, stream);
   } else {

@@ -32,8 +32,8 @@ __device__ inline void turn(T* x, const float* cos, const float* sin) {
   using Angles = Run<float, kPairs, kPairs>;
   // TODO 1: turn each pair p: a = x[2p], b = x[2p + 1] become a * cos[p] - b * sin[p] and
   // a * sin[p] + b * cos[p], in fp32, converted to T at the very end. Read both before you write
-  // either. (All of them at once: Pairs pairs = *reinterpret_cast<Pairs*>(x), then pairs.values[2p];
-  // Angles does the same for cos and sin, and the way back is an assignment.)
+  // either. (All of them at once: Pairs pairs = *reinterpret_cast<Pairs*>(x), then
+  // pairs.values[2p]; Angles does the same for cos and sin, and the way back is an assignment.)
   // [solution 1]
   Pairs pairs = *reinterpret_cast<const Pairs*>(x);
   const Angles c = *reinterpret_cast<const Angles*>(cos);
@@ -72,8 +72,7 @@ void launch(T* x, const float* cos, const float* sin, int tokens, int heads, int
   const int64_t pairs = static_cast<int64_t>(tokens) * heads * half;
   const int64_t per_block = static_cast<int64_t>(kThreads) * kPairs;
   const auto blocks = static_cast<unsigned>((pairs + per_block - 1) / per_block);
-  rope_interleaved_kernel<kPairs>
-      <<<blocks, kThreads, 0, stream>>>(x, cos, sin, pairs, heads, half);
+  rope_interleaved_kernel<kPairs><<<blocks, kThreads, 0, stream>>>(x, cos, sin, pairs, heads, half);
 }
 
 inline bool is_aligned(const void* pointer) {

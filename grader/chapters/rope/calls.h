@@ -40,11 +40,11 @@ Case backward_in_place_call(Matrix dy, Tables tables, std::int64_t heads, Places
 // ---- rope_half_split: q and k in place ----
 
 struct HalfSplit {
-  Matrix q, k;           // [tokens, heads * head_dim]
+  Matrix q, k;  // [tokens, heads * head_dim]
   std::int64_t q_heads = 1;
   std::int64_t k_heads = 1;
-  Matrix positions;      // [tokens, 1], int32 or int64
-  Tables tables;         // fp32, or int64 positions and the dtype of q
+  Matrix positions;  // [tokens, 1], int32 or int64
+  Tables tables;     // fp32, or int64 positions and the dtype of q
   Layout q_layout, k_layout, tables_layout;
 };
 

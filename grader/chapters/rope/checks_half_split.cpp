@@ -22,7 +22,7 @@ struct Shape {
   std::int64_t q_heads = 2;
   std::int64_t k_heads = 1;
   std::int64_t head_dim = 16;
-  std::int64_t rotary_dim = 0;         // 0: head_dim
+  std::int64_t rotary_dim = 0;  // 0: head_dim
   Dtype position_dtype = Dtype::int32;
   bool own_tables = false;             // of the tensor's dtype; then positions are int64
   std::int64_t first = 5;              // row 0 of the tables is position 5: at 0 nothing turns
@@ -30,7 +30,7 @@ struct Shape {
   std::vector<std::int64_t> ids = {};  // rows of the tables; empty: 0, 1, 2, ...
   std::int64_t q_gap = 0;              // elements between one token's q and the next
   std::int64_t k_gap = 0;
-  std::int64_t offset = 0;             // of q and k
+  std::int64_t offset = 0;  // of q and k
   std::int64_t tables_offset = 0;
   double deviation = 1.0;
 };
@@ -207,8 +207,8 @@ TEST_SUITE("rope/half_split") {
       shape.tokens = 5;
       shape.rows = 20;
       shape.ids = {7, 7, 19, 0, 3};
-      const std::vector<std::pair<std::int64_t, std::int64_t>> heads = {
-          {1, 1}, {2, 2}, {8, 2}, {8, 1}, {6, 3}, {1, 4}};
+      const std::vector<std::pair<std::int64_t, std::int64_t>> heads = {{1, 1}, {2, 2}, {8, 2},
+                                                                        {8, 1}, {6, 3}, {1, 4}};
       for (const auto& [q_heads, k_heads] : heads) {
         shape.q_heads = q_heads;
         shape.k_heads = k_heads;

@@ -50,9 +50,9 @@ void check_lengths(Dtype dtype, std::int64_t tokens, std::int64_t heads, std::in
         failure.where = verdict::element_name("x", x, {token, col});
         failure.expected = verdict::show(before);
         failure.got = verdict::show(now);
-        failure.message =
-            "A rotation keeps the length sqrt(a^2 + b^2) of a pair. The pair at " + failure.where +
-            " had length " + failure.expected + " and now has " + failure.got + ".";
+        failure.message = "A rotation keeps the length sqrt(a^2 + b^2) of a pair. The pair at " +
+                          failure.where + " had length " + failure.expected + " and now has " +
+                          failure.got + ".";
         session().fail(call, failure);
       }
     }
@@ -106,8 +106,8 @@ TEST_SUITE("rope/interleaved") {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t heads : {2, 3, 8}) {
         const std::int64_t half = 33;
-        const Case call = interleaved_call(random_x(dtype, 1, heads * 2 * half),
-                                           tables(kFirst, 1, half), heads);
+        const Case call =
+            interleaved_call(random_x(dtype, 1, heads * 2 * half), tables(kFirst, 1, half), heads);
         session().expect(call, {expected(call, "x")}, mistakes());
       }
     }

@@ -9,14 +9,14 @@ namespace onepass {
 
 template <typename T, typename Table, typename Position>
 void call_with(const worker::Arguments& arguments) {
-  rope_half_split(
-      arguments.buffer<T>("q"), arguments.integer("q_stride"), arguments.buffer<T>("k"),
-      arguments.integer("k_stride"), arguments.buffer<const Position>("positions"),
-      arguments.buffer<const Table>("cos"), arguments.buffer<const Table>("sin"),
-      static_cast<int>(arguments.integer("tokens")), static_cast<int>(arguments.integer("q_heads")),
-      static_cast<int>(arguments.integer("k_heads")),
-      static_cast<int>(arguments.integer("head_dim")),
-      static_cast<int>(arguments.integer("rotary_dim")), arguments.stream());
+  rope_half_split(arguments.buffer<T>("q"), arguments.integer("q_stride"), arguments.buffer<T>("k"),
+                  arguments.integer("k_stride"), arguments.buffer<const Position>("positions"),
+                  arguments.buffer<const Table>("cos"), arguments.buffer<const Table>("sin"),
+                  static_cast<int>(arguments.integer("tokens")),
+                  static_cast<int>(arguments.integer("q_heads")),
+                  static_cast<int>(arguments.integer("k_heads")),
+                  static_cast<int>(arguments.integer("head_dim")),
+                  static_cast<int>(arguments.integer("rotary_dim")), arguments.stream());
 }
 
 template <typename T>

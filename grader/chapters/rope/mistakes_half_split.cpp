@@ -37,10 +37,11 @@ std::int64_t token_row(const Heads& heads, std::int64_t token) {
 }
 
 void append_row_mistakes(std::vector<Oracle>& all) {
-  all.push_back(wrong_row(
-      "position-ignored",
-      "Token t was turned by row t of the tables: its row is positions[t].",
-      [](const Case&, const std::string&, const Heads&, const AnglePlace& at) { return at.token; }));
+  all.push_back(wrong_row("position-ignored",
+                          "Token t was turned by row t of the tables: its row is positions[t].",
+                          [](const Case&, const std::string&, const Heads&, const AnglePlace& at) {
+                            return at.token;
+                          }));
   all.push_back(wrong_row("position-ignored",
                           "Every token was turned by row 0 of the tables: its row is positions[t].",
                           [](const Case&, const std::string&, const Heads&, const AnglePlace&) {

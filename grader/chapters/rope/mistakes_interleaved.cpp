@@ -11,9 +11,9 @@ using verdict::Oracle;
 namespace {
 
 /// A mistake in the tables' row of a token. `row`: from token and head.
-Oracle wrong_row(const char* mistake, const char* sentence,
-                 std::function<std::int64_t(const Heads&, std::int64_t token, std::int64_t head)>
-                     row) {
+Oracle wrong_row(
+    const char* mistake, const char* sentence,
+    std::function<std::int64_t(const Heads&, std::int64_t token, std::int64_t head)> row) {
   WrongTurn wrong;
   wrong.angle = [row](const Heads& heads, const AnglePlace& at) {
     return row(heads, at.token, at.head) * heads.half() + at.i;

@@ -22,7 +22,7 @@ Oracle turns(const char* mistake, const char* sentence, TurnIn turn) {
   return wrong_turn_of(mistake, sentence, [turn](const Case& call, const std::string&) {
     WrongTurn wrong;
     wrong.turn = [turn, dtype = call.dtype(), sign = sign_of(call)](double a, double b, double cos,
-                                                                  double sin) {
+                                                                    double sin) {
       return turn(dtype, a, b, cos, sign * sin);
     };
     return std::optional(wrong);
@@ -119,8 +119,8 @@ void append_angle_mistakes(std::vector<Oracle>& all) {
         "Pair i was turned by the angle in column 2i: the tables have one column a pair, not one "
         "an element.",
         [=](const Heads& heads, const AnglePlace& at) { return row_start(heads, at) + 2 * at.i; });
-  angle("frequency-exponent", "All pairs were turned by the angle of the first: pair i has its own.",
-        row_start);
+  angle("frequency-exponent",
+        "All pairs were turned by the angle of the first: pair i has its own.", row_start);
   angle("table-row-length",
         "The rows of the tables were taken for head_dim long: they are half as long, one column a "
         "pair.",

@@ -16,7 +16,7 @@ enum class Pairing { interleaved, split };
 
 /// One tensor and the angles that turn it.
 struct Heads {
-  Field x;                         // [tokens, heads * head_dim]
+  Field x;  // [tokens, heads * head_dim]
   std::int64_t heads = 1;
   std::int64_t head_dim = 2;
   Pairing pairing = Pairing::interleaved;

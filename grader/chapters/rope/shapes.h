@@ -13,11 +13,11 @@ inline const std::vector<Dtype> kSixteenBit = {Dtype::fp16, Dtype::bf16};
 
 // Elements of a head.
 inline const std::vector<std::int64_t> kHeadDims = {
-    2,                // a single pair
-    4,  6,  10,       // fewer pairs than 16 bytes hold, or no multiple of that
-    16, 64, 128, 256, // as models have them
-    80, 96,           // no powers of two, but multiples of 16 bytes
-    30, 66, 258};     // the same off by a pair
+    2,                 // a single pair
+    4,  6,  10,        // fewer pairs than 16 bytes hold, or no multiple of that
+    16, 64, 128, 256,  // as models have them
+    80, 96,            // no powers of two, but multiples of 16 bytes
+    30, 66, 258};      // the same off by a pair
 
 /// The base of the frequencies; pair i of d / 2 turns by base^(-2i / d) from token to token.
 inline constexpr double kBase = 10000.0;
