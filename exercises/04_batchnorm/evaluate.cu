@@ -26,6 +26,16 @@ struct alignas(kCount * sizeof(T)) Run {
   T values[kCount];
 };
 
+/// Normalises the run of kCount elements at x into y. mean, variance: of the channel that all of
+/// them belong to.
+template <int kCount, typename T>
+__device__ inline void normalize(const T* x, T* y, float mean, float variance, float eps,
+                                 float weight, float bias) {
+  // TODO 1: from each of the run's elements subtract the mean, multiply by 1 / sqrt(variance + eps)
+  // and by the weight, add the bias, all in fp32, and convert to T at the very end. (The elements
+  // all at once, as in 4.1: auto run = *reinterpret_cast<const Run<T, kCount>*>(x).)
+}
+
 /// One thread for a run of kCount elements, all of one channel.
 template <int kCount, typename T>
 __global__ void batchnorm_evaluate_kernel(const T* x, const T* weight, const T* bias,
@@ -36,12 +46,10 @@ __global__ void batchnorm_evaluate_kernel(const T* x, const T* weight, const T* 
   if (element >= elements) {
     return;
   }
-  int c = 0;
+  int64_t c = 0;
   // TODO 2: which channel does the element belong to? x is [batch, channels, space].
-
-  // TODO 1: read the run of kCount elements at x + element, as in 4.1; from each subtract the
-  // channel's running mean, multiply by 1 / sqrt(running_var[c] + eps) and by the weight, add the
-  // bias, all in fp32; convert to T and write the run to y + element.
+  normalize<kCount>(x + element, y + element, running_mean[c], running_var[c], eps,
+                    static_cast<float>(weight[c]), static_cast<float>(bias[c]));
 }
 
 template <int kCount, typename T>
