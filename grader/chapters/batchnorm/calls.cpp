@@ -48,19 +48,19 @@ Field channel_bounds(const Inputs& in, const Forward& right, const std::string& 
     } else if (output == "save_rstd") {
       bound(c, 0) = bounds::batchnorm_rstd(channel, right.save_rstd(c, 0));
     } else if (output == "running_mean") {
-      bound(c, 0) = bounds::batchnorm_running(in.momentum, in.running_mean(c, 0),
-                                              right.save_mean(c, 0),
-                                              bounds::batchnorm_mean(channel));
+      bound(c, 0) =
+          bounds::batchnorm_running(in.momentum, in.running_mean(c, 0), right.save_mean(c, 0),
+                                    bounds::batchnorm_mean(channel));
     } else {
-      bound(c, 0) = bounds::batchnorm_running(in.momentum, in.running_var(c, 0),
-                                              unbiased * variance(c, 0),
-                                              unbiased * bounds::batchnorm_variance(channel));
+      bound(c, 0) =
+          bounds::batchnorm_running(in.momentum, in.running_var(c, 0), unbiased * variance(c, 0),
+                                    unbiased * bounds::batchnorm_variance(channel));
     }
   }
   return bound;
 }
 
-/// Bounds of y, which was made with these statistics, off by so much.
+/// What y was made with, and how far off that may be.
 struct Statistics {
   Field mean, rstd, mean_error, rstd_error;
 };
@@ -68,25 +68,13 @@ Field y_bounds(Dtype dtype, const Inputs& in, const Field& y, const Statistics& 
   Field bound = y;
   for (std::int64_t c = 0; c < y.rows; ++c) {
     for (std::int64_t j = 0; j < y.cols; ++j) {
-      bound(c, j) = bounds::batchnorm_y(
-          dtype, {in.x(c, j), statistics.mean(c, 0), statistics.rstd(c, 0), in.weight(c, 0),
-                  in.bias(c, 0), y(c, j), statistics.mean_error(c, 0), statistics.rstd_error(c, 0)});
+      bound(c, j) =
+          bounds::batchnorm_y(dtype, {in.x(c, j), statistics.mean(c, 0), statistics.rstd(c, 0),
+                                      in.weight(c, 0), in.bias(c, 0), y(c, j),
+                                      statistics.mean_error(c, 0), statistics.rstd_error(c, 0)});
     }
   }
   return bound;
-}
-
-Expectation expected_training(const Case& call, const std::string& output) {
-  const Inputs in = inputs_of(call);
-  const Forward right = batchnorm_forward(in);
-  if (output != "y") {
-    return {output, part(right, output), channel_bounds(in, right, output)};
-  }
-  const Statistics statistics{right.save_mean, right.save_rstd,
-                              channel_bounds(in, right, "save_mean"),
-                              channel_bounds(in, right, "save_rstd")};
-  return {output, as_tensor(right.y, in.batch),
-          as_tensor(y_bounds(call.dtype(), in, right.y, statistics), in.batch)};
 }
 
 }  // namespace
@@ -126,20 +114,27 @@ const Field& part(const Forward& forward, const std::string& output) {
          : output == "save_mean"    ? forward.save_mean
          : output == "save_rstd"    ? forward.save_rstd
          : output == "running_mean" ? forward.running_mean
-         : output == "running_var"
-             ? forward.running_var
-             : throw std::logic_error("batchnorm has no output " + output);
+         : output == "running_var"  ? forward.running_var
+                                    : throw std::logic_error("batchnorm has no output " + output);
 }
 
 Field shaped(const Field& channels, const std::string& output, std::int64_t batch) {
   return output == "y" ? as_tensor(channels, batch) : channels;
 }
 
-Expectation expected(const Case& call, const std::string& output) {
-  if (is_forward(call)) {
-    return expected_training(call, output);
+Expectation expected_in_training(const Inputs& in, Dtype dtype, const std::string& output) {
+  const Forward right = batchnorm_forward(in);
+  if (output != "y") {
+    return {output, part(right, output), channel_bounds(in, right, output)};
   }
-  const Inputs in = inputs_of(call);
+  const Statistics statistics{right.save_mean, right.save_rstd,
+                              channel_bounds(in, right, "save_mean"),
+                              channel_bounds(in, right, "save_rstd")};
+  return {output, as_tensor(right.y, in.batch),
+          as_tensor(y_bounds(dtype, in, right.y, statistics), in.batch)};
+}
+
+Expectation expected_in_evaluation(const Inputs& in, Dtype dtype) {
   const Field none(in.channels(), 1);
   Statistics statistics{in.running_mean, rstd_of(in.running_var, in.eps), none, none};
   for (std::int64_t c = 0; c < in.channels(); ++c) {
@@ -147,8 +142,13 @@ Expectation expected(const Case& call, const std::string& output) {
     statistics.rstd_error(c, 0) = bounds::batchnorm_rstd({}, statistics.rstd(c, 0));
   }
   const Field y = batchnorm_evaluate(in);
-  return {output, as_tensor(y, in.batch),
-          as_tensor(y_bounds(call.dtype(), in, y, statistics), in.batch)};
+  return {"y", as_tensor(y, in.batch), as_tensor(y_bounds(dtype, in, y, statistics), in.batch)};
+}
+
+Expectation expected(const Case& call, const std::string& output) {
+  const Inputs in = inputs_of(call);
+  return is_forward(call) ? expected_in_training(in, call.dtype(), output)
+                          : expected_in_evaluation(in, call.dtype());
 }
 
 }  // namespace onepass::batchnorm

@@ -43,4 +43,8 @@ const Field& part(const Forward& forward, const std::string& output);
 /// and "y" after one of 4.2.
 Expectation expected(const Case& call, const std::string& output);
 
+/// The same from the inputs themselves.
+Expectation expected_in_training(const Inputs& in, Dtype dtype, const std::string& output);
+Expectation expected_in_evaluation(const Inputs& in, Dtype dtype);
+
 }  // namespace onepass::batchnorm

@@ -46,9 +46,9 @@ std::vector<Oracle> evaluate_mistakes() {
         const Field mean = means(in.x);
         return Statistics{mean, rstd_of(biased_variances(in.x, mean), in.eps)};
       }));
-  all.push_back(factor("eps-outside-root",
-                       "y is what 1 / (sqrt(var) + eps) gives: eps belongs inside the root.",
-                       [](double variance, double eps) { return 1.0 / (std::sqrt(variance) + eps); }));
+  all.push_back(factor(
+      "eps-outside-root", "y is what 1 / (sqrt(var) + eps) gives: eps belongs inside the root.",
+      [](double variance, double eps) { return 1.0 / (std::sqrt(variance) + eps); }));
   all.push_back(factor("eps-ignored", "y is what comes out without eps: add it to the variance.",
                        [](double variance, double) { return 1.0 / std::sqrt(variance); }));
   for (float fixed : {1e-5f, 1e-6f}) {

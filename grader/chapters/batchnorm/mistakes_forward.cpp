@@ -22,27 +22,26 @@ std::int64_t space_of(const Inputs& in) {
 /// Statistics of the elements that are counted, divided by their number.
 Oracle statistics_of(const char* mistake, std::string sentence,
                      std::function<bool(const Inputs&, std::int64_t j)> counted) {
-  return wrong_statistics(mistake, std::move(sentence),
-                          [counted](const Inputs& in) -> std::optional<Statistics> {
-                            std::vector<std::int64_t> kept;
-                            for (std::int64_t j = 0; j < in.count(); ++j) {
-                              if (counted(in, j)) {
-                                kept.push_back(j);
-                              }
-                            }
-                            if (kept.empty() ||
-                                kept.size() == static_cast<std::size_t>(in.count())) {
-                              return std::nullopt;
-                            }
-                            Field some(in.channels(), static_cast<std::int64_t>(kept.size()));
-                            for (std::int64_t c = 0; c < some.rows; ++c) {
-                              for (std::int64_t j = 0; j < some.cols; ++j) {
-                                some(c, j) = in.x(c, kept[static_cast<std::size_t>(j)]);
-                              }
-                            }
-                            const Field mean = means(some);
-                            return Statistics{mean, biased_variances(some, mean)};
-                          });
+  return wrong_statistics(
+      mistake, std::move(sentence), [counted](const Inputs& in) -> std::optional<Statistics> {
+        std::vector<std::int64_t> kept;
+        for (std::int64_t j = 0; j < in.count(); ++j) {
+          if (counted(in, j)) {
+            kept.push_back(j);
+          }
+        }
+        if (kept.empty() || kept.size() == static_cast<std::size_t>(in.count())) {
+          return std::nullopt;
+        }
+        Field some(in.channels(), static_cast<std::int64_t>(kept.size()));
+        for (std::int64_t c = 0; c < some.rows; ++c) {
+          for (std::int64_t j = 0; j < some.cols; ++j) {
+            some(c, j) = in.x(c, kept[static_cast<std::size_t>(j)]);
+          }
+        }
+        const Field mean = means(some);
+        return Statistics{mean, biased_variances(some, mean)};
+      });
 }
 
 /// The mean of elements of which some are left out, although all are counted.
@@ -71,19 +70,19 @@ Oracle elements_lost(const char* mistake, std::string sentence,
 
 /// Sums divided by something else than the count.
 Oracle divided_by(const char* sentence, std::function<double(const Inputs&)> divisor) {
-  return wrong_statistics(
-      "sum-not-mean", sentence, [divisor](const Inputs& in) -> std::optional<Statistics> {
-        const double factor = static_cast<double>(in.count()) / divisor(in);
-        Statistics wrong{means(in.x), {}};
-        for (double& mean : wrong.mean.values) {
-          mean *= factor;
-        }
-        wrong.variance = biased_variances(in.x, wrong.mean);
-        for (double& variance : wrong.variance.values) {
-          variance *= factor;
-        }
-        return wrong;
-      });
+  return wrong_statistics("sum-not-mean", sentence,
+                          [divisor](const Inputs& in) -> std::optional<Statistics> {
+                            const double factor = static_cast<double>(in.count()) / divisor(in);
+                            Statistics wrong{means(in.x), {}};
+                            for (double& mean : wrong.mean.values) {
+                              mean *= factor;
+                            }
+                            wrong.variance = biased_variances(in.x, wrong.mean);
+                            for (double& variance : wrong.variance.values) {
+                              variance *= factor;
+                            }
+                            return wrong;
+                          });
 }
 
 void append_statistics_mistakes(std::vector<Oracle>& all) {
@@ -102,9 +101,10 @@ void append_statistics_mistakes(std::vector<Oracle>& all) {
   all.push_back(divided_by("The sum was divided by space: divide by batch * space.",
                            [](const Inputs& in) { return static_cast<double>(space_of(in)); }));
   for (std::int64_t threads : {512, 256, 1024, 128, 64, 32}) {
-    all.push_back(divided_by("The sum was divided by the number of threads: divide by batch * "
-                             "space.",
-                             [threads](const Inputs&) { return static_cast<double>(threads); }));
+    all.push_back(
+        divided_by("The sum was divided by the number of threads: divide by batch * "
+                   "space.",
+                   [threads](const Inputs&) { return static_cast<double>(threads); }));
     all.push_back(elements_lost(
         "no-stride-loop",
         fmt::format("Only the first {} elements of a channel were added up: let each thread go on "
@@ -136,14 +136,12 @@ void append_variance_mistakes(std::vector<Oracle>& all) {
         const auto count = static_cast<double>(in.count());
         return 1.0 / std::sqrt(variance * count / (count - 1.0) + in.eps);
       }));
-  all.push_back(wrong_rstd("eps-outside-root",
-                           "The result is 1 / (sqrt(var) + eps): eps belongs inside the root.",
-                           [](const Inputs& in, double variance) {
-                             return 1.0 / (std::sqrt(variance) + in.eps);
-                           }));
-  all.push_back(wrong_rstd("eps-ignored",
-                           "The result is what comes out without eps: add it to the variance.",
-                           [](const Inputs&, double variance) { return 1.0 / std::sqrt(variance); }));
+  all.push_back(wrong_rstd(
+      "eps-outside-root", "The result is 1 / (sqrt(var) + eps): eps belongs inside the root.",
+      [](const Inputs& in, double variance) { return 1.0 / (std::sqrt(variance) + in.eps); }));
+  all.push_back(
+      wrong_rstd("eps-ignored", "The result is what comes out without eps: add it to the variance.",
+                 [](const Inputs&, double variance) { return 1.0 / std::sqrt(variance); }));
   for (float fixed : {1e-5f, 1e-6f}) {
     all.push_back(wrong_rstd(
         "eps-ignored",
@@ -154,18 +152,15 @@ void append_variance_mistakes(std::vector<Oracle>& all) {
           return 1.0 / std::sqrt(variance + static_cast<double>(fixed));
         }));
   }
-  all.push_back(wrong_rstd("no-reciprocal",
-                           "The result is sqrt(var + eps): rstd is its reciprocal. Use rsqrtf().",
-                           [](const Inputs& in, double variance) {
-                             return std::sqrt(variance + in.eps);
-                           }));
+  all.push_back(wrong_rstd(
+      "no-reciprocal", "The result is sqrt(var + eps): rstd is its reciprocal. Use rsqrtf().",
+      [](const Inputs& in, double variance) { return std::sqrt(variance + in.eps); }));
   all.push_back(wrong_rstd("wrong-saved-statistics",
                            "save_rstd holds the variance: save 1 / sqrt(var + eps).",
                            [](const Inputs&, double variance) { return variance; }));
-  all.push_back(wrong_rstd("no-root", "save_rstd holds 1 / (var + eps): take the root too.",
-                           [](const Inputs& in, double variance) {
-                             return 1.0 / (variance + in.eps);
-                           }));
+  all.push_back(
+      wrong_rstd("no-root", "save_rstd holds 1 / (var + eps): take the root too.",
+                 [](const Inputs& in, double variance) { return 1.0 / (variance + in.eps); }));
   all.push_back(wrong_statistics(
       "mean-not-subtracted",
       "The variance is the mean of x^2: subtract the mean from each element before it is squared.",
@@ -193,11 +188,11 @@ void append_running_mistakes(std::vector<Oracle>& all) {
                                 const double biased = r.batch * (r.count - 1.0) / r.count;
                                 return (1.0 - r.momentum) * r.old + r.momentum * biased;
                               }));
-  all.push_back(wrong_running(
-      "eps-in-running-variance", "The running variance took var + eps: eps is not part of it.",
-      right_running, [](const Running& r) {
-        return (1.0 - r.momentum) * r.old + r.momentum * (r.batch + r.eps);
-      }));
+  all.push_back(wrong_running("eps-in-running-variance",
+                              "The running variance took var + eps: eps is not part of it.",
+                              right_running, [](const Running& r) {
+                                return (1.0 - r.momentum) * r.old + r.momentum * (r.batch + r.eps);
+                              }));
   const auto replaced = [](const Running& r) { return r.batch; };
   all.push_back(wrong_running("momentum-ignored",
                               "The running statistics were replaced by the batch's: they move "
@@ -220,8 +215,7 @@ void append_running_mistakes(std::vector<Oracle>& all) {
                               "The running variance took the standard deviation: it is the "
                               "variance that is kept.",
                               right_running, [](const Running& r) {
-                                return (1.0 - r.momentum) * r.old +
-                                       r.momentum * std::sqrt(r.batch);
+                                return (1.0 - r.momentum) * r.old + r.momentum * std::sqrt(r.batch);
                               }));
 }
 
@@ -231,8 +225,8 @@ Oracle running_statistics_used() {
       "y was normalised with the running statistics: while training, it is the batch's own.",
       [](const Inputs& in, Dtype) {
         Forward out = batchnorm_forward(in);
-        out.y = normalized(in.x, in.running_mean, rstd_of(in.running_var, in.eps), in.weight,
-                           in.bias);
+        out.y =
+            normalized(in.x, in.running_mean, rstd_of(in.running_var, in.eps), in.weight, in.bias);
         return std::optional(out);
       });
 }

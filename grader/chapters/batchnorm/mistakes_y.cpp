@@ -48,8 +48,7 @@ void append_y_mistakes(std::vector<Oracle>& all) {
   all.push_back(wrong_element("weight-missing",
                               "y is what comes out without the weight: multiply by weight[c].",
                               [](const Element& e) { return normalized(e) + e.bias; }));
-  all.push_back(wrong_element("bias-missing",
-                              "y is what comes out without the bias: add bias[c].",
+  all.push_back(wrong_element("bias-missing", "y is what comes out without the bias: add bias[c].",
                               [](const Element& e) { return normalized(e) * e.weight; }));
   all.push_back(wrong_element("weight-missing",
                               "y is what comes out without weight and bias: multiply by weight[c] "
@@ -60,9 +59,9 @@ void append_y_mistakes(std::vector<Oracle>& all) {
   all.push_back(wrong_element(
       "weight-bias-swapped", "The bias was added before the weight multiplied: weight first.",
       [](const Element& e) { return (normalized(e) + e.bias) * e.weight; }));
-  all.push_back(
-      wrong_element("mean-not-subtracted", "y is what comes out if the mean is not subtracted.",
-                    [](const Element& e) { return e.x * e.rstd * e.weight + e.bias; }));
+  all.push_back(wrong_element("mean-not-subtracted",
+                              "y is what comes out if the mean is not subtracted.",
+                              [](const Element& e) { return e.x * e.rstd * e.weight + e.bias; }));
   all.push_back(
       wrong_element("no-reciprocal", "x - mean was multiplied by sqrt(var + eps): divide by it.",
                     [](const Element& e) { return (e.x - e.mean) / e.rstd * e.weight + e.bias; }));
@@ -71,14 +70,15 @@ void append_y_mistakes(std::vector<Oracle>& all) {
       "y is what comes out when the normalised value is rounded to the 16-bit type before it meets "
       "weight and bias: compute in float and round once, at the end.",
       [](const Element& e) { return round_to(e.dtype, normalized(e)) * e.weight + e.bias; }));
-  all.push_back(wrong_element(
-      "cast-order",
-      "y is what comes out when each step is rounded to the 16-bit type: compute in float and round "
-      "once, at the end.",
-      [](const Element& e) {
-        const double scaled = round_to(e.dtype, round_to(e.dtype, normalized(e)) * e.weight);
-        return round_to(e.dtype, scaled + e.bias);
-      }));
+  all.push_back(wrong_element("cast-order",
+                              "y is what comes out when each step is rounded to the 16-bit type: "
+                              "compute in float and round "
+                              "once, at the end.",
+                              [](const Element& e) {
+                                const double scaled =
+                                    round_to(e.dtype, round_to(e.dtype, normalized(e)) * e.weight);
+                                return round_to(e.dtype, scaled + e.bias);
+                              }));
   all.push_back(wrong_element(
       "cast-order",
       "y is what comes out when mean and rstd are rounded to the 16-bit type before they are used: "

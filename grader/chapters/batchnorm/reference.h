@@ -37,9 +37,9 @@ struct Forward {
 
 /// What it reads, besides momentum and eps.
 struct Inputs {
-  Field x;                         // [channels, count]
-  Field weight, bias;              // [channels, 1]
-  Field running_mean, running_var; // [channels, 1]
+  Field x;                          // [channels, count]
+  Field weight, bias;               // [channels, 1]
+  Field running_mean, running_var;  // [channels, 1]
   double eps = 0.0;
   double momentum = 0.0;
   std::int64_t batch = 1;

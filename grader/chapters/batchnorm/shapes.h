@@ -16,21 +16,21 @@ struct Shape {
 };
 
 inline const std::vector<Shape> kTwoDimensional = {
-    {2, 3, 1},    // the fewest elements that have a variance
-    {7, 5, 1},    // primes
-    {33, 40, 1},  // more channels than a warp has lanes, and no multiple of it
-    {300, 2, 1}}; // more samples than a block has warps
+    {2, 3, 1},     // the fewest elements that have a variance
+    {7, 5, 1},     // primes
+    {33, 40, 1},   // more channels than a warp has lanes, and no multiple of it
+    {300, 2, 1}};  // more samples than a block has warps
 inline const std::vector<Shape> kThreeDimensional = {
     {1, 2, 2},   // a single sample, two positions
     {2, 3, 4},   // space shorter than 16 bytes of 16-bit elements
     {5, 2, 33},  // odd, so that hardly a stretch starts at a 16-byte boundary
     {3, 7, 31},
-    {6, 1, 20}}; // one channel
+    {6, 1, 20}};  // one channel
 inline const std::vector<Shape> kFourDimensional = {
-    {2, 3, 8 * 8},   // a multiple of 16 bytes
-    {4, 2, 7 * 7},   // the last feature maps of many networks: odd
-    {3, 5, 6 * 6},   // a multiple of 4, not of 8
-    {1, 2, 41 * 25}, // one sample, more positions than a block has threads
+    {2, 3, 8 * 8},    // a multiple of 16 bytes
+    {4, 2, 7 * 7},    // the last feature maps of many networks: odd
+    {3, 5, 6 * 6},    // a multiple of 4, not of 8
+    {1, 2, 41 * 25},  // one sample, more positions than a block has threads
     {9, 2, 16 * 16}};
 
 /// The running check's random numbers for the tensor of that name and shape.

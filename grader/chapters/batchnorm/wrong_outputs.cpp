@@ -77,15 +77,14 @@ Oracle wrong_statistics(std::string mistake, std::string sentence,
 
 Oracle wrong_rstd(std::string mistake, std::string sentence,
                   std::function<double(const Inputs&, double)> rstd) {
-  return wrong_forward(std::move(mistake), std::move(sentence),
-                       [rstd = std::move(rstd)](const Inputs& in, Dtype) {
-                         Forward out = batchnorm_forward(in);
-                         const Field variance = biased_variances(in.x, out.save_mean);
-                         out.save_rstd = for_channels(
-                             in, [&](std::int64_t c) { return rstd(in, variance(c, 0)); });
-                         out.y = normalized(in.x, out.save_mean, out.save_rstd, in.weight, in.bias);
-                         return std::optional(out);
-                       });
+  return wrong_forward(
+      std::move(mistake), std::move(sentence), [rstd = std::move(rstd)](const Inputs& in, Dtype) {
+        Forward out = batchnorm_forward(in);
+        const Field variance = biased_variances(in.x, out.save_mean);
+        out.save_rstd = for_channels(in, [&](std::int64_t c) { return rstd(in, variance(c, 0)); });
+        out.y = normalized(in.x, out.save_mean, out.save_rstd, in.weight, in.bias);
+        return std::optional(out);
+      });
 }
 
 Oracle wrong_running(std::string mistake, std::string sentence,
