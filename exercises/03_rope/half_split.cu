@@ -35,23 +35,7 @@ using Wide = Run<T, kCount, (kCount * sizeof(T) < 16 ? kCount : 16 / sizeof(T))>
 template <int kPairs, typename T, typename Table>
 __device__ inline void turn(T* x, int half, const Table* cos, const Table* sin) {
   // TODO 1: a = x[i] and b = x[i + half] become a * cos[i] - b * sin[i] and a * sin[i] + b *
-  // cos[i], in fp32, converted to T at the very end. Read both before you write either. [solution
-  // 1]
-  Wide<T, kPairs> first = *reinterpret_cast<const Wide<T, kPairs>*>(x);
-  Wide<T, kPairs> second = *reinterpret_cast<const Wide<T, kPairs>*>(x + half);
-  const auto c = *reinterpret_cast<const Wide<Table, kPairs>*>(cos);
-  const auto s = *reinterpret_cast<const Wide<Table, kPairs>*>(sin);
-  for (int i = 0; i < kPairs; ++i) {
-    const float a = static_cast<float>(first.values[i]);
-    const float b = static_cast<float>(second.values[i]);
-    const float cosine = static_cast<float>(c.values[i]);
-    const float sine = static_cast<float>(s.values[i]);
-    first.values[i] = static_cast<T>(a * cosine - b * sine);
-    second.values[i] = static_cast<T>(a * sine + b * cosine);
-  }
-  *reinterpret_cast<Wide<T, kPairs>*>(x) = first;
-  *reinterpret_cast<Wide<T, kPairs>*>(x + half) = second;
-  // [end]
+  // cos[i], in fp32, converted to T at the very end. Read both before you write either.
 }
 
 /// One block a token: its threads share the pairs of all its heads. `half`: pairs a head.

@@ -35,8 +35,8 @@ using Wide = Run<T, kCount, (kCount * sizeof(T) < 16 ? kCount : 16 / sizeof(T))>
 template <int kPairs, typename T, typename Table>
 __device__ inline void turn(T* x, int half, const Table* cos, const Table* sin) {
   // TODO 1: a = x[i] and b = x[i + half] become a * cos[i] - b * sin[i] and a * sin[i] + b *
-  // cos[i], in fp32, converted to T at the very end. Read both before you write either. [solution
-  // 1]
+  // cos[i], in fp32, converted to T at the very end. Read both before you write either.
+  // [solution 1]
   Wide<T, kPairs> first = *reinterpret_cast<const Wide<T, kPairs>*>(x);
   Wide<T, kPairs> second = *reinterpret_cast<const Wide<T, kPairs>*>(x + half);
   const auto c = *reinterpret_cast<const Wide<Table, kPairs>*>(cos);

@@ -12,7 +12,7 @@ using verdict::round_to;
 
 namespace {
 
-double normalized(const Element& e) {
+double centred_and_scaled(const Element& e) {
   return (e.x - e.mean) * e.rstd;
 }
 
@@ -47,18 +47,19 @@ void append_y_mistakes(std::vector<Oracle>& all) {
   append_channel_mistakes(all);
   all.push_back(wrong_element("weight-missing",
                               "y is what comes out without the weight: multiply by weight[c].",
-                              [](const Element& e) { return normalized(e) + e.bias; }));
+                              [](const Element& e) { return centred_and_scaled(e) + e.bias; }));
   all.push_back(wrong_element("bias-missing", "y is what comes out without the bias: add bias[c].",
-                              [](const Element& e) { return normalized(e) * e.weight; }));
+                              [](const Element& e) { return centred_and_scaled(e) * e.weight; }));
   all.push_back(wrong_element("weight-missing",
                               "y is what comes out without weight and bias: multiply by weight[c] "
                               "and add bias[c].",
-                              normalized));
-  all.push_back(wrong_element("weight-bias-swapped", "Weight and bias have changed places.",
-                              [](const Element& e) { return normalized(e) * e.bias + e.weight; }));
+                              centred_and_scaled));
+  all.push_back(
+      wrong_element("weight-bias-swapped", "Weight and bias have changed places.",
+                    [](const Element& e) { return centred_and_scaled(e) * e.bias + e.weight; }));
   all.push_back(wrong_element(
       "weight-bias-swapped", "The bias was added before the weight multiplied: weight first.",
-      [](const Element& e) { return (normalized(e) + e.bias) * e.weight; }));
+      [](const Element& e) { return (centred_and_scaled(e) + e.bias) * e.weight; }));
   all.push_back(wrong_element("mean-not-subtracted",
                               "y is what comes out if the mean is not subtracted.",
                               [](const Element& e) { return e.x * e.rstd * e.weight + e.bias; }));
@@ -69,14 +70,16 @@ void append_y_mistakes(std::vector<Oracle>& all) {
       "cast-order",
       "y is what comes out when the normalised value is rounded to the 16-bit type before it meets "
       "weight and bias: compute in float and round once, at the end.",
-      [](const Element& e) { return round_to(e.dtype, normalized(e)) * e.weight + e.bias; }));
+      [](const Element& e) {
+        return round_to(e.dtype, centred_and_scaled(e)) * e.weight + e.bias;
+      }));
   all.push_back(wrong_element("cast-order",
                               "y is what comes out when each step is rounded to the 16-bit type: "
                               "compute in float and round "
                               "once, at the end.",
                               [](const Element& e) {
-                                const double scaled =
-                                    round_to(e.dtype, round_to(e.dtype, normalized(e)) * e.weight);
+                                const double scaled = round_to(
+                                    e.dtype, round_to(e.dtype, centred_and_scaled(e)) * e.weight);
                                 return round_to(e.dtype, scaled + e.bias);
                               }));
   all.push_back(wrong_element(
