@@ -144,10 +144,11 @@ __global__ void batchnorm_forward_kernel(const T* x, const T* weight, const T* b
 #pragma unroll 4
   for (int j = share.first(kCount); j < share.count(); j += share.step(kCount)) {
     auto run = *reinterpret_cast<const Run<T, kCount>*>(x + share.place(j));
+    const float scale = static_cast<float>(weight[c]);
+    const float shift = static_cast<float>(bias[c]);
     for (int i = 0; i < kCount; ++i) {
       const float normalized = (static_cast<float>(run.values[i]) - mean) * rstd;
-      run.values[i] =
-          static_cast<T>(normalized * static_cast<float>(weight[c]) + static_cast<float>(bias[c]));
+      run.values[i] = static_cast<T>(normalized * scale + shift);
     }
     *reinterpret_cast<Run<T, kCount>*>(y + share.place(j)) = run;
   }
