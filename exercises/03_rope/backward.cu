@@ -25,12 +25,18 @@ struct alignas(kAligned * sizeof(T)) Run {
   T values[kCount];
 };
 
+/// The elements of kPairs pairs, aligned to their size; a single pair may lie at any address.
+template <typename T, int kPairs>
+using Pairs = Run<T, 2 * kPairs, kPairs == 1 ? 1 : 2 * kPairs>;
+
+/// The cosines or the sines of kPairs pairs.
+template <int kPairs>
+using Angles = Run<float, kPairs, kPairs>;
+
 /// Turns kPairs neighbouring pairs back, from dy to dx, which may be the same. cos, sin: of their
 /// angles. More than one pair are aligned to their size, a single one to an element (exercise 3.1).
 template <int kPairs, typename T>
 __device__ inline void turn_back(const T* dy, T* dx, const float* cos, const float* sin) {
-  using Pairs = Run<T, 2 * kPairs, kPairs == 1 ? 1 : 2 * kPairs>;
-  using Angles = Run<float, kPairs, kPairs>;
   // TODO 1: turn each pair p of dy by the negative angle and write it to dx. cos(-angle) is
   // cos(angle), and sin(-angle) is -sin(angle).
 }

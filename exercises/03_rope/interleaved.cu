@@ -24,16 +24,22 @@ struct alignas(kAligned * sizeof(T)) Run {
   T values[kCount];
 };
 
+/// The elements of kPairs pairs, aligned to their size; a single pair may lie at any address.
+template <typename T, int kPairs>
+using Pairs = Run<T, 2 * kPairs, kPairs == 1 ? 1 : 2 * kPairs>;
+
+/// The cosines or the sines of kPairs pairs.
+template <int kPairs>
+using Angles = Run<float, kPairs, kPairs>;
+
 /// Turns kPairs neighbouring pairs in place. x: their elements, 2 * kPairs. cos, sin: of their
 /// angles, kPairs each. More than one pair are aligned to their size, a single one to an element.
 template <int kPairs, typename T>
 __device__ inline void turn(T* x, const float* cos, const float* sin) {
-  using Pairs = Run<T, 2 * kPairs, kPairs == 1 ? 1 : 2 * kPairs>;
-  using Angles = Run<float, kPairs, kPairs>;
   // TODO 1: turn each pair p: a = x[2p], b = x[2p + 1] become a * cos[p] - b * sin[p] and
   // a * sin[p] + b * cos[p], in fp32, converted to T at the very end. Read both before you write
-  // either. (All of them at once: Pairs pairs = *reinterpret_cast<Pairs*>(x), then
-  // pairs.values[2p]; Angles does the same for cos and sin, and the way back is an assignment.)
+  // either. (All of them at once: auto pairs = *reinterpret_cast<const Pairs<T, kPairs>*>(x), and
+  // then pairs.values[2p]; Angles<kPairs> does it for cos and sin. An assignment is the way back.)
 }
 
 /// One thread for kPairs pairs, which all belong to one head. `half`: pairs a head.

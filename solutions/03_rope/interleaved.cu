@@ -24,27 +24,33 @@ struct alignas(kAligned * sizeof(T)) Run {
   T values[kCount];
 };
 
+/// The elements of kPairs pairs, aligned to their size; a single pair may lie at any address.
+template <typename T, int kPairs>
+using Pairs = Run<T, 2 * kPairs, kPairs == 1 ? 1 : 2 * kPairs>;
+
+/// The cosines or the sines of kPairs pairs.
+template <int kPairs>
+using Angles = Run<float, kPairs, kPairs>;
+
 /// Turns kPairs neighbouring pairs in place. x: their elements, 2 * kPairs. cos, sin: of their
 /// angles, kPairs each. More than one pair are aligned to their size, a single one to an element.
 template <int kPairs, typename T>
 __device__ inline void turn(T* x, const float* cos, const float* sin) {
-  using Pairs = Run<T, 2 * kPairs, kPairs == 1 ? 1 : 2 * kPairs>;
-  using Angles = Run<float, kPairs, kPairs>;
   // TODO 1: turn each pair p: a = x[2p], b = x[2p + 1] become a * cos[p] - b * sin[p] and
   // a * sin[p] + b * cos[p], in fp32, converted to T at the very end. Read both before you write
-  // either. (All of them at once: Pairs pairs = *reinterpret_cast<Pairs*>(x), then
-  // pairs.values[2p]; Angles does the same for cos and sin, and the way back is an assignment.)
+  // either. (All of them at once: auto pairs = *reinterpret_cast<const Pairs<T, kPairs>*>(x), and
+  // then pairs.values[2p]; Angles<kPairs> does it for cos and sin. An assignment is the way back.)
   // [solution 1]
-  Pairs pairs = *reinterpret_cast<const Pairs*>(x);
-  const Angles c = *reinterpret_cast<const Angles*>(cos);
-  const Angles s = *reinterpret_cast<const Angles*>(sin);
+  auto pairs = *reinterpret_cast<const Pairs<T, kPairs>*>(x);
+  const auto c = *reinterpret_cast<const Angles<kPairs>*>(cos);
+  const auto s = *reinterpret_cast<const Angles<kPairs>*>(sin);
   for (int p = 0; p < kPairs; ++p) {
     const float a = static_cast<float>(pairs.values[2 * p]);
     const float b = static_cast<float>(pairs.values[2 * p + 1]);
     pairs.values[2 * p] = static_cast<T>(a * c.values[p] - b * s.values[p]);
     pairs.values[2 * p + 1] = static_cast<T>(a * s.values[p] + b * c.values[p]);
   }
-  *reinterpret_cast<Pairs*>(x) = pairs;
+  *reinterpret_cast<Pairs<T, kPairs>*>(x) = pairs;
   // [end]
 }
 
