@@ -34,4 +34,35 @@ double rmsnorm_rstd(std::int64_t cols, double rstd);
 /// RMSNorm: y = x * rstd * weight, in fp32, rounded to `dtype` once.
 double rmsnorm_y(Dtype dtype, std::int64_t cols, double y);
 
+/// RoPE: a' = a * cos - b * sin, in fp32, rounded to `dtype` once. length: sqrt(a^2 + b^2) *
+/// sqrt(cos^2 + sin^2), of the pair and of its angle.
+double rope(Dtype dtype, double value, double length);
+
+/// BatchNorm's inputs as the bounds see them: of one channel, `count` elements.
+struct Channel {
+  std::int64_t count = 0;
+  double mean_magnitude = 0.0;  // mean of |x|
+  double variance = 0.0;        // biased, about the mean
+};
+
+/// BatchNorm: the mean and the biased variance of a channel, as fp32.
+double batchnorm_mean(const Channel& channel);
+double batchnorm_variance(const Channel& channel);
+
+/// BatchNorm: rstd = 1 / sqrt(variance + eps), from that variance.
+double batchnorm_rstd(const Channel& channel, double rstd);
+
+/// BatchNorm: running = (1 - momentum) * old + momentum * batch, where `error` is that of `batch`.
+double batchnorm_running(double momentum, double old, double batch, double error);
+
+/// What one element of y is made of: y = (x - mean) * rstd * weight + bias.
+struct Normalized {
+  double x, mean, rstd, weight, bias, y;
+  double mean_error = 0.0;  // absolute, of mean and of rstd
+  double rstd_error = 0.0;
+};
+
+/// BatchNorm: y, in fp32, rounded to `dtype` once.
+double batchnorm_y(Dtype dtype, const Normalized& element);
+
 }  // namespace onepass::verdict::bounds

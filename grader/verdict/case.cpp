@@ -76,6 +76,13 @@ Case& Case::in_place(const std::string& name, Matrix values, Layout layout) {
   return add(buffer_of(name, Role::in_place, std::move(values), layout));
 }
 
+Case& Case::in_place(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
+                     HashFill hash, Layout layout) {
+  Buffer buffer = buffer_of(name, Role::in_place, dtype, rows, cols, layout);
+  buffer.hash = hash;
+  return add(std::move(buffer));
+}
+
 Case& Case::output(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
                    Layout layout) {
   return add(buffer_of(name, Role::output, dtype, rows, cols, layout));

@@ -65,6 +65,8 @@ class Case {
   Case& input(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
               HashFill hash, Layout layout = {});
   Case& in_place(const std::string& name, Matrix values, Layout layout = {});
+  Case& in_place(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
+                 HashFill hash, Layout layout = {});
   Case& output(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
                Layout layout = {});
   /// A buffer that is not there.

@@ -27,9 +27,18 @@ std::vector<std::int64_t> draw_rows(std::int64_t rows, std::uint64_t seed) {
   return drawn;
 }
 
-/// The contents of the listed rows of a hash-filled buffer.
-Matrix hash_rows(const Buffer& buffer, std::uint64_t generation,
-                 const std::vector<std::int64_t>& rows) {
+/// The contents of the listed rows of a buffer, as they were before the call.
+Matrix rows_of(const Buffer& buffer, std::uint64_t generation,
+               const std::vector<std::int64_t>& rows) {
+  if (!buffer.hash) {
+    Matrix result(buffer.dtype, static_cast<std::int64_t>(rows.size()), buffer.cols);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (std::int64_t col = 0; col < buffer.cols; ++col) {
+        result.set(static_cast<std::int64_t>(i), col, buffer.values.get(rows[i], col));
+      }
+    }
+    return result;
+  }
   const std::uint64_t seed = worker::fill_seed(buffer.hash.value().seed, generation);
   Matrix result(buffer.dtype, static_cast<std::int64_t>(rows.size()), buffer.cols);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -86,7 +95,7 @@ Case sampled_call(const Case& call, std::uint64_t generation,
                      by_row ? static_cast<std::int64_t>(rows.size()) : buffer.rows, buffer.cols);
     } else {
       sampled.input(buffer.name,
-                    hash_rows(buffer, generation, by_row ? rows : all_rows(buffer.rows)));
+                    rows_of(buffer, generation, by_row ? rows : all_rows(buffer.rows)));
     }
   }
   return sampled;

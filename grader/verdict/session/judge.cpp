@@ -44,11 +44,18 @@ bool is_strided(const Case& call, const std::string& buffer) {
   });
 }
 
-/// Out of bounds, in strided rows, and block 0 did nothing of the kind: row 0 starts where it
-/// should even for who takes the stride for cols, and the blocks run in order.
+/// Out of bounds, in strided rows, and block 0 did nothing of the kind: row 0 starts where it should
+/// even for who takes the stride for cols, and the blocks run in order. Or a read of what nobody
+/// wrote in a buffer that came with contents: there is nothing of that kind but between its rows.
 bool looks_like_ignored_stride(const Case& call, const Finding& finding) {
-  return finding.kind == "out-of-bounds-global" && is_strided(call, finding.buffer) &&
-         !finding.parties.empty() && finding.parties[0].block != std::array<int, 3>{};
+  if (!is_strided(call, finding.buffer)) {
+    return false;
+  }
+  if (finding.kind == "uninitialised-global") {
+    return call.buffer(finding.buffer).role != Role::output;
+  }
+  return finding.kind == "out-of-bounds-global" && !finding.parties.empty() &&
+         finding.parties[0].block != std::array<int, 3>{};
 }
 
 constexpr const char* kStrideAdvice =

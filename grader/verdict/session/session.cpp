@@ -33,6 +33,16 @@ Failure not_started(const std::string& outputs, int todo) {
   return failure;
 }
 
+/// Does the output hold what it held before the call: poison, or its own contents if it is changed
+/// in place?
+bool left_alone(const Case& call, const Answer& answer, const std::string& output,
+                const Comparison& comparison) {
+  if (call.buffer(output).role == Role::in_place) {
+    return !first_change(call.values(output), answer[output]);
+  }
+  return comparison.untouched();
+}
+
 }  // namespace
 
 Session::Session(Settings settings)
@@ -130,8 +140,9 @@ void Session::compare(const Case& call, const Answer& answer,
                                            poisoned ? std::optional(answer.poison) : std::nullopt));
     check_.compared += comparisons.back().size;
     outputs += (outputs.empty() ? "" : " and ") + expectation.output;
-    untouched = untouched || comparisons.back().untouched();
-    check_.wrote = check_.wrote || (comparisons.back().size > 0 && !comparisons.back().untouched());
+    const bool alone = left_alone(call, answer, expectation.output, comparisons.back());
+    untouched = untouched || (alone && !comparisons.back().right());
+    check_.wrote = check_.wrote || (comparisons.back().size > 0 && !alone);
   }
   if (untouched && !check_.wrote) {
     fail(call, not_started(outputs, check_.todo));

@@ -1,0 +1,154 @@
+// Calls of chapter 4's functions.
+#include "chapters/batchnorm/calls.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "verdict/bounds.h"
+
+namespace onepass::batchnorm {
+
+namespace bounds = verdict::bounds;
+
+namespace {
+
+/// What both functions get.
+Case common_call(const char* function, const Arguments& arguments) {
+  Case call(function, arguments.x.dtype());
+  call.integer("batch", arguments.x.rows() / arguments.channels);
+  call.integer("channels", arguments.channels).integer("space", arguments.x.cols());
+  call.real("eps", arguments.eps);
+  call.input("x", arguments.x, {0, arguments.x_offset});
+  call.input("weight", arguments.weight, {0, arguments.parameter_offset});
+  call.input("bias", arguments.bias, {0, arguments.parameter_offset});
+  call.output("y", arguments.x.dtype(), arguments.x.rows(), arguments.x.cols(),
+              {0, arguments.y_offset});
+  return call;
+}
+
+bool is_forward(const Case& call) {
+  return call.function() == "batchnorm_forward";
+}
+
+bounds::Channel channel_of(const Field& x, const Field& magnitudes, const Field& variance,
+                           std::int64_t channel) {
+  return {x.cols, magnitudes(channel, 0), variance(channel, 0)};
+}
+
+/// Bounds of what 4.1 saves and of the running statistics, one a channel.
+Field channel_bounds(const Inputs& in, const Forward& right, const std::string& output) {
+  const Field magnitudes = mean_magnitudes(in.x);
+  const Field variance = biased_variances(in.x, right.save_mean);
+  const double unbiased = static_cast<double>(in.count()) / static_cast<double>(in.count() - 1);
+  Field bound(in.channels(), 1);
+  for (std::int64_t c = 0; c < in.channels(); ++c) {
+    const bounds::Channel channel = channel_of(in.x, magnitudes, variance, c);
+    if (output == "save_mean") {
+      bound(c, 0) = bounds::batchnorm_mean(channel);
+    } else if (output == "save_rstd") {
+      bound(c, 0) = bounds::batchnorm_rstd(channel, right.save_rstd(c, 0));
+    } else if (output == "running_mean") {
+      bound(c, 0) =
+          bounds::batchnorm_running(in.momentum, in.running_mean(c, 0), right.save_mean(c, 0),
+                                    bounds::batchnorm_mean(channel));
+    } else {
+      bound(c, 0) =
+          bounds::batchnorm_running(in.momentum, in.running_var(c, 0), unbiased * variance(c, 0),
+                                    unbiased * bounds::batchnorm_variance(channel));
+    }
+  }
+  return bound;
+}
+
+/// What y was made with, and how far off that may be.
+struct Statistics {
+  Field mean, rstd, mean_error, rstd_error;
+};
+Field y_bounds(Dtype dtype, const Inputs& in, const Field& y, const Statistics& statistics) {
+  Field bound = y;
+  for (std::int64_t c = 0; c < y.rows; ++c) {
+    for (std::int64_t j = 0; j < y.cols; ++j) {
+      bound(c, j) =
+          bounds::batchnorm_y(dtype, {in.x(c, j), statistics.mean(c, 0), statistics.rstd(c, 0),
+                                      in.weight(c, 0), in.bias(c, 0), y(c, j),
+                                      statistics.mean_error(c, 0), statistics.rstd_error(c, 0)});
+    }
+  }
+  return bound;
+}
+
+}  // namespace
+
+Case forward_call(Arguments arguments) {
+  Case call = common_call("batchnorm_forward", arguments);
+  call.real("momentum", arguments.momentum);
+  call.in_place("running_mean", std::move(arguments.running_mean));
+  call.in_place("running_var", std::move(arguments.running_var));
+  call.output("save_mean", Dtype::fp32, arguments.channels, 1);
+  call.output("save_rstd", Dtype::fp32, arguments.channels, 1);
+  return call;
+}
+
+Case evaluate_call(Arguments arguments) {
+  Case call = common_call("batchnorm_evaluate", arguments);
+  call.input("running_mean", std::move(arguments.running_mean));
+  call.input("running_var", std::move(arguments.running_var));
+  return call;
+}
+
+Inputs inputs_of(const Case& call) {
+  Inputs in;
+  in.x = by_channel(call.values("x").field(), call.integer("channels"));
+  in.weight = call.values("weight").field();
+  in.bias = call.values("bias").field();
+  in.running_mean = call.values("running_mean").field();
+  in.running_var = call.values("running_var").field();
+  in.eps = static_cast<float>(call.real("eps"));
+  in.momentum = is_forward(call) ? static_cast<float>(call.real("momentum")) : 0.0;
+  in.batch = call.integer("batch");
+  return in;
+}
+
+const Field& part(const Forward& forward, const std::string& output) {
+  return output == "y"              ? forward.y
+         : output == "save_mean"    ? forward.save_mean
+         : output == "save_rstd"    ? forward.save_rstd
+         : output == "running_mean" ? forward.running_mean
+         : output == "running_var"  ? forward.running_var
+                                    : throw std::logic_error("batchnorm has no output " + output);
+}
+
+Field shaped(const Field& channels, const std::string& output, std::int64_t batch) {
+  return output == "y" ? as_tensor(channels, batch) : channels;
+}
+
+Expectation expected_in_training(const Inputs& in, Dtype dtype, const std::string& output) {
+  const Forward right = batchnorm_forward(in);
+  if (output != "y") {
+    return {output, part(right, output), channel_bounds(in, right, output)};
+  }
+  const Statistics statistics{right.save_mean, right.save_rstd,
+                              channel_bounds(in, right, "save_mean"),
+                              channel_bounds(in, right, "save_rstd")};
+  return {output, as_tensor(right.y, in.batch),
+          as_tensor(y_bounds(dtype, in, right.y, statistics), in.batch)};
+}
+
+Expectation expected_in_evaluation(const Inputs& in, Dtype dtype) {
+  const Field none(in.channels(), 1);
+  Statistics statistics{in.running_mean, rstd_of(in.running_var, in.eps), none, none};
+  for (std::int64_t c = 0; c < in.channels(); ++c) {
+    // No sum, so rstd is exact but for eps, the root and the reciprocal.
+    statistics.rstd_error(c, 0) = bounds::batchnorm_rstd({}, statistics.rstd(c, 0));
+  }
+  const Field y = batchnorm_evaluate(in);
+  return {"y", as_tensor(y, in.batch), as_tensor(y_bounds(dtype, in, y, statistics), in.batch)};
+}
+
+Expectation expected(const Case& call, const std::string& output) {
+  const Inputs in = inputs_of(call);
+  return is_forward(call) ? expected_in_training(in, call.dtype(), output)
+                          : expected_in_evaluation(in, call.dtype());
+}
+
+}  // namespace onepass::batchnorm

@@ -1,0 +1,50 @@
+// Calls of chapter 4's functions, with the names of buffers and scalars that the bindings ask for,
+// and what their outputs must be. x and y are matrices [batch * channels, space]; what there is for
+// each channel is [channels, 1].
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "chapters/batchnorm/reference.h"
+#include "verdict/case.h"
+#include "verdict/session/session.h"
+
+namespace onepass::batchnorm {
+
+using verdict::Case;
+using verdict::Dtype;
+using verdict::Expectation;
+using verdict::Layout;
+using verdict::Matrix;
+
+struct Arguments {
+  std::int64_t channels = 1;
+  Matrix x;                          // [batch * channels, space]
+  Matrix weight, bias;               // [channels, 1]
+  Matrix running_mean, running_var;  // [channels, 1], fp32
+  float eps = 1e-5f;
+  float momentum = 0.1f;
+  std::int64_t x_offset = 0;  // elements past an aligned address; of y too
+  std::int64_t y_offset = 0;
+  std::int64_t parameter_offset = 0;  // of weight and bias
+};
+
+Case forward_call(Arguments arguments);
+Case evaluate_call(Arguments arguments);
+
+Inputs inputs_of(const Case& call);
+/// A tensor of the reference in the shape of the call's output of that name.
+Field shaped(const Field& channels, const std::string& output, std::int64_t batch);
+/// The output of that name.
+const Field& part(const Forward& forward, const std::string& output);
+
+/// What "y", "running_mean", "running_var", "save_mean" or "save_rstd" must be after a call of 4.1,
+/// and "y" after one of 4.2.
+Expectation expected(const Case& call, const std::string& output);
+
+/// The same from the inputs themselves.
+Expectation expected_in_training(const Inputs& in, Dtype dtype, const std::string& output);
+Expectation expected_in_evaluation(const Inputs& in, Dtype dtype);
+
+}  // namespace onepass::batchnorm

@@ -1,0 +1,128 @@
+// The checks of exercise 4.2. Those of TODO 1 have a single channel: until an element's channel is
+// found, all are taken for channel 0.
+#include <cmath>
+#include <utility>
+
+#include "chapters/batchnorm/mistakes.h"
+#include "chapters/batchnorm/shapes.h"
+#include "verdict/compare.h"
+#include "verdict/session/check.h"
+
+namespace onepass::batchnorm {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+void check_y(Arguments arguments) {
+  static const std::vector<verdict::Oracle> mistakes = evaluate_mistakes();
+  const Case call = evaluate_call(std::move(arguments));
+  session().expect(call, {expected(call, "y")}, mistakes);
+}
+
+/// An empty tensor: legal, and nothing may be written.
+void check_empty(std::int64_t batch, std::int64_t channels, std::int64_t space) {
+  Arguments arguments = random_arguments(Dtype::fp32, {2, 2, 4});
+  Case call("batchnorm_evaluate", Dtype::fp32);
+  call.integer("batch", batch).integer("channels", channels).integer("space", space);
+  call.real("eps", 1e-5f);
+  call.input("x", arguments.x).input("weight", arguments.weight).input("bias", arguments.bias);
+  call.input("running_mean", arguments.running_mean).input("running_var", arguments.running_var);
+  call.output("y", Dtype::fp32, 4, 4);
+  const verdict::Answer answer = session().run(call);
+  if (!verdict::is_poison(answer["y"], 0, 0, answer.poison)) {
+    verdict::Failure failure;
+    failure.where = "y[0]";
+    failure.message = "The tensor is empty, yet y[0] was written.";
+    session().fail(call, failure);
+  }
+}
+
+TEST_SUITE("batchnorm/evaluate") {
+  TEST_CASE("one channel: y is (x - running_mean) / sqrt(running_var + eps) * weight + bias" *
+            points(2) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (const Shape& shape :
+           {Shape{1, 1, 1}, Shape{7, 1, 1}, Shape{2, 1, 33}, Shape{3, 1, 64}, Shape{2, 1, 520}}) {
+        check_y(random_arguments(dtype, shape, 1.0, 2.0));
+      }
+    }
+  }
+
+  TEST_CASE("eps is added to the variance, inside the root, as it is given" * points(1) * todo(1)) {
+    for (float eps : {0.0f, 1e-5f, 1e-3f, 0.25f}) {
+      Arguments arguments = random_arguments(Dtype::fp32, {4, 1, 9});
+      arguments.eps = eps;
+      arguments.running_var.set(0, 0, eps == 0.0f ? 0.01 : static_cast<double>(eps));
+      check_y(arguments);
+    }
+  }
+
+  TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(1) * todo(1)) {
+    for (Dtype dtype : kSixteenBit) {
+      check_y(random_arguments(dtype, {3, 1, 100}, 5.0, 3.0));
+      check_y(random_arguments(dtype, {2, 1, 128}, 0.0, 30.0));
+    }
+  }
+
+  TEST_CASE("2-D input: each element has the four numbers of its channel" * points(2) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (const Shape& shape : kTwoDimensional) {
+        check_y(random_arguments(dtype, shape));
+      }
+    }
+  }
+
+  TEST_CASE("3-D and 4-D input: a channel's positions are neighbours" * points(2) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (const Shape& shape : kThreeDimensional) {
+        check_y(random_arguments(dtype, shape));
+      }
+      for (const Shape& shape : kFourDimensional) {
+        check_y(random_arguments(dtype, shape));
+      }
+      check_y(random_arguments(dtype, {8, 8, 8}));  // swapped indices stay inside of everything
+    }
+  }
+
+  TEST_CASE("x, y, weight and bias may start at any address" * points(1) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t offset : {1, 4, 8}) {
+        Arguments arguments = random_arguments(dtype, {2, 3, 64});
+        arguments.x_offset = offset;
+        arguments.parameter_offset = 1;
+        check_y(arguments);
+        arguments.y_offset = offset;
+        check_y(arguments);
+      }
+    }
+  }
+
+  TEST_CASE("an empty tensor: nothing is written" * points(1) * todo(2)) {
+    check_y(random_arguments(Dtype::fp32, {2, 2, 3}));
+    check_empty(0, 2, 4);
+    check_empty(2, 0, 4);
+    check_empty(2, 2, 0);
+  }
+
+  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(2)) {
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      check_y(random_arguments(Dtype::fp32, {4, 3, 50}));
+      check_y(random_arguments(Dtype::bf16, {2 + repeat, 2, 24}));
+    }
+  }
+
+  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const DrawnShape drawn = drawn_shape(number);
+      Arguments arguments = random_arguments(drawn.dtype, drawn.shape);
+      arguments.x_offset = drawn.x_offset;
+      arguments.y_offset = drawn.y_offset;
+      check_y(arguments);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::batchnorm

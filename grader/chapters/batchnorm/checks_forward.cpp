@@ -1,0 +1,250 @@
+// The checks of exercise 4.1. Those of TODO 1 look at save_mean only, those of TODO 2 at save_rstd,
+// those of TODO 3 at the running statistics, those of TODO 4 at y.
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "chapters/batchnorm/mistakes.h"
+#include "chapters/batchnorm/shapes.h"
+#include "verdict/compare.h"
+#include "verdict/session/check.h"
+
+namespace onepass::batchnorm {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+void check(const std::vector<std::string>& outputs, Arguments arguments) {
+  static const std::vector<verdict::Oracle> mistakes = forward_mistakes();
+  const Case call = forward_call(std::move(arguments));
+  std::vector<Expectation> expectations;
+  for (const std::string& output : outputs) {
+    expectations.push_back(expected(call, output));
+  }
+  session().expect(call, expectations, mistakes);
+}
+
+/// The outputs, for each dtype and each of the shapes.
+void check_shapes(const std::vector<std::string>& outputs, const std::vector<Shape>& shapes) {
+  for (Dtype dtype : kEveryDtype) {
+    for (const Shape& shape : shapes) {
+      check(outputs, random_arguments(dtype, shape));
+    }
+  }
+}
+
+/// Small numbers, and in channel c a large one, at element elements[c]. If it is lost, the
+/// statistics are several times too small.
+Arguments spikes(Dtype dtype, Shape shape, const std::vector<std::int64_t>& elements) {
+  shape.channels = static_cast<std::int64_t>(elements.size());
+  Arguments arguments = random_arguments(dtype, shape, 0.0, 0.05);
+  for (std::int64_t c = 0; c < shape.channels; ++c) {
+    const std::int64_t j = elements[static_cast<std::size_t>(c)];
+    arguments.x.set(j / shape.space * shape.channels + c, j % shape.space, 8.0);
+  }
+  return arguments;
+}
+
+Arguments spikes_at_the_ends(Dtype dtype, const Shape& shape) {
+  const std::int64_t count = shape.batch * shape.space;
+  return spikes(dtype, shape, {0, shape.space - 1, count / 2, count - 2, count - 1});
+}
+
+/// At other addresses than those that are aligned for 16 bytes.
+Arguments moved_by(Arguments arguments, std::int64_t x, std::int64_t y) {
+  arguments.x_offset = x;
+  arguments.y_offset = y;
+  arguments.parameter_offset = 1;
+  return arguments;
+}
+
+/// No elements: legal, and nothing may be written.
+void check_empty(std::int64_t batch, std::int64_t channels, std::int64_t space) {
+  Arguments arguments = random_arguments(Dtype::fp32, {2, 2, 4});
+  Case call("batchnorm_forward", Dtype::fp32);
+  call.integer("batch", batch).integer("channels", channels).integer("space", space);
+  call.real("eps", 1e-5f).real("momentum", 0.1f);
+  call.input("x", arguments.x).input("weight", arguments.weight).input("bias", arguments.bias);
+  // As inputs: changing them ends the check.
+  call.input("running_mean", arguments.running_mean).input("running_var", arguments.running_var);
+  call.output("y", Dtype::fp32, 4, 4).output("save_mean", Dtype::fp32, 2, 1);
+  call.output("save_rstd", Dtype::fp32, 2, 1);
+  const verdict::Answer answer = session().run(call);
+  for (const char* output : {"y", "save_mean", "save_rstd"}) {
+    if (!verdict::is_poison(answer[output], 0, 0, answer.poison)) {
+      verdict::Failure failure;
+      failure.where = std::string(output) + "[0]";
+      failure.message = "The tensor is empty, yet " + failure.where + " was written.";
+      session().fail(call, failure);
+    }
+  }
+}
+
+TEST_SUITE("batchnorm/forward") {
+  // ---- TODO 1: the mean ----
+
+  TEST_CASE("2-D input: the mean of a channel goes over all samples" * points(1) * todo(1)) {
+    check_shapes({"save_mean"}, kTwoDimensional);
+  }
+
+  TEST_CASE("3-D and 4-D input: over all positions too" * points(2) * todo(1)) {
+    check_shapes({"save_mean"}, kThreeDimensional);
+    check_shapes({"save_mean"}, kFourDimensional);
+  }
+
+  TEST_CASE("one large number in a channel of small ones counts wherever it is" * points(1) *
+            todo(1)) {
+    for (Dtype dtype : {Dtype::fp32, Dtype::fp16}) {
+      check({"save_mean"}, spikes_at_the_ends(dtype, {3, 1, 33}));
+      check({"save_mean"}, spikes_at_the_ends(dtype, {2, 1, 520}));
+      check({"save_mean"}, spikes_at_the_ends(dtype, {70, 1, 1}));
+    }
+  }
+
+  TEST_CASE("fp16 and bf16 are added up in fp32" * points(1) * todo(1)) {
+    for (Dtype dtype : kSixteenBit) {
+      check({"save_mean"}, random_arguments(dtype, {2, 1, 2049}, 3.0));
+      check({"save_mean"}, random_arguments(dtype, {3, 2, 200}, 300.0, 10.0));
+    }
+  }
+
+  TEST_CASE("the mean of an x that starts at any address" * points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t offset : {1, 4}) {
+        check({"save_mean"}, moved_by(random_arguments(dtype, {2, 3, 64}), offset, 0));
+      }
+    }
+  }
+
+  // ---- TODO 2: rstd ----
+
+  TEST_CASE("rstd is 1 / sqrt(var + eps), the variance divided by the count" * points(3) *
+            todo(2)) {
+    check_shapes({"save_rstd"}, kTwoDimensional);
+    check_shapes({"save_rstd"}, kThreeDimensional);
+    check_shapes({"save_rstd"}, kFourDimensional);
+  }
+
+  TEST_CASE("mean 100 and 1000: the variance does not drown in the mean" * points(2) * todo(2)) {
+    for (double mean : {100.0, 1000.0}) {
+      check({"save_rstd"}, random_arguments(Dtype::fp32, {4, 3, 70}, mean));
+      check({"save_rstd"}, random_arguments(Dtype::fp32, {300, 2, 1}, mean));
+    }
+    check({"save_rstd"}, random_arguments(Dtype::fp16, {4, 3, 72}, 100.0));
+  }
+
+  TEST_CASE("eps is added to the variance, inside the root, as it is given" * points(1) * todo(2)) {
+    for (float eps : {0.0f, 1e-5f, 1e-3f, 0.25f}) {
+      // About as large as sqrt(eps), where its place is most easily seen; then without influence.
+      const double size = eps == 0.0f ? 0.01 : std::sqrt(static_cast<double>(eps));
+      for (double spread : {size, 1.0}) {
+        Arguments arguments = random_arguments(Dtype::fp32, {4, 3, 9}, 0.0, spread);
+        arguments.eps = eps;
+        check({"save_rstd"}, arguments);
+      }
+    }
+  }
+
+  TEST_CASE("one large number in a channel of small ones: its square counts" * points(1) *
+            todo(2)) {
+    for (Dtype dtype : {Dtype::fp32, Dtype::fp16}) {
+      check({"save_rstd"}, spikes_at_the_ends(dtype, {3, 1, 33}));
+      check({"save_rstd"}, spikes_at_the_ends(dtype, {2, 1, 520}));
+      check({"save_rstd"}, spikes_at_the_ends(dtype, {70, 1, 1}));
+    }
+  }
+
+  // ---- TODO 3: running statistics ----
+
+  TEST_CASE("running_mean and running_var move by momentum; the variance is divided by count - 1" *
+            points(3) * todo(3)) {
+    const std::vector<std::string> running = {"running_mean", "running_var"};
+    for (float momentum : {0.1f, 0.01f, 0.75f}) {
+      for (const Shape& shape : {Shape{2, 3, 1}, Shape{4, 2, 5}, Shape{3, 40, 1}}) {
+        Arguments arguments = random_arguments(Dtype::fp32, shape, 1.0, 2.0);
+        arguments.momentum = momentum;
+        check(running, arguments);
+      }
+    }
+    check(running, random_arguments(Dtype::fp16, {4, 2, 16}, 1.0, 2.0));
+    check(running, random_arguments(Dtype::bf16, {4, 2, 7}, 1.0, 2.0));
+  }
+
+  TEST_CASE("momentum 0 keeps the running statistics, momentum 1 replaces them" * points(1) *
+            todo(3)) {
+    for (float momentum : {1.0f, 0.0f}) {
+      Arguments arguments = random_arguments(Dtype::fp32, {3, 2, 11}, 1.0);
+      arguments.momentum = momentum;
+      check({"running_mean", "running_var"}, arguments);
+    }
+  }
+
+  // ---- TODO 4: y ----
+
+  TEST_CASE("2-D input: y is (x - mean) * rstd * weight + bias" * points(2) * todo(4)) {
+    check_shapes({"y"}, kTwoDimensional);
+  }
+
+  TEST_CASE("3-D and 4-D input: each element of y is written where x has it" * points(2) *
+            todo(4)) {
+    check_shapes({"y"}, kThreeDimensional);
+    check_shapes({"y"}, kFourDimensional);
+  }
+
+  TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(1) * todo(4)) {
+    for (Dtype dtype : kSixteenBit) {
+      check({"y"}, random_arguments(dtype, {3, 3, 100}, 5.0, 3.0));
+      check({"y"}, random_arguments(dtype, {50, 5, 1}));
+    }
+  }
+
+  TEST_CASE("x, y, weight and bias may start at any address" * points(1) * todo(4)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t offset : {1, 4, 8}) {
+        check({"y"}, moved_by(random_arguments(dtype, {2, 3, 64}), offset, 0));
+        check({"y"}, moved_by(random_arguments(dtype, {2, 3, 64}), 0, offset));
+      }
+    }
+  }
+
+  TEST_CASE("a channel of equal numbers has variance 0, and y is its bias" * points(1) * todo(4)) {
+    for (Dtype dtype : kEveryDtype) {
+      Arguments arguments = random_arguments(dtype, {3, 3, 8});
+      for (std::int64_t row = 1; row < arguments.x.rows(); row += 3) {
+        for (std::int64_t s = 0; s < 8; ++s) {
+          arguments.x.set(row, s, 0.75);
+        }
+      }
+      check({"y"}, arguments);
+    }
+  }
+
+  TEST_CASE("an empty tensor: nothing is written" * points(1) * todo(4)) {
+    check({"y"}, random_arguments(Dtype::fp32, {2, 1, 3}));
+    check_empty(0, 2, 4);
+    check_empty(2, 0, 4);
+    check_empty(2, 2, 0);
+  }
+
+  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(4)) {
+    const std::vector<std::string> all = {"save_mean", "save_rstd", "running_mean", "running_var",
+                                          "y"};
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      check(all, random_arguments(Dtype::fp32, {4, 3, 50}));
+      check(all, random_arguments(Dtype::bf16, {2 + repeat, 2, 24}));
+    }
+  }
+
+  TEST_CASE("shapes drawn at random" * points(1) * todo(4)) {
+    for (std::uint64_t number = 0; number < 5; ++number) {
+      const DrawnShape drawn = drawn_shape(number);
+      check({"save_mean", "save_rstd", "y"},
+            moved_by(random_arguments(drawn.dtype, drawn.shape), drawn.x_offset, drawn.y_offset));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::batchnorm

@@ -1,0 +1,15 @@
+// The mistakes of chapter 4 that show in the numbers: for each exercise, what the outputs would be
+// in fp64 if it were made. When an output is wrong, the mistake whose numbers it has is named.
+#pragma once
+
+#include <vector>
+
+#include "verdict/diagnosis.h"
+
+namespace onepass::batchnorm {
+
+/// Where two mistakes explain an output equally well, the earlier one is named.
+std::vector<verdict::Oracle> forward_mistakes();
+std::vector<verdict::Oracle> evaluate_mistakes();
+
+}  // namespace onepass::batchnorm

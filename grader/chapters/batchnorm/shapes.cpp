@@ -1,0 +1,49 @@
+// The inputs that chapter 4's checks share.
+#include "chapters/batchnorm/shapes.h"
+
+#include <fmt/format.h>
+
+namespace onepass::batchnorm {
+
+verdict::Random numbers(const char* tensor, Dtype dtype, const Shape& shape) {
+  return verdict::session().random().stream(fmt::format(
+      "{} {} {} {} {}", tensor, verdict::name(dtype), shape.batch, shape.channels, shape.space));
+}
+
+Arguments random_arguments(Dtype dtype, const Shape& shape, double mean, double spread) {
+  const auto drawn = [&](const char* tensor, Dtype type, double low, double high) {
+    return numbers(tensor, dtype, shape).uniform_matrix(type, shape.channels, 1, low, high);
+  };
+  Arguments arguments;
+  arguments.channels = shape.channels;
+  arguments.weight = drawn("weight", dtype, 0.5, 1.5);
+  arguments.bias = drawn("bias", dtype, -1.0, 1.0);
+  arguments.running_mean = drawn("running_mean", Dtype::fp32, -2.0, 2.0);
+  arguments.running_var = drawn("running_var", Dtype::fp32, 0.5, 2.0);
+
+  const verdict::Random draw = numbers("x", dtype, shape);
+  const verdict::Random of_channel = numbers("channel", dtype, shape);
+  arguments.x = Matrix(dtype, shape.batch * shape.channels, shape.space);
+  for (std::int64_t row = 0; row < arguments.x.rows(); ++row) {
+    const auto c = static_cast<std::uint64_t>(row % shape.channels);
+    const double centre = mean + spread * of_channel.normal(2 * c);
+    const double size = spread * (0.5 + of_channel.uniform(2 * c + 1));
+    for (std::int64_t s = 0; s < shape.space; ++s) {
+      const auto i = static_cast<std::uint64_t>(row * shape.space + s);
+      arguments.x.set(row, s, centre + size * draw.normal(i));
+    }
+  }
+  return arguments;
+}
+
+DrawnShape drawn_shape(std::uint64_t number) {
+  const verdict::Random draw = verdict::session().random().stream(fmt::format("shape {}", number));
+  DrawnShape drawn;
+  drawn.dtype = kEveryDtype[static_cast<std::size_t>(draw.integer(0, 0, 2))];
+  drawn.shape = {draw.integer(1, 2, 9), draw.integer(2, 1, 9), draw.integer(3, 1, 150)};
+  drawn.x_offset = draw.integer(4, 0, 9);
+  drawn.y_offset = draw.integer(5, 0, 9);
+  return drawn;
+}
+
+}  // namespace onepass::batchnorm

@@ -1,0 +1,174 @@
+// The checks of exercise 3.2. Those of TODO 1 have 64 pairs or less: until the launcher counts its
+// blocks, there is one.
+#include <cmath>
+#include <utility>
+
+#include "chapters/rope/mistakes.h"
+#include "chapters/rope/shapes.h"
+#include "verdict/compare.h"
+#include "verdict/session/check.h"
+
+namespace onepass::rope {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+constexpr std::int64_t kFirst = 5;  // position of token 0
+
+const std::vector<verdict::Oracle>& mistakes() {
+  static const std::vector<verdict::Oracle> all = interleaved_mistakes();
+  return all;
+}
+
+/// Turns dy back into a dx that lies elsewhere, and looks at all of it.
+Matrix check_dx(const Matrix& dy, std::int64_t heads, std::int64_t first = kFirst,
+                Places places = {}) {
+  const Tables angles = tables(first, dy.rows() * heads, dy.cols() / heads / 2);
+  const Case call = backward_call(dy, angles, heads, places);
+  return session().expect(call, {expected(call, "dx")}, mistakes())["dx"];
+}
+
+/// The same where dx is dy.
+void check_in_place(const Matrix& dy, std::int64_t heads, Places places = {}) {
+  const Tables angles = tables(kFirst, dy.rows() * heads, dy.cols() / heads / 2);
+  const Case call = backward_in_place_call(dy, angles, heads, places);
+  session().expect(call, {expected(call, "dx")}, mistakes());
+}
+
+/// What makes dx the gradient: for any x and dy, the sum of dy * turned(x) is that of dx * x. The
+/// forward pass is the reference's; the backward pass is not looked up anywhere.
+void check_adjoint(std::int64_t tokens, std::int64_t heads, std::int64_t head_dim) {
+  const Dtype dtype = Dtype::fp32;
+  const Matrix dy = random_x(dtype, tokens, heads * head_dim, 1.0, "dy");
+  const Tables angles = tables(kFirst, tokens, head_dim / 2);
+  const Case call = backward_call(dy, angles, heads);
+  const verdict::Answer answer = session().expect(call, {expected(call, "dx")}, mistakes());
+
+  const Case forward = interleaved_call(random_x(dtype, tokens, heads * head_dim), angles, heads);
+  const Field x = forward.values("x").field();
+  const Field y = turned(heads_of(forward, "x"));
+  double with_y = 0.0;
+  double with_x = 0.0;
+  double room = 0.0;  // every element of dx may be off by a unit in the last place
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    for (std::int64_t col = 0; col < heads * head_dim; ++col) {
+      with_y += dy.get(token, col) * y(token, col);
+      with_x += answer["dx"].get(token, col) * x(token, col);
+      room += std::abs(x(token, col)) * 2.0 * verdict::ulp(dtype, 4.0);
+    }
+  }
+  if (!(std::abs(with_y - with_x) <= room)) {
+    verdict::Failure failure;
+    failure.expected = verdict::show(with_y);
+    failure.got = verdict::show(with_x);
+    failure.message = "dx is no gradient: the sum of dx * x is " + failure.got +
+                      ", and the sum of dy * y is " + failure.expected + "; they must be equal.";
+    session().fail(call, failure);
+  }
+}
+
+/// No tokens: legal, and nothing may be written.
+void check_zero_tokens(Dtype dtype) {
+  Case call("rope_backward", dtype);
+  call.integer("tokens", 0).integer("heads", 1).integer("head_dim", 8);
+  const Tables angles = tables(kFirst, 1, 4);
+  call.input("cos", angles.cos).input("sin", angles.sin).input("dy", random_x(dtype, 1, 8));
+  call.output("dx", dtype, 1, 8);
+  const verdict::Answer answer = session().run(call);
+  if (!verdict::is_poison(answer["dx"], 0, 0, answer.poison)) {
+    verdict::Failure failure;
+    failure.where = "dx[0]";
+    failure.message = "With tokens = 0 there is nothing to turn, yet dx[0] was written.";
+    session().fail(call, failure);
+  }
+}
+
+TEST_SUITE("rope/backward") {
+  TEST_CASE("one token: each pair of dy is turned back by its angle" * points(2) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t head_dim : {2, 4, 6, 10, 16, 30, 64, 66, 80, 128}) {
+        check_dx(random_x(dtype, 1, head_dim), 1);
+      }
+    }
+  }
+
+  TEST_CASE("a few tokens and heads: each pair has its token's row and its own column" * points(1) *
+            todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_dx(random_x(dtype, 3, 2 * 16), 2);
+      check_dx(random_x(dtype, 2, 3 * 10), 3);
+      check_dx(random_x(dtype, 3, 2 * 16), 2, 32768);
+    }
+  }
+
+  TEST_CASE("dx may be dy itself" * points(2) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_in_place(random_x(dtype, 3, 2 * 16), 2);
+      check_in_place(random_x(dtype, 2, 3 * 10), 3);
+      check_in_place(random_x(dtype, 2, 64), 1, {{0, 1}, {}});
+    }
+  }
+
+  TEST_CASE("fp16 and bf16: dx is rounded once, at the very end" * points(1) * todo(1)) {
+    for (Dtype dtype : kSixteenBit) {
+      check_dx(random_x(dtype, 1, 128), 1);
+      check_dx(random_x(dtype, 1, 66, 1e-3), 1);
+    }
+  }
+
+  TEST_CASE("dy, dx and the tables may start at any address" * points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t offset : {1, 2, 4, 7}) {
+        check_dx(random_x(dtype, 2, 64), 1, kFirst, {{0, offset}, {0, offset}});
+      }
+    }
+  }
+
+  TEST_CASE("many pairs: there are blocks for all of them, and none beyond" * points(2) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_dx(random_x(dtype, 7, 5 * 100), 5);
+      check_dx(random_x(dtype, 4, 4 * 256), 4);
+      check_dx(random_x(dtype, 33, 34), 1);
+    }
+  }
+
+  TEST_CASE("many pairs, in place" * points(1) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_in_place(random_x(dtype, 5, 8 * 80), 8);
+      check_in_place(random_x(dtype, 5, 7 * 66), 7);
+    }
+  }
+
+  TEST_CASE("dx is the gradient: the sum of dx * x is the sum of dy * y" * points(1) * todo(2)) {
+    check_adjoint(4, 4, 64);
+    check_adjoint(3, 3, 34);
+  }
+
+  TEST_CASE("no tokens, many tokens: each is turned back" * points(1) * todo(2)) {
+    check_dx(random_x(Dtype::fp32, 300, 3 * 2), 3);
+    check_zero_tokens(Dtype::fp32);
+    if (session().device() == "gpu") {
+      check_dx(random_x(Dtype::fp16, 65537, 2 * 2), 2);
+    }
+  }
+
+  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(2)) {
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      check_dx(random_x(Dtype::fp32, 4, 6 * 40), 6);
+      check_in_place(random_x(Dtype::bf16, 2 + repeat, 3 * 256), 3);
+    }
+  }
+
+  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const DrawnShape shape = drawn_shape(number);
+      check_dx(random_x(shape.dtype, shape.tokens, shape.heads * shape.head_dim), shape.heads,
+               shape.first, {{0, shape.offset}, {}});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::rope

@@ -1,0 +1,321 @@
+// The checks of exercise 3.3. Those of TODO 1 look at q only, with token t at row t of the tables;
+// those of TODO 2 at q only; those of TODO 3 at q and k.
+#include <cmath>
+#include <utility>
+
+#include "chapters/rope/mistakes.h"
+#include "chapters/rope/shapes.h"
+#include "verdict/compare.h"
+#include "verdict/session/check.h"
+
+namespace onepass::rope {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+/// What a check varies; the rest is as small and plain as it can be.
+struct Shape {
+  Dtype dtype = Dtype::fp32;
+  std::int64_t tokens = 3;
+  std::int64_t q_heads = 2;
+  std::int64_t k_heads = 1;
+  std::int64_t head_dim = 16;
+  std::int64_t rotary_dim = 0;  // 0: head_dim
+  Dtype position_dtype = Dtype::int32;
+  bool own_tables = false;             // of the tensor's dtype; then positions are int64
+  std::int64_t first = 5;              // row 0 of the tables is position 5: at 0 nothing turns
+  std::int64_t rows = 0;               // of the tables; 0: as many as tokens
+  std::vector<std::int64_t> ids = {};  // rows of the tables; empty: 0, 1, 2, ...
+  std::int64_t q_gap = 0;              // elements between one token's q and the next
+  std::int64_t k_gap = 0;
+  std::int64_t offset = 0;  // of q and k
+  std::int64_t tables_offset = 0;
+  double deviation = 1.0;
+};
+
+Case call_of(const Shape& shape) {
+  const std::int64_t rotary_dim = shape.rotary_dim == 0 ? shape.head_dim : shape.rotary_dim;
+  const std::int64_t q_cols = shape.q_heads * shape.head_dim;
+  const std::int64_t k_cols = shape.k_heads * shape.head_dim;
+  const std::vector<std::int64_t> ids = shape.ids.empty() ? counting(shape.tokens) : shape.ids;
+  HalfSplit arguments;
+  arguments.q = random_x(shape.dtype, shape.tokens, q_cols, shape.deviation, "q");
+  arguments.k = random_x(shape.dtype, shape.tokens, k_cols, shape.deviation, "k");
+  arguments.q_heads = shape.q_heads;
+  arguments.k_heads = shape.k_heads;
+  arguments.positions = positions(shape.own_tables ? Dtype::int64 : shape.position_dtype, ids);
+  arguments.tables = tables(shape.first, shape.rows == 0 ? shape.tokens : shape.rows,
+                            rotary_dim / 2, shape.own_tables ? shape.dtype : Dtype::fp32);
+  arguments.q_layout = {q_cols + shape.q_gap, shape.offset};
+  arguments.k_layout = {k_cols + shape.k_gap, shape.offset};
+  arguments.tables_layout = {0, shape.tables_offset};
+  return half_split_call(std::move(arguments));
+}
+
+const std::vector<verdict::Oracle>& mistakes() {
+  static const std::vector<verdict::Oracle> all = half_split_mistakes();
+  return all;
+}
+
+void check_q(const Shape& shape) {
+  const Case call = call_of(shape);
+  session().expect(call, {expected(call, "q")}, mistakes());
+}
+
+void check_both(const Shape& shape) {
+  const Case call = call_of(shape);
+  session().expect(call, {expected(call, "q"), expected(call, "k")}, mistakes());
+}
+
+/// f(shape) for each dtype.
+template <typename Function>
+void for_each_dtype(Function f) {
+  for (Dtype dtype : kEveryDtype) {
+    Shape shape;
+    shape.dtype = dtype;
+    f(shape);
+  }
+}
+
+/// No tokens: legal, and nothing may be written.
+void check_zero_tokens() {
+  const Tables angles = tables(5, 1, 4);
+  Case call("rope_half_split, fp32 tables, int32", Dtype::fp32);
+  call.integer("tokens", 0).integer("q_heads", 1).integer("k_heads", 1);
+  call.integer("head_dim", 8).integer("rotary_dim", 8);
+  call.integer("q_stride", 8).integer("k_stride", 8);
+  call.input("positions", positions(Dtype::int32, {0}));
+  call.input("cos", angles.cos).input("sin", angles.sin);
+  // As inputs: changing them ends the check.
+  call.input("q", random_x(Dtype::fp32, 1, 8)).input("k", random_x(Dtype::fp32, 1, 8));
+  session().run(call);
+}
+
+TEST_SUITE("rope/half_split") {
+  // ---- TODO 1: q, at rows 0, 1, 2, ... ----
+
+  TEST_CASE("heads of 2 to 258 elements: pair i is elements i and i + rotary_dim / 2" * points(2) *
+            todo(1)) {
+    for_each_dtype([](Shape shape) {
+      shape.tokens = 2;
+      for (std::int64_t head_dim : kHeadDims) {
+        shape.head_dim = head_dim;
+        check_q(shape);
+      }
+    });
+  }
+
+  TEST_CASE("partial rotary: elements from rotary_dim on stay as they are" * points(2) * todo(1)) {
+    for_each_dtype([](Shape shape) {
+      for (std::int64_t rotary_dim : {2, 6, 16, 32, 62, 64}) {
+        shape.head_dim = 64;
+        shape.rotary_dim = rotary_dim;
+        shape.rows = 40;  // who turns more than that still finds an angle
+        check_q(shape);
+      }
+    });
+  }
+
+  TEST_CASE("fp16 and bf16: the result is rounded once, at the very end" * points(1) * todo(1)) {
+    for (Dtype dtype : kSixteenBit) {
+      Shape shape;
+      shape.dtype = dtype;
+      shape.head_dim = 128;
+      check_q(shape);
+      shape.deviation = 1000.0;
+      check_q(shape);
+    }
+  }
+
+  TEST_CASE("tables in the tensor's own type" * points(1) * todo(1)) {
+    for_each_dtype([](Shape shape) {
+      shape.own_tables = true;
+      for (std::int64_t head_dim : {6, 64, 66}) {
+        shape.head_dim = head_dim;
+        check_q(shape);
+      }
+    });
+  }
+
+  TEST_CASE("tokens of q lie q_stride elements apart, at any address" * points(1) * todo(1)) {
+    for_each_dtype([](Shape shape) {
+      shape.head_dim = 32;
+      for (std::int64_t gap : {3, 64}) {
+        for (std::int64_t offset : {0, 1, 4}) {
+          shape.q_gap = gap;
+          shape.offset = offset;
+          shape.tables_offset = offset;
+          check_q(shape);
+        }
+      }
+    });
+  }
+
+  // ---- TODO 2: positions ----
+
+  TEST_CASE("each token turns by the row that positions gives it" * points(2) * todo(2)) {
+    for_each_dtype([](Shape shape) {
+      shape.tokens = 7;
+      shape.rows = 50;
+      shape.ids = drawn_positions(shape.tokens, 40);
+      check_q(shape);
+      shape.head_dim = 66;
+      check_q(shape);
+    });
+  }
+
+  TEST_CASE("positions of 64 bits" * points(1) * todo(2)) {
+    for_each_dtype([](Shape shape) {
+      shape.position_dtype = Dtype::int64;
+      shape.tokens = 5;
+      shape.rows = 50;
+      shape.ids = {31, 7, 18, 49, 3};
+      check_q(shape);
+    });
+  }
+
+  TEST_CASE("two sequences in one batch: the second begins at position 0 again" * points(1) *
+            todo(2)) {
+    for_each_dtype([](Shape shape) {
+      shape.tokens = 7;
+      shape.rows = 7;
+      shape.ids = {0, 1, 2, 3, 0, 1, 2};
+      check_q(shape);
+    });
+  }
+
+  TEST_CASE("position 32,768 and beyond: the angles are those of the tables" * points(1) *
+            todo(2)) {
+    Shape shape;
+    shape.head_dim = 4;
+    shape.tokens = 4;
+    shape.first = 0;
+    shape.rows = 70000;
+    shape.ids = {32768, 40001, 65536, 69999};
+    for (Dtype position_dtype : {Dtype::int32, Dtype::int64}) {
+      shape.position_dtype = position_dtype;
+      check_q(shape);
+    }
+  }
+
+  // ---- TODO 3: k ----
+
+  TEST_CASE("k turns too, whether it has as many heads as q or fewer" * points(3) * todo(3)) {
+    for_each_dtype([](Shape shape) {
+      shape.tokens = 5;
+      shape.rows = 20;
+      shape.ids = {7, 7, 19, 0, 3};
+      const std::vector<std::pair<std::int64_t, std::int64_t>> heads = {{1, 1}, {2, 2}, {8, 2},
+                                                                        {8, 1}, {6, 3}, {1, 4}};
+      for (const auto& [q_heads, k_heads] : heads) {
+        shape.q_heads = q_heads;
+        shape.k_heads = k_heads;
+        check_both(shape);
+      }
+    });
+  }
+
+  TEST_CASE("k, with partial rotary and tables of its own type" * points(1) * todo(3)) {
+    for_each_dtype([](Shape shape) {
+      shape.q_heads = 4;
+      shape.k_heads = 2;
+      shape.head_dim = 80;
+      shape.rows = 40;
+      for (std::int64_t rotary_dim : {20, 32, 80}) {
+        shape.rotary_dim = rotary_dim;
+        shape.own_tables = rotary_dim != 20;
+        check_both(shape);
+      }
+    });
+  }
+
+  TEST_CASE("q and k are slices of one tensor: each has a stride of its own" * points(2) *
+            todo(3)) {
+    for_each_dtype([](Shape shape) {
+      shape.q_heads = 4;
+      shape.k_heads = 2;
+      shape.q_gap = 4 * 16;
+      shape.k_gap = 6 * 16;
+      check_both(shape);
+      shape.q_gap = 5;
+      shape.k_gap = 16;
+      shape.offset = 1;
+      check_both(shape);
+      shape.offset = 0;
+      shape.q_gap = 16;
+      shape.k_gap = 3;
+      check_both(shape);
+    });
+  }
+
+  TEST_CASE("token * stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(3)) {
+    Shape shape;
+    shape.dtype = Dtype::fp16;
+    shape.q_gap = std::int64_t{1} << 30;
+    check_both(shape);
+    shape.q_gap = 0;
+    shape.k_gap = std::int64_t{1} << 30;
+    check_both(shape);
+  }
+
+  TEST_CASE("no tokens, one token, many tokens: each is turned" * points(1) * todo(3)) {
+    Shape shape;
+    shape.head_dim = 4;
+    shape.tokens = 1;
+    check_both(shape);
+    check_zero_tokens();
+    shape.tokens = 129;
+    check_both(shape);
+    if (session().device() == "gpu") {
+      shape.tokens = 65537;  // more than a grid's y and z can have
+      check_both(shape);
+    }
+  }
+
+  TEST_CASE("heads of a language model: 32 of q, 8 of k, 128 elements each" * points(1) * todo(3)) {
+    for_each_dtype([](Shape shape) {
+      shape.tokens = 1;
+      shape.q_heads = 32;
+      shape.k_heads = 8;
+      shape.head_dim = 128;
+      check_both(shape);
+    });
+  }
+
+  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(3)) {
+    Shape shape;
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      shape.dtype = Dtype::fp32;
+      shape.tokens = 3;
+      check_both(shape);
+      shape.dtype = Dtype::bf16;
+      shape.tokens = 2 + repeat;
+      check_both(shape);
+    }
+  }
+
+  TEST_CASE("shapes drawn at random" * points(1) * todo(3)) {
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const DrawnShape drawn = drawn_shape(number);
+      Shape shape;
+      shape.dtype = drawn.dtype;
+      shape.tokens = drawn.tokens;
+      shape.q_heads = drawn.heads;
+      shape.k_heads = drawn.k_heads;
+      shape.head_dim = drawn.head_dim;
+      shape.rotary_dim = drawn.rotary_dim;
+      shape.first = drawn.first;
+      shape.rows = 30;
+      shape.ids = drawn_positions(drawn.tokens, 30);
+      shape.q_gap = drawn.gap;
+      shape.k_gap = drawn.offset;
+      shape.offset = drawn.offset;
+      check_both(shape);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::rope

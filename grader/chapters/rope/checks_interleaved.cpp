@@ -1,0 +1,210 @@
+// The checks of exercise 3.1. Those of TODO 1 have a single token: until a pair's token is found,
+// all are taken for token 0.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "chapters/rope/mistakes.h"
+#include "chapters/rope/shapes.h"
+#include "verdict/compare.h"
+#include "verdict/session/check.h"
+
+namespace onepass::rope {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+// Where the tables begin: at position 0 nothing turns.
+constexpr std::int64_t kFirst = 5;
+
+const std::vector<verdict::Oracle>& mistakes() {
+  static const std::vector<verdict::Oracle> all = interleaved_mistakes();
+  return all;
+}
+
+/// Turns x, whose token t is at position first + t, and looks at all of it. The tables have as many
+/// rows as there are heads, so that who takes a head for a token stays inside of them.
+Matrix check_turned(Matrix x, std::int64_t heads, std::int64_t first = kFirst, Places places = {}) {
+  const std::int64_t half = x.cols() / heads / 2;
+  Tables angles = tables(first, x.rows() * heads, half);
+  const Case call = interleaved_call(std::move(x), std::move(angles), heads, places);
+  return session().expect(call, {expected(call, "x")}, mistakes())["x"];
+}
+
+/// Does every pair have the length it had before? A rotation keeps it.
+void check_lengths(Dtype dtype, std::int64_t tokens, std::int64_t heads, std::int64_t head_dim) {
+  const Matrix x = random_x(dtype, tokens, heads * head_dim);
+  const Case call = interleaved_call(x, tables(kFirst, tokens, head_dim / 2), heads);
+  const verdict::Answer answer = session().expect(call, {expected(call, "x")}, mistakes());
+  const Matrix& after = answer["x"];
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    for (std::int64_t col = 0; col < heads * head_dim; col += 2) {
+      const double before = std::hypot(x.get(token, col), x.get(token, col + 1));
+      const double now = std::hypot(after.get(token, col), after.get(token, col + 1));
+      // Each element is off by half a unit in the last place at most, and by a little of fp32's.
+      const double room = verdict::ulp(dtype, before) + verdict::ulp(Dtype::fp32, 8.0 * before);
+      if (!(std::abs(now - before) <= room)) {
+        verdict::Failure failure;
+        failure.where = verdict::element_name("x", x, {token, col});
+        failure.expected = verdict::show(before);
+        failure.got = verdict::show(now);
+        failure.message = "A rotation keeps the length sqrt(a^2 + b^2) of a pair. The pair at " +
+                          failure.where + " had length " + failure.expected + " and now has " +
+                          failure.got + ".";
+        session().fail(call, failure);
+      }
+    }
+  }
+}
+
+/// Turns x, then turns what comes out by the negative angles: that is x again.
+void check_there_and_back(Dtype dtype, std::int64_t tokens, std::int64_t heads,
+                          std::int64_t head_dim) {
+  const Matrix x = random_x(dtype, tokens, heads * head_dim);
+  Matrix turned = check_turned(x, heads);
+  Tables back = tables(kFirst, tokens, head_dim / 2);
+  for (std::int64_t row = 0; row < tokens; ++row) {
+    for (std::int64_t i = 0; i < head_dim / 2; ++i) {
+      back.sin.set(row, i, -back.sin.get(row, i));
+    }
+  }
+  const Case call = interleaved_call(std::move(turned), std::move(back), heads);
+  verdict::Expectation original = {"x", x.field(), expected(call, "x").bound};
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    for (std::int64_t col = 0; col < heads * head_dim; ++col) {
+      // Both elements of the pair were rounded when it was turned the first time.
+      const double length = std::hypot(x.get(token, col), x.get(token, col ^ 1));
+      original.bound(token, col) += 2.0 * verdict::ulp(dtype, length);
+    }
+  }
+  session().expect(call, {original}, mistakes());
+}
+
+/// No tokens: legal, and nothing may be written.
+void check_zero_tokens(Dtype dtype) {
+  Matrix x = random_x(dtype, 1, 8);
+  Case call("rope_interleaved", dtype);
+  call.integer("tokens", 0).integer("heads", 1).integer("head_dim", 8);
+  const Tables angles = tables(kFirst, 1, 4);
+  call.input("cos", angles.cos).input("sin", angles.sin).input("x", std::move(x));
+  session().run(call);  // x is given as an input: changing it ends the check
+}
+
+TEST_SUITE("rope/interleaved") {
+  TEST_CASE("one token, one head of 2 to 258 elements: pair i is elements 2i and 2i + 1" *
+            points(2) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t head_dim : kHeadDims) {
+        check_turned(random_x(dtype, 1, head_dim), 1);
+      }
+    }
+  }
+
+  TEST_CASE("one token, several heads: each turns by the same angles" * points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t heads : {2, 3, 8}) {
+        const std::int64_t half = 33;
+        const Case call =
+            interleaved_call(random_x(dtype, 1, heads * 2 * half), tables(kFirst, 1, half), heads);
+        session().expect(call, {expected(call, "x")}, mistakes());
+      }
+    }
+  }
+
+  TEST_CASE("fp16 and bf16: the result is rounded once, at the very end" * points(2) * todo(1)) {
+    for (Dtype dtype : kSixteenBit) {
+      check_turned(random_x(dtype, 1, 2 * 128), 1);
+      check_turned(random_x(dtype, 1, 128, 1000.0), 1);
+      check_turned(random_x(dtype, 1, 66, 1e-3), 1);
+    }
+  }
+
+  TEST_CASE("x and the tables may start at any address" * points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t head_dim : {64, 66}) {
+        check_turned(random_x(dtype, 1, head_dim), 1, kFirst, {{0, 1}, {}});
+        check_turned(random_x(dtype, 1, head_dim), 1, kFirst, {{0, 3}, {0, 1}});
+        check_turned(random_x(dtype, 1, head_dim), 1, kFirst, {{}, {0, 2}});
+      }
+    }
+  }
+
+  TEST_CASE("several tokens: each turns by its own row of the tables, whatever the head" *
+            points(3) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t tokens : {2, 3, 7}) {
+        for (std::int64_t heads : {1, 2, 5}) {
+          check_turned(random_x(dtype, tokens, heads * 16), heads);
+          check_turned(random_x(dtype, tokens, heads * 30), heads);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("heads of 2 to 258 elements: a pair's number within its head is its angle's column" *
+            points(1) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t head_dim : kHeadDims) {
+        check_turned(random_x(dtype, 3, 2 * head_dim), 2);
+      }
+    }
+  }
+
+  TEST_CASE("position 32,768 and beyond: the angles are those of the tables" * points(1) *
+            todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_turned(random_x(dtype, 3, 2 * 128), 2, 32768);
+      check_turned(random_x(dtype, 3, 2 * 64), 2, 1000003);
+    }
+  }
+
+  TEST_CASE("a rotation keeps the length of every pair" * points(1) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_lengths(dtype, 3, 4, 80);
+    }
+  }
+
+  TEST_CASE("turned by the negative angles afterwards, x is what it was" * points(1) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_there_and_back(dtype, 3, 4, 64);
+      check_there_and_back(dtype, 2, 3, 34);
+    }
+  }
+
+  TEST_CASE("several tokens at any address" * points(1) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t offset : {1, 2, 4, 7}) {
+        check_turned(random_x(dtype, 3, 2 * 96), 2, kFirst, {{0, offset}, {0, offset}});
+      }
+    }
+  }
+
+  TEST_CASE("no tokens, one token, many tokens: each is turned" * points(1) * todo(2)) {
+    check_turned(random_x(Dtype::fp32, 1, 64), 1);
+    check_zero_tokens(Dtype::fp32);
+    check_turned(random_x(Dtype::fp16, 257, 3 * 6), 3);
+    if (session().device() == "gpu") {
+      check_turned(random_x(Dtype::fp16, 65537, 2 * 2), 2);  // more than a grid's y and z can have
+    }
+  }
+
+  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(2)) {
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      check_turned(random_x(Dtype::fp32, 4, 2 * 20), 2);
+      check_turned(random_x(Dtype::bf16, 2 + repeat, 3 * 16), 3);
+    }
+  }
+
+  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const DrawnShape shape = drawn_shape(number);
+      check_turned(random_x(shape.dtype, shape.tokens, shape.heads * shape.head_dim), shape.heads,
+                   shape.first, {{0, shape.offset}, {}});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::rope

@@ -1,0 +1,73 @@
+// The inputs that chapter 3's checks share.
+#include "chapters/rope/shapes.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace onepass::rope {
+
+verdict::Random numbers(const char* tensor, Dtype dtype, std::int64_t rows, std::int64_t cols) {
+  return verdict::session().random().stream(
+      fmt::format("{} {} {} {}", tensor, verdict::name(dtype), rows, cols));
+}
+
+Matrix random_x(Dtype dtype, std::int64_t tokens, std::int64_t cols, double deviation,
+                const char* tensor) {
+  return numbers(tensor, dtype, tokens, cols).normal_matrix(dtype, tokens, cols, 0.0, deviation);
+}
+
+Tables tables(std::int64_t first, std::int64_t rows, std::int64_t half, Dtype dtype, double base) {
+  Tables result{Matrix(dtype, rows, half), Matrix(dtype, rows, half)};
+  for (std::int64_t i = 0; i < half; ++i) {
+    const double frequency = std::pow(base, -static_cast<double>(i) / static_cast<double>(half));
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const double angle = static_cast<double>(first + row) * frequency;
+      result.cos.set(row, i, std::cos(angle));
+      result.sin.set(row, i, std::sin(angle));
+    }
+  }
+  return result;
+}
+
+Matrix positions(Dtype dtype, const std::vector<std::int64_t>& values) {
+  Matrix result(dtype, static_cast<std::int64_t>(values.size()), 1);
+  for (std::size_t token = 0; token < values.size(); ++token) {
+    result.set(static_cast<std::int64_t>(token), 0, static_cast<double>(values[token]));
+  }
+  return result;
+}
+
+std::vector<std::int64_t> counting(std::int64_t tokens) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    values.push_back(token);
+  }
+  return values;
+}
+
+std::vector<std::int64_t> drawn_positions(std::int64_t count, std::int64_t rows) {
+  const verdict::Random draw = verdict::session().random().stream("positions");
+  std::vector<std::int64_t> values;
+  for (std::int64_t token = 0; token < count; ++token) {
+    values.push_back(draw.integer(static_cast<std::uint64_t>(token), 0, rows - 1));
+  }
+  return values;
+}
+
+DrawnShape drawn_shape(std::uint64_t number) {
+  const verdict::Random draw = verdict::session().random().stream(fmt::format("shape {}", number));
+  DrawnShape shape;
+  shape.dtype = kEveryDtype[static_cast<std::size_t>(draw.integer(0, 0, 2))];
+  shape.tokens = draw.integer(1, 1, 9);
+  shape.heads = draw.integer(2, 1, 9);
+  shape.k_heads = draw.integer(3, 1, 4);
+  shape.head_dim = 2 * draw.integer(4, 1, 80);
+  shape.rotary_dim = 2 * draw.integer(5, 1, shape.head_dim / 2);
+  shape.offset = draw.integer(6, 0, 9);
+  shape.gap = draw.integer(7, 0, 40);
+  shape.first = draw.integer(8, 1, 100000);
+  return shape;
+}
+
+}  // namespace onepass::rope

@@ -1,0 +1,74 @@
+// Chapter 3, rotary position embedding (RoPE): the functions that the exercises define.
+//
+// RoPE (Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021, sections
+// 3.2.2 and 3.4.2) takes the elements of a head two by two and turns each pair (a, b) by an angle:
+//
+//     a' = a * cos - b * sin
+//     b' = a * sin + b * cos                computed in fp32, rounded to T once
+//
+// Pair i of a token at position p is turned by p * base^(-2i / rotary_dim). The angles are not
+// computed here: their cosines and sines come as tables, with one column a pair.
+//
+// Every function is a host launcher: it gets raw device pointers, starts its kernels on `stream`
+// and returns without waiting. The caller looks for launch errors afterwards, so a launcher neither
+// prints nor throws.
+//
+// For all functions here:
+//   T         float, __half or __nv_bfloat16.
+//   tokens    0 to 2^31 - 1, all sequences of a batch one after the other. Zero tokens are legal:
+//             nothing is launched and nothing is written.
+//   heads     1 or more.  heads * head_dim fits an int; tokens * heads * head_dim need not.
+//   head_dim  even, 2 or more.
+//   pointers  aligned to their element type, to nothing more. Buffers do not overlap, except where
+//             it is said.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+namespace onepass {
+
+/// Exercise 3.1. Turns the pairs (2i, 2i + 1) of x in place, token t by the angles of row t:
+///
+///     a = x[t][h][2i],  b = x[t][h][2i + 1],  cos[t][i],  sin[t][i]
+///
+/// x: [tokens, heads, head_dim], dense. cos, sin: [tokens, head_dim / 2], dense, fp32; all heads of
+/// a token share its row.
+template <typename T>
+void rope_interleaved(T* x, const float* cos, const float* sin, int tokens, int heads, int head_dim,
+                      cudaStream_t stream);
+
+/// Exercise 3.2. The gradient of 3.1: from dy, the gradient of what came out, dx, that of what went
+/// in. A rotation's transpose is its inverse, so each pair (a, b) of dy is turned back:
+///
+///     dx[t][h][2i]     =  a * cos[t][i] + b * sin[t][i]
+///     dx[t][h][2i + 1] = -a * sin[t][i] + b * cos[t][i]
+///
+/// dy, dx: [tokens, heads, head_dim], dense. dx may be dy itself: then the gradient is turned in
+/// place. cos, sin: as in 3.1.
+template <typename T>
+void rope_backward(const T* dy, const float* cos, const float* sin, T* dx, int tokens, int heads,
+                   int head_dim, cudaStream_t stream);
+
+/// Exercise 3.3. Turns the pairs (i, i + rotary_dim / 2) of q and of k in place, token t by the
+/// angles of row p = positions[t]:
+///
+///     a = q[t][h][i],  b = q[t][h][i + rotary_dim / 2],  cos[p][i],  sin[p][i]      and k likewise
+///
+/// The elements rotary_dim to head_dim - 1 of each head stay as they are.
+///
+/// q: [tokens, q_heads, head_dim], tokens q_stride elements apart, q_stride >= q_heads * head_dim.
+/// k: [tokens, k_heads, head_dim], tokens k_stride elements apart, k_stride >= k_heads * head_dim.
+/// Within a token all heads are dense; elements between two tokens belong to somebody else.
+/// positions: [tokens], each the number of a row of the tables.
+/// cos, sin: [any number of rows, rotary_dim / 2], dense, in fp32 or in T.
+/// rotary_dim: even, 2 to head_dim.  Table: float or T.  Position: int32_t or int64_t.
+template <typename T, typename Table, typename Position>
+void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
+                     const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
+                     int head_dim, int rotary_dim, cudaStream_t stream);
+
+}  // namespace onepass

@@ -1,0 +1,70 @@
+// Right: one block a channel, sums by a tree in shared memory.
+
+#include <onepass/batchnorm.h>
+
+namespace onepass {
+
+/// Where element j of channel c lies.
+__device__ inline int64_t place(int j, int c, int channels, int space) {
+  return (static_cast<int64_t>(j / space) * channels + c) * space + j % space;
+}
+
+__device__ inline float tree_sum(float value) {
+  __shared__ float shares[128];
+  __syncthreads();
+  shares[threadIdx.x] = value;
+  for (unsigned half = 64; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) {
+      shares[threadIdx.x] += shares[threadIdx.x + half];
+    }
+  }
+  __syncthreads();
+  return shares[0];
+}
+
+template <typename T>
+__global__ void forward_kernel(const T* x, const T* weight, const T* bias, T* y,
+                               float* running_mean, float* running_var, float* save_mean,
+                               float* save_rstd, int batch, int channels, int space, float eps,
+                               float momentum) {
+  const int c = blockIdx.x;
+  const int count = batch * space;
+  float sum = 0.0f;
+  for (int j = threadIdx.x; j < count; j += 128) {
+    sum += static_cast<float>(x[place(j, c, channels, space)]);
+  }
+  const float mean = tree_sum(sum) / count;
+  float squares = 0.0f;
+  for (int j = threadIdx.x; j < count; j += 128) {
+    const float distance = static_cast<float>(x[place(j, c, channels, space)]) - mean;
+    squares += distance * distance;
+  }
+  const float var = tree_sum(squares) / count;
+  const float rstd = 1.0f / sqrtf(var + eps);
+  if (threadIdx.x == 0) {
+    save_mean[c] = mean;
+    save_rstd[c] = rsqrtf(var + eps);
+    running_mean[c] += momentum * (mean - running_mean[c]);
+    running_var[c] += momentum * (var * count / (count - 1.0f) - running_var[c]);
+  }
+  for (int j = threadIdx.x; j < count; j += 128) {
+    const int64_t i = place(j, c, channels, space);
+    const float unit = (static_cast<float>(x[i]) - mean) * rstd;
+    y[i] = static_cast<T>(unit * static_cast<float>(weight[c]) + static_cast<float>(bias[c]));
+  }
+}
+
+template <typename T>
+void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* running_mean,
+                       float* running_var, float* save_mean, float* save_rstd, int batch,
+                       int channels, int space, float eps, float momentum, cudaStream_t stream) {
+  if (batch == 0 || channels == 0 || space == 0) {
+    return;
+  }
+  forward_kernel<<<channels, 128, 0, stream>>>(x, weight, bias, y, running_mean, running_var,
+                                               save_mean, save_rstd, batch, channels, space, eps,
+                                               momentum);
+}
+
+}  // namespace onepass

@@ -1,0 +1,57 @@
+// Right: one thread a channel, two passes.
+
+#include <onepass/batchnorm.h>
+
+namespace onepass {
+
+/// Where element j of channel c lies.
+__device__ inline int64_t place(int j, int c, int channels, int space) {
+  return (static_cast<int64_t>(j / space) * channels + c) * space + j % space;
+}
+
+template <typename T>
+__global__ void forward_kernel(const T* x, const T* weight, const T* bias, T* y,
+                               float* running_mean, float* running_var, float* save_mean,
+                               float* save_rstd, int batch, int channels, int space, float eps,
+                               float momentum) {
+  const int c = blockIdx.x * blockDim.x + threadIdx.x;
+  if (c >= channels) {
+    return;
+  }
+  const int count = batch * space;
+  float sum = 0.0f;
+  for (int j = 0; j < count; ++j) {
+    sum += static_cast<float>(x[place(j, c, channels, space)]);
+  }
+  const float mean = sum / count;
+  float squares = 0.0f;
+  for (int j = 0; j < count; ++j) {
+    const float distance = static_cast<float>(x[place(j, c, channels, space)]) - mean;
+    squares += distance * distance;
+  }
+  const float var = squares / count;
+  const float rstd = rsqrtf(var + eps);
+  save_mean[c] = mean;
+  save_rstd[c] = rsqrtf(var + eps);
+  running_mean[c] += momentum * (mean - running_mean[c]);
+  running_var[c] += momentum * (var * count / (count - 1.0f) - running_var[c]);
+  for (int j = 0; j < count; ++j) {
+    const int64_t i = place(j, c, channels, space);
+    const float unit = (static_cast<float>(x[i]) - mean) * rstd;
+    y[i] = static_cast<T>(unit * static_cast<float>(weight[c]) + static_cast<float>(bias[c]));
+  }
+}
+
+template <typename T>
+void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* running_mean,
+                       float* running_var, float* save_mean, float* save_rstd, int batch,
+                       int channels, int space, float eps, float momentum, cudaStream_t stream) {
+  if (batch == 0 || channels == 0 || space == 0) {
+    return;
+  }
+  forward_kernel<<<(channels + 31) / 32, 32, 0, stream>>>(x, weight, bias, y, running_mean,
+                                                          running_var, save_mean, save_rstd, batch,
+                                                          channels, space, eps, momentum);
+}
+
+}  // namespace onepass

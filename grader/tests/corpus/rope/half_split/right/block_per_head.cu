@@ -1,0 +1,37 @@
+// Right: a block for each head of each token.
+
+#include <onepass/rope.h>
+
+namespace onepass {
+
+template <typename T, typename Table, typename Position>
+__global__ void turn_kernel(T* x, int64_t stride, const Position* positions, const Table* cos,
+                            const Table* sin, int tokens, int heads, int head_dim, int half) {
+  const int64_t token = blockIdx.x / heads;
+  const int64_t head = blockIdx.x % heads;
+  for (int i = threadIdx.x; i < half; i += blockDim.x) {
+    const int64_t first = token * stride + head * head_dim + i;
+    const int64_t angle = static_cast<int64_t>(positions[token]) * half + i;
+    const float a = static_cast<float>(x[first]);
+    const float b = static_cast<float>(x[first + half]);
+    const float c = static_cast<float>(cos[angle]);
+    const float s = static_cast<float>(sin[angle]);
+    x[first] = static_cast<T>(a * c - b * s);
+    x[first + half] = static_cast<T>(a * s + b * c);
+  }
+}
+
+template <typename T, typename Table, typename Position>
+void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
+                     const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
+                     int head_dim, int rotary_dim, cudaStream_t stream) {
+  if (tokens == 0) {
+    return;
+  }
+  turn_kernel<<<tokens * q_heads, 32, 0, stream>>>(q, q_stride, positions, cos, sin, tokens,
+                                                   q_heads, head_dim, rotary_dim / 2);
+  turn_kernel<<<tokens * k_heads, 32, 0, stream>>>(k, k_stride, positions, cos, sin, tokens,
+                                                   k_heads, head_dim, rotary_dim / 2);
+}
+
+}  // namespace onepass
