@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "verdict/compare.h"
+#include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
 #include "verdict/worker/worker_client.h"
 
@@ -74,6 +75,8 @@ Run Session::attempt(const Case& call) {
   const bool finite = ((random().bits(0) + static_cast<std::uint64_t>(check_.calls++)) & 1) != 0;
   Run run = worker_->run(call, finite ? Poison::finite : Poison::nan, settings_.time_limit);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
+  const Finding* returned = early_return(run.findings);
+  check_.returned = returned != nullptr ? std::optional(*returned) : std::nullopt;
   for (const Finding& finding : run.findings) {
     if (finding.warning) {
       const std::string where = finding.location().value_or("");
@@ -139,8 +142,15 @@ void Session::compare(const Case& call, const Answer& answer,
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     if (!comparisons[i].right()) {
       const Expectation& expectation = expectations[i];
-      fail(call, wrong_numbers(call, expectation.output, answer[expectation.output],
-                               expectation.value, expectation.bound, comparisons[i], oracles));
+      Failure failure =
+          wrong_numbers(call, expectation.output, answer[expectation.output], expectation.value,
+                        expectation.bound, comparisons[i], oracles);
+      if (!failure.mistake && check_.returned) {  // nothing says it better
+        failure.mistake = check_.returned->mistake();
+        failure.location = check_.returned->location();
+        failure.message += "\n" + check_.returned->sentence();
+      }
+      fail(call, std::move(failure));
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "verdict/session/failure.h"
 #include "verdict/values/field.h"
 #include "verdict/values/random.h"
+#include "verdict/worker/finding.h"
 
 namespace onepass::verdict {
 
@@ -78,6 +79,7 @@ class Session {
     std::string output;              // what the student's code printed
     std::optional<Failure> failure;  // set if it has failed
     std::vector<std::string> warnings;
+    std::optional<Finding> returned;  // threads that did so before a barrier, in the last call
   };
   void begin_check(const std::string& name, int todo);
   const Check& check() const { return check_; }
