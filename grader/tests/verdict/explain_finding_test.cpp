@@ -99,3 +99,8 @@ TEST_CASE("slots that are empty because their threads returned") {
   CHECK(explain_finding(strided(65), run, empty).mistake == "early-return-barrier");
   CHECK(named(strided(65), empty) == "uninitialised-shared");
 }
+
+TEST_CASE("the memory that a call needs counts the gaps between its rows") {
+  CHECK(strided(80).span_bytes() == 2 * (2 * 80 + 65) + 2 * 3 * 65);
+  CHECK(strided((std::int64_t{1} << 30) + 8).span_bytes() > (std::int64_t{1} << 32));
+}

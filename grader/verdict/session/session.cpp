@@ -15,6 +15,8 @@ namespace onepass::verdict {
 namespace {
 
 constexpr int kMostTimeouts = 2;
+constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
+constexpr double kUsable = 0.9;                // of the memory; the driver and the screen take some
 constexpr std::size_t kMostOutput = 64 << 10;  // of what the student's code prints
 
 Session* current = nullptr;
@@ -113,8 +115,31 @@ bool Session::machine_is_sound() const {
   return probe.hello().outcome == Outcome::ok;
 }
 
+/// Does the device have room for the case? The simulator always has. A trusted worker is asked: the
+/// student's could say no, and so be spared the case.
+bool Session::fits(const Case& call) {
+  if (settings_.device != "gpu" || settings_.reference.empty() || call.span_bytes() < kAnyGpuHas) {
+    return true;
+  }
+  if (!memory_bytes_) {
+    WorkerClient trusted(settings_.reference, start_limit(settings_.device));
+    const bool known = trusted.hello().outcome == Outcome::ok;
+    memory_bytes_ = known ? trusted.device().value("memory_bytes", 0.0) : 0.0;
+  }
+  return *memory_bytes_ <= 0.0 ||
+         static_cast<double>(call.span_bytes()) <= kUsable * *memory_bytes_;
+}
+
 Answer Session::expect(const Case& call, const std::vector<Expectation>& expectations,
                        const std::vector<Oracle>& oracles) {
+  if (!fits(call)) {
+    ++check_.left_out;
+    check_.warnings.push_back(fmt::format(
+        "Left out: this GPU's memory is too small for the {:.1f} GB of the call {}. Grade on the "
+        "CPU to see it.",
+        static_cast<double>(call.span_bytes()) * 1e-9, call.describe()));
+    return {};
+  }
   Answer answer = run(call);
   compare(call, answer, expectations, oracles);
   return answer;
