@@ -169,7 +169,7 @@ void grade_all(const std::string& kind, const std::vector<int>& seeds) {
 }  // namespace
 
 TEST_CASE("every right implementation passes, whatever the seed") {
-  grade_all("right", {1, 2, 3});
+  grade_all("right", {1, 2});
 }
 
 TEST_CASE("every wrong implementation fails, and its mistake is named") {

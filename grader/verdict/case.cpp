@@ -126,6 +126,17 @@ Matrix Case::values(const std::string& name) const {
   return wanted.hash ? hash_filled(wanted) : wanted.values;
 }
 
+std::int64_t Case::span_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Buffer& buffer : buffers_) {
+    if (!buffer.null && buffer.rows > 0) {
+      const std::int64_t elements = (buffer.rows - 1) * buffer.stride() + buffer.cols;
+      bytes += elements * static_cast<std::int64_t>(size_of(buffer.dtype));
+    }
+  }
+  return bytes;
+}
+
 std::string Case::describe() const {
   std::string text = dtype_ ? name(*dtype_) : function_;
   for (const auto& [scalar, value] : scalars_) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "verdict/pattern.h"
+#include "verdict/session/explain_finding.h"
 
 namespace onepass::verdict {
 namespace {
@@ -32,47 +32,19 @@ Status status_of(Outcome outcome) {
   return Status::failed;
 }
 
-const Finding* first_error(const Run& run) {
-  const auto found = std::find_if(run.findings.begin(), run.findings.end(),
-                                  [](const Finding& finding) { return !finding.warning; });
-  return found == run.findings.end() ? nullptr : &*found;
-}
-
 bool is_strided(const Case& call, const std::string& buffer) {
   return std::any_of(call.buffers().begin(), call.buffers().end(), [&](const Buffer& candidate) {
     return candidate.name == buffer && candidate.stride() > candidate.cols;
   });
 }
 
-/// Out of bounds, in strided rows, and block 0 did nothing of the kind: row 0 starts where it should
-/// even for who takes the stride for cols, and the blocks run in order. Or a read of what nobody
-/// wrote in a buffer that came with contents: there is nothing of that kind but between its rows.
-bool looks_like_ignored_stride(const Case& call, const Finding& finding) {
-  if (!is_strided(call, finding.buffer)) {
-    return false;
-  }
-  if (finding.kind == "uninitialised-global") {
-    return call.buffer(finding.buffer).role != Role::output;
-  }
-  return finding.kind == "out-of-bounds-global" && !finding.parties.empty() &&
-         finding.parties[0].block != std::array<int, 3>{};
-}
-
-constexpr const char* kStrideAdvice =
-    "The rows of this call lie further apart than they are long: find a row with its stride, not "
-    "with "
-    "cols.";
-
 Failure from_finding(const Case& call, const Run& run, const Finding& finding) {
+  const Meaning meaning = explain_finding(call, run, finding);
   Failure failure;
   failure.status = finding.is_endless() ? Status::timed_out : status_of(run.outcome);
-  failure.message = finding.sentence();
-  failure.mistake = finding.mistake();
+  failure.message = meaning.sentence;
+  failure.mistake = meaning.mistake;
   failure.location = finding.location();
-  if (looks_like_ignored_stride(call, finding)) {
-    failure.message = finding.message + "\n" + kStrideAdvice;
-    failure.mistake = "stride-ignored";
-  }
   return failure;
 }
 
@@ -94,10 +66,26 @@ bool any_unwritten(const Case& call, const Run& run) {
   return false;
 }
 
+/// Are all wrong elements in rows that an `int` cannot find?
+bool only_far_rows_wrong(const Case& call, const Comparison& comparison) {
+  const std::optional<std::int64_t> far = first_far_row(call);
+  if (!far) {
+    return false;
+  }
+  for (std::int64_t row = 0; row < std::min(*far, comparison.wrong_mask.rows); ++row) {
+    for (std::int64_t col = 0; col < comparison.wrong_mask.cols; ++col) {
+      if (comparison.wrong_mask(row, col)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Failure> judge_ending(const Case& call, const Run& run) {
-  const Finding* finding = first_error(run);
+  const Finding* finding = telling_error(run.findings);
   if (run.outcome == Outcome::launch_error) {
     const Diagnosis diagnosis = explain_launch_error(call, run.error);
     Failure failure;
@@ -115,6 +103,11 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run) {
     Failure failure;
     failure.status = status_of(run.outcome);
     failure.message = run.error;
+    if (run.outcome == Outcome::device_error && first_far_row(call) &&
+        run.error.find("IllegalAddress") != std::string::npos) {
+      failure.mistake = "index-overflow";
+      failure.message += std::string("\n") + kOverflowAdvice;
+    }
     return failure;
   }
   return std::nullopt;
@@ -162,6 +155,9 @@ Failure wrong_numbers(const Case& call, const std::string& output, const Matrix&
     failure.error_over_bound = comparison.error_over_bound;
   }
   std::optional<Diagnosis> diagnosis = explain(call, output, got, value, bound, oracles);
+  if (!diagnosis && only_far_rows_wrong(call, comparison)) {
+    diagnosis = Diagnosis{"index-overflow", kOverflowAdvice};
+  }
   if (!diagnosis) {
     diagnosis = explain_pattern(output, comparison);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "verdict/compare.h"
+#include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
 #include "verdict/worker/worker_client.h"
 
@@ -14,6 +15,8 @@ namespace onepass::verdict {
 namespace {
 
 constexpr int kMostTimeouts = 2;
+constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
+constexpr double kUsable = 0.9;                // of the memory; the driver and the screen take some
 constexpr std::size_t kMostOutput = 64 << 10;  // of what the student's code prints
 
 Session* current = nullptr;
@@ -84,6 +87,8 @@ Run Session::attempt(const Case& call) {
   const bool finite = ((random().bits(0) + static_cast<std::uint64_t>(check_.calls++)) & 1) != 0;
   Run run = worker_->run(call, finite ? Poison::finite : Poison::nan, settings_.time_limit);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
+  const Finding* returned = early_return(run.findings);
+  check_.returned = returned != nullptr ? std::optional(*returned) : std::nullopt;
   for (const Finding& finding : run.findings) {
     if (finding.warning) {
       const std::string where = finding.location().value_or("");
@@ -120,8 +125,31 @@ bool Session::machine_is_sound() const {
   return probe.hello().outcome == Outcome::ok;
 }
 
+/// Does the device have room for the case? The simulator always has. A trusted worker is asked: the
+/// student's could say no, and so be spared the case.
+bool Session::fits(const Case& call) {
+  if (settings_.device != "gpu" || settings_.reference.empty() || call.span_bytes() < kAnyGpuHas) {
+    return true;
+  }
+  if (!memory_bytes_) {
+    WorkerClient trusted(settings_.reference, start_limit(settings_.device));
+    const bool known = trusted.hello().outcome == Outcome::ok;
+    memory_bytes_ = known ? trusted.device().value("memory_bytes", 0.0) : 0.0;
+  }
+  return *memory_bytes_ <= 0.0 ||
+         static_cast<double>(call.span_bytes()) <= kUsable * *memory_bytes_;
+}
+
 Answer Session::expect(const Case& call, const std::vector<Expectation>& expectations,
                        const std::vector<Oracle>& oracles) {
+  if (!fits(call)) {
+    ++check_.left_out;
+    check_.warnings.push_back(fmt::format(
+        "Left out: this GPU's memory is too small for the {:.1f} GB of the call {}. Grade on the "
+        "CPU to see it.",
+        static_cast<double>(call.span_bytes()) * 1e-9, call.describe()));
+    return {};
+  }
   Answer answer = run(call);
   compare(call, answer, expectations, oracles);
   return answer;
@@ -150,8 +178,15 @@ void Session::compare(const Case& call, const Answer& answer,
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     if (!comparisons[i].right()) {
       const Expectation& expectation = expectations[i];
-      fail(call, wrong_numbers(call, expectation.output, answer[expectation.output],
-                               expectation.value, expectation.bound, comparisons[i], oracles));
+      Failure failure =
+          wrong_numbers(call, expectation.output, answer[expectation.output], expectation.value,
+                        expectation.bound, comparisons[i], oracles);
+      if (!failure.mistake && check_.returned) {  // nothing says it better
+        failure.mistake = check_.returned->mistake();
+        failure.location = check_.returned->location();
+        failure.message += "\n" + check_.returned->sentence();
+      }
+      fail(call, std::move(failure));
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "verdict/session/failure.h"
 #include "verdict/values/field.h"
 #include "verdict/values/random.h"
+#include "verdict/worker/finding.h"
 
 namespace onepass::verdict {
 
@@ -54,7 +55,8 @@ class Session {
 
   /// run(), then compares the named outputs; others are not looked at, so that a check need not
   /// depend on a later TODO. The first output that is wrong ends the check. `oracles`: the
-  /// exercise's mistakes, for the diagnosis.
+  /// exercise's mistakes, for the diagnosis. A case that this GPU has no memory for is left out,
+  /// with a warning that says so; the answer is then empty.
   Answer expect(const Case& call, const std::vector<Expectation>& expectations,
                 const std::vector<Oracle>& oracles = {});
 
@@ -73,11 +75,13 @@ class Session {
     std::string name;
     int todo = 0;
     int calls = 0;
+    int left_out = 0;                // cases for which the GPU has too little memory
     std::int64_t compared = 0;       // elements
     bool wrote = false;              // some output that was compared, in some call
     std::string output;              // what the student's code printed
     std::optional<Failure> failure;  // set if it has failed
     std::vector<std::string> warnings;
+    std::optional<Finding> returned;  // threads that did so before a barrier, in the last call
   };
   void begin_check(const std::string& name, int todo);
   const Check& check() const { return check_; }
@@ -87,11 +91,13 @@ class Session {
  private:
   Run attempt(const Case& call);
   bool machine_is_sound() const;
+  bool fits(const Case& call);
 
   Settings settings_;
   std::unique_ptr<WorkerClient> worker_;
   Check check_;
   int timeouts_ = 0;
+  std::optional<double> memory_bytes_;  // of the device, once it was asked
 };
 
 /// The session of this process. doctest's test cases take no arguments: this is how they get

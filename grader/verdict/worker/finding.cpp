@@ -108,6 +108,9 @@ Finding finding_from(const json& object) {
   finding.message = object.at("message").get<std::string>();
   finding.warning = value_or<std::string>(object, "severity", "error") == "warning";
   finding.buffer = value_or<std::string>(object, "buffer", "");
+  if (const auto index = object.find("index"); index != object.end() && !index->is_null()) {
+    finding.index = index->get<std::int64_t>();
+  }
   for (const json& entry : object.value("parties", json::array())) {
     Party party;
     party.action = value_or<std::string>(entry, "action", "");
@@ -123,7 +126,9 @@ Finding finding_from(const json& object) {
 }
 
 LaunchTraffic traffic_from(const json& object) {
-  return {value_or<std::string>(object, "kernel", ""), object.at("read_bytes").get<std::int64_t>(),
+  const auto grid = value_or(object, "grid", std::array<std::int64_t, 3>{});
+  return {value_or<std::string>(object, "kernel", ""), grid[0] * grid[1] * grid[2],
+          object.at("read_bytes").get<std::int64_t>(),
           object.at("written_bytes").get<std::int64_t>()};
 }
 

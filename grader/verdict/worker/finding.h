@@ -31,7 +31,8 @@ struct Finding {
   std::string message;
   bool warning = false;
   std::vector<Party> parties;
-  std::string buffer;  // the one that was accessed, if it is one of the case's
+  std::string buffer;                 // the one that was accessed, if it is one of the case's
+  std::optional<std::int64_t> index;  // of the element; none for one before the buffer's first
 
   std::optional<std::string> location() const;  // of the first party that has one
 
@@ -48,6 +49,7 @@ struct Finding {
 /// Bytes moved by one launch, as its lanes asked for them.
 struct LaunchTraffic {
   std::string kernel;
+  std::int64_t blocks = 0;  // of the grid
   std::int64_t read_bytes = 0;
   std::int64_t written_bytes = 0;
 };

@@ -1,0 +1,106 @@
+// What a finding means depends on the call: on its strides, and on how many rows a block does.
+#include <doctest/doctest.h>
+
+#include "verdict/session/explain_finding.h"
+
+using namespace onepass::verdict;
+
+namespace {
+
+/// x: three rows of 65, `stride` apart.
+Case strided(std::int64_t stride) {
+  Case call("f", Dtype::fp16);
+  call.integer("rows", 3).integer("cols", 65);
+  call.input("x", Matrix(Dtype::fp16, 3, 65), {stride, 0}).output("y", Dtype::fp16, 3, 65);
+  return call;
+}
+
+Finding access(const std::string& kind, std::optional<std::int64_t> index, int block) {
+  Finding finding;
+  finding.kind = kind;
+  finding.buffer = "x";
+  finding.index = index;
+  finding.parties = {{"reads 2 bytes", "f.cu", 7, {}, {block, 0, 0}, 0, 0}};
+  return finding;
+}
+
+Finding race(const std::string& first, int first_line, const std::string& second, int second_line) {
+  Finding finding;
+  finding.kind = "shared-race";
+  finding.kernel = "k";
+  finding.parties = {{first, "f.cu", first_line, {}, {}, 0, 0},
+                     {second, "f.cu", second_line, {}, {}, 1, 0}};
+  return finding;
+}
+
+std::optional<std::string> named(const Case& call, const Finding& finding,
+                                 std::int64_t blocks = 3) {
+  Run run;
+  run.findings = {finding};
+  run.traffic = {{"k", blocks, 0, 0}};
+  return explain_finding(call, run, finding).mistake;
+}
+
+}  // namespace
+
+TEST_CASE("a read in the gap between rows: the stride was ignored, unless row 0's own block did") {
+  CHECK(named(strided(80), access("uninitialised-global", 70, 1)) == "stride-ignored");
+  CHECK(named(strided(80), access("uninitialised-global", 70, 0)) == std::nullopt);
+  CHECK(named(strided(80), access("uninitialised-global", 3, 1)) == "accumulated-into-garbage");
+  CHECK(named(strided(80), access("out-of-bounds-global", 300, 1)) == "stride-ignored");
+  CHECK(named(strided(65), access("out-of-bounds-global", 195, 2)) == "no-tail-mask");
+}
+
+TEST_CASE("far from a buffer whose offsets do not fit an int: overflow") {
+  const Case far = strided((std::int64_t{1} << 30) + 8);
+  CHECK(first_far_row(far) == 2);
+  CHECK_FALSE(first_far_row(strided(80)));
+  for (const char* kind : {"out-of-bounds-global", "host-pointer", "use-after-free"}) {
+    CHECK(named(far, access(kind, std::nullopt, 2)) == "index-overflow");
+    CHECK_FALSE(named(strided(80), access(kind, std::nullopt, 0)) == "index-overflow");
+  }
+  // One past the last row's end is no overflow.
+  CHECK(named(far, access("out-of-bounds-global", (std::int64_t{1} << 31) + 81, 0)) ==
+        "no-tail-mask");
+}
+
+TEST_CASE("a barrier that not all reach is told before what follows from it") {
+  Finding race_first = race("reads 4 bytes", 1, "writes 4 bytes", 2);
+  Finding barrier;
+  barrier.kind = "barrier-divergence";
+  const std::vector<Finding> findings = {race_first, barrier};
+  CHECK(telling_error(findings)->kind == "barrier-divergence");
+  CHECK(telling_error({}) == nullptr);
+}
+
+TEST_CASE("a slot overwritten while it is read: by the next row, or by a second use") {
+  const Case call = strided(65);
+  const Finding back = race("reads 4 bytes", 40, "writes 4 bytes", 30);
+  CHECK(named(call, back, 2) == "row-loop-race");
+  CHECK(named(call, back, 3) == "reused-buffer-race");  // a block a row: no loop over rows
+  CHECK(named(call, race("reads 4 bytes", 40, "writes 4 bytes", 50), 2) == "reused-buffer-race");
+  CHECK(named(call, race("writes 4 bytes", 30, "reads 4 bytes", 40)) == "missing-barrier");
+  CHECK(named(call, race("reads 4 bytes that nobody has written", 40, "writes 4 bytes", 30)) ==
+        "missing-barrier");
+}
+
+TEST_CASE("a shared array indexed by column is too small for a row") {
+  CHECK(named(strided(65), access("out-of-bounds-shared", 8192, 0)) == "shared-row-too-big");
+  CHECK(named(strided(65), access("out-of-bounds-shared", 4, 0)) == "shared-too-small");
+}
+
+TEST_CASE("slots that are empty because their threads returned") {
+  Finding returned;
+  returned.kind = "early-return";
+  returned.warning = true;
+  const Finding empty = access("uninitialised-shared", 1, 0);
+  Run run;
+  run.findings = {empty, returned};
+  CHECK(explain_finding(strided(65), run, empty).mistake == "early-return-barrier");
+  CHECK(named(strided(65), empty) == "uninitialised-shared");
+}
+
+TEST_CASE("the memory that a call needs counts the gaps between its rows") {
+  CHECK(strided(80).span_bytes() == 2 * (2 * 80 + 65) + 2 * 3 * 65);
+  CHECK(strided((std::int64_t{1} << 30) + 8).span_bytes() > (std::int64_t{1} << 32));
+}

@@ -1,0 +1,167 @@
+#include "verdict/session/explain_finding.h"
+
+#include <algorithm>
+#include <array>
+
+namespace onepass::verdict {
+
+const char* const kStrideAdvice =
+    "The rows of this call lie further apart than they are long: find a row with its stride, not "
+    "with cols or another tensor's stride.";
+const char* const kOverflowAdvice =
+    "In this call row * stride is beyond 2^31: compute it in 64 bits, as int64_t.";
+
+namespace {
+
+constexpr std::int64_t kBeyondInt = std::int64_t{1} << 31;
+constexpr std::int64_t kMostThreads = 1024;  // of a block
+
+const Buffer* buffer_named(const Case& call, const std::string& name) {
+  const auto& buffers = call.buffers();
+  const auto found = std::find_if(buffers.begin(), buffers.end(),
+                                  [&](const Buffer& buffer) { return buffer.name == name; });
+  return found == buffers.end() || found->null ? nullptr : &*found;
+}
+
+bool is_far(const Buffer& buffer) {
+  return !buffer.null && buffer.rows > 1 && (buffer.rows - 1) * buffer.stride() >= kBeyondInt;
+}
+
+bool is_any(const Finding& finding, std::initializer_list<const char*> kinds) {
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](const char* kind) { return finding.kind == kind; });
+}
+
+/// An address far from every buffer, in a call whose offsets do not fit an int. An index that
+/// counts from the start of the far buffer is no overflow, which leads to before the start.
+bool is_overflow(const Case& call, const Finding& finding) {
+  if (!first_far_row(call) ||
+      !is_any(finding, {"out-of-bounds-global", "use-after-free", "host-pointer"})) {
+    return false;
+  }
+  const Buffer* buffer = buffer_named(call, finding.buffer);
+  return buffer == nullptr || !is_far(*buffer) || !finding.index;
+}
+
+/// A read between two rows, or out of bounds where the rows have gaps.
+bool misses_strided_rows(const Case& call, const Finding& finding) {
+  const Buffer* buffer = buffer_named(call, finding.buffer);
+  if (buffer == nullptr || buffer->stride() <= buffer->cols) {
+    return false;
+  }
+  const bool in_gap = finding.kind == "uninitialised-global" && finding.index &&
+                      *finding.index % buffer->stride() >= buffer->cols;
+  return in_gap || finding.kind == "out-of-bounds-global";
+}
+
+/// Row 0 starts where it should even for who takes the stride for cols, and blocks run in order:
+/// who goes wrong in block 0 may as well have run past the end of a row.
+bool is_beyond_block_0(const Finding& finding) {
+  return !finding.parties.empty() && finding.parties[0].block != std::array<int, 3>{};
+}
+
+bool begins_with(const std::string& text, const std::string& start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+/// Has some launch of the kernel fewer blocks than the call has rows? Else no block does two.
+bool blocks_do_several_rows(const Case& call, const Run& run, const std::string& kernel) {
+  return call.has_scalar("rows") &&
+         std::any_of(run.traffic.begin(), run.traffic.end(), [&](const LaunchTraffic& launch) {
+           return launch.kernel == kernel && launch.blocks < call.integer("rows");
+         });
+}
+
+/// A slot was read, and then overwritten before all had read it. Nothing for other races: those of
+/// one warp, and reads that came before the first write.
+std::optional<Meaning> explain_overwriting(const Case& call, const Run& run,
+                                           const Finding& finding) {
+  if (finding.kind != "shared-race" || finding.mistake() != "missing-barrier" ||
+      !begins_with(finding.parties.at(0).action, "reads") ||
+      finding.parties[0].action.find("nobody has written") != std::string::npos ||
+      !begins_with(finding.parties.at(1).action, "writes")) {
+    return std::nullopt;
+  }
+  const bool goes_back = finding.parties[1].line <= finding.parties[0].line;
+  if (goes_back && blocks_do_several_rows(call, run, finding.kernel)) {
+    return Meaning{"row-loop-race",
+                   finding.message +
+                       "\nA block goes on to its next row while some threads still "
+                       "read this one's: put a __syncthreads() at the end of the "
+                       "loop over rows."};
+  }
+  return Meaning{"reused-buffer-race",
+                 finding.message +
+                     "\nThe array is used a second time while some threads still read what it held "
+                     "the first time: put a __syncthreads() between the two uses."};
+}
+
+}  // namespace
+
+std::optional<std::int64_t> first_far_row(const Case& call) {
+  std::optional<std::int64_t> first;
+  for (const Buffer& buffer : call.buffers()) {
+    if (is_far(buffer)) {
+      const std::int64_t row = (kBeyondInt + buffer.stride() - 1) / buffer.stride();
+      first = std::min(first.value_or(row), row);
+    }
+  }
+  return first;
+}
+
+const Finding* telling_error(const std::vector<Finding>& findings) {
+  const auto is_error = [](const Finding& finding) { return !finding.warning; };
+  const auto first = std::find_if(findings.begin(), findings.end(), is_error);
+  if (first == findings.end()) {
+    return nullptr;
+  }
+  if (is_any(*first,
+             {"shared-race", "global-race", "uninitialised-shared", "uninitialised-global"})) {
+    const auto barrier = std::find_if(first, findings.end(), [&](const Finding& finding) {
+      return is_error(finding) && is_any(finding, {"barrier-divergence", "deadlock"});
+    });
+    return barrier == findings.end() ? &*first : &*barrier;
+  }
+  return &*first;
+}
+
+const Finding* early_return(const std::vector<Finding>& findings) {
+  const auto found = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.kind == "early-return";
+  });
+  return found == findings.end() ? nullptr : &*found;
+}
+
+Meaning explain_finding(const Case& call, const Run& run, const Finding& finding) {
+  if (is_overflow(call, finding)) {
+    return {"index-overflow", finding.message + "\n" + kOverflowAdvice};
+  }
+  if (misses_strided_rows(call, finding)) {
+    if (is_beyond_block_0(finding)) {
+      return {"stride-ignored", finding.message + "\n" + kStrideAdvice};
+    }
+    if (finding.kind == "uninitialised-global") {
+      return {std::nullopt, finding.message +
+                                "\nThat lies between two rows: check the column against cols, and "
+                                "find each row with its stride."};
+    }
+  }
+  if (finding.kind == "out-of-bounds-shared" && finding.index.value_or(0) >= kMostThreads) {
+    return {
+        "shared-row-too-big",
+        finding.message +
+            "\nA row may be longer than any array in shared memory: keep a part of it there, or "
+            "read it again."};
+  }
+  // Lanes that returned cannot take part in a shuffle, and the slots of their warps stay empty.
+  const Finding* returned = early_return(run.findings);
+  if (returned != nullptr && is_any(finding, {"inactive-lane-read", "uninitialised-shared"})) {
+    return {returned->mistake(), finding.message + "\n" + returned->sentence()};
+  }
+  if (const std::optional<Meaning> overwriting = explain_overwriting(call, run, finding)) {
+    return *overwriting;
+  }
+  return {finding.mistake(), finding.sentence()};
+}
+
+}  // namespace onepass::verdict

@@ -1,0 +1,34 @@
+// What a finding of the simulator means for the call that it was made in: the same access is
+// another mistake where rows lie far apart, or where one block does several rows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verdict/case.h"
+#include "verdict/worker/worker_client.h"
+
+namespace onepass::verdict {
+
+/// The error to tell of a run, or nullptr if there are warnings only. The first one, but a barrier
+/// that not all threads reach comes before what follows from it: races and slots nobody wrote.
+const Finding* telling_error(const std::vector<Finding>& findings);
+
+/// The warning that some threads returned before a barrier, or nullptr.
+const Finding* early_return(const std::vector<Finding>& findings);
+
+struct Meaning {
+  std::optional<std::string> mistake;  // id; nothing where it cannot be told
+  std::string sentence;                // the simulator's message, and what to do
+};
+Meaning explain_finding(const Case& call, const Run& run, const Finding& finding);
+
+/// The first row of some buffer that an `int` cannot find: row * stride is 2^31 or more. Nothing if
+/// there is none.
+std::optional<std::int64_t> first_far_row(const Case& call);
+
+extern const char* const kStrideAdvice;
+extern const char* const kOverflowAdvice;
+
+}  // namespace onepass::verdict
