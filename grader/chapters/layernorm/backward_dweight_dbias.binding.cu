@@ -1,0 +1,24 @@
+// Exercise 2.3 for the worker: from named buffers and scalars to the contract's function.
+#include ONEPASS_SUBMISSION
+
+#include "chapters/layernorm/summation.h"
+#include "worker/binding.h"
+
+namespace onepass {
+
+template <typename T>
+void call_layernorm_backward_dweight_dbias(const worker::Arguments& arguments) {
+  const Summation summation = layernorm_backward_dweight_dbias(
+      arguments.buffer<const T>("dy"), arguments.integer("dy_stride"),
+      arguments.buffer<const T>("x"), arguments.integer("x_stride"),
+      arguments.buffer<const float>("mean"), arguments.buffer<const float>("rstd"),
+      arguments.buffer<T>("dweight"), arguments.buffer<T>("dbias"),
+      arguments.buffer<float>("scratch"), static_cast<int>(arguments.integer("rows")),
+      static_cast<int>(arguments.integer("cols")), arguments.stream());
+  tell(summation, arguments);
+}
+
+}  // namespace onepass
+
+ONEPASS_FUNCTIONS(ONEPASS_EACH_DTYPE("layernorm_backward_dweight_dbias",
+                                     onepass::call_layernorm_backward_dweight_dbias))
