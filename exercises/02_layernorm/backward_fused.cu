@@ -59,11 +59,11 @@ __device__ inline RowSums block_sums_of(RowSums sums, int parity) {
   return {warp_sum(sums.wdy), warp_sum(sums.wdy_hat)};
 }
 
-// How many columns a thread can have: up to 16, its registers have room for their sums, their
-// weights and the next row; up to 32, for the sums and this row. Beyond, the compiler keeps all in
-// memory, in loops that it does not unroll.
-constexpr int kColumnsWithPrefetch = 16;
-constexpr int kColumnsInRegisters = 32;
+// How many columns a thread can have: up to 16, its registers hold their sums, their weights, this
+// row and the next; up to 32, the sums only, and the row is read again from the cache. Beyond, the
+// compiler keeps the sums in memory, in loops that it does not unroll.
+constexpr int kColumnsHeld = 16;
+constexpr int kColumnsSummed = 32;
 
 /// What one thread holds of a row: kPacks packs, each V columns wide, blockDim.x packs apart.
 template <typename T, int V, int kPacks>
@@ -88,7 +88,7 @@ __device__ inline Pack<T, V> load_pack(const T* row, int p, int cols) {
 /// This thread's share of a row.
 template <typename T, int V, int kPacks>
 __device__ inline Share<T, V, kPacks> load_share(const T* row, int cols) {
-  constexpr int kUnroll = V * kPacks <= kColumnsInRegisters ? kPacks : 1;
+  constexpr int kUnroll = V * kPacks <= kColumnsSummed ? kPacks : 1;
   Share<T, V, kPacks> share;
 #pragma unroll kUnroll
   for (int p = 0; p < kPacks; ++p) {
@@ -106,77 +106,48 @@ __global__ void __launch_bounds__(kMostThreads)
                               float* partial_dbias,    // [gridDim.x, cols]
                               int rows, int cols) {
   using RowShare = Share<T, V, kPacks>;
-  constexpr bool kPrefetch = V * kPacks <= kColumnsWithPrefetch;
-  [[maybe_unused]] constexpr int kUnroll = V * kPacks <= kColumnsInRegisters ? kPacks : 1;
+  constexpr bool kHeld = V * kPacks <= kColumnsHeld;
+  [[maybe_unused]] constexpr int kUnroll = V * kPacks <= kColumnsSummed ? kPacks : 1;
   [[maybe_unused]] float sum_dweight[kPacks][V] = {};  // over this block's rows
   [[maybe_unused]] float sum_dbias[kPacks][V] = {};
-  [[maybe_unused]] const RowShare kept_weights =
-      kPrefetch ? load_share<T, V, kPacks>(weight, cols) : RowShare{};
+  int64_t row = blockIdx.x;
+  RowShare weight_share{}, dy_share{}, x_share{}, next_dy{}, next_x{};
+  if (kHeld) {
+    weight_share = load_share<T, V, kPacks>(weight, cols);
+    next_dy = load_share<T, V, kPacks>(dy + row * dy_stride, cols);
+    next_x = load_share<T, V, kPacks>(x + row * x_stride, cols);
+  }
+  // Pack p of the weights and of the row.
   const auto weights_at = [&](int p) {
-    return kPrefetch ? kept_weights.packs[p] : load_pack<T, V>(weight, p, cols);
+    return kHeld ? weight_share.packs[p] : load_pack<T, V>(weight, p, cols);
+  };
+  const auto dy_at = [&](int p) {
+    return kHeld ? dy_share.packs[p] : load_pack<T, V>(dy + row * dy_stride, p, cols);
+  };
+  const auto x_at = [&](int p) {
+    return kHeld ? x_share.packs[p] : load_pack<T, V>(x + row * x_stride, p, cols);
   };
 
-  int64_t row = blockIdx.x;
-  RowShare next_dy = load_share<T, V, kPacks>(dy + row * dy_stride, cols);
-  RowShare next_x = load_share<T, V, kPacks>(x + row * x_stride, cols);
   for (int parity = 0; row < rows; row += gridDim.x, parity ^= 1) {
-    // Ask for the next row now: it travels while this one is summed.
-    const RowShare dy_share = next_dy;
-    const RowShare x_share = next_x;
     const int64_t next_row = row + gridDim.x;
-    if (kPrefetch && next_row < rows) {
-      next_dy = load_share<T, V, kPacks>(dy + next_row * dy_stride, cols);
-      next_x = load_share<T, V, kPacks>(x + next_row * x_stride, cols);
+    if (kHeld) {
+      dy_share = next_dy;
+      x_share = next_x;
+      if (next_row < rows) {  // ask for the next row now: it travels while this one is summed
+        next_dy = load_share<T, V, kPacks>(dy + next_row * dy_stride, cols);
+        next_x = load_share<T, V, kPacks>(x + next_row * x_stride, cols);
+      }
     }
     [[maybe_unused]] const float row_mean = mean[row];
     [[maybe_unused]] const float row_rstd = rstd[row];
 
-    // TODO 1: dx, as in exercise 2.2, from what this thread holds: packs[p].values[j] of dy_share
-    // and x_share and values[j] of weights_at(p), for p < kPacks and j < V. Past the end of the row
-    // dy and the weights are 0, so such columns add nothing to the sums. Store pack p only if its
-    // number, p * blockDim.x + threadIdx.x, is below cols / V. [solution 1]
-    RowSums sums = {0.0f, 0.0f};
-#pragma unroll kUnroll
-    for (int p = 0; p < kPacks; ++p) {
-      const Pack<T, V> weights = weights_at(p);
-#pragma unroll
-      for (int j = 0; j < V; ++j) {
-        const float wdy =
-            static_cast<float>(weights.values[j]) * static_cast<float>(dy_share.packs[p].values[j]);
-        const float x_hat = (static_cast<float>(x_share.packs[p].values[j]) - row_mean) * row_rstd;
-        sums.wdy += wdy;
-        sums.wdy_hat += wdy * x_hat;
-      }
-    }
-    sums = block_sums_of(sums, parity);
-    const float mean_wdy = sums.wdy / cols;
-    const float mean_wdy_hat = sums.wdy_hat / cols;
-    Pack<T, V>* dx_row = reinterpret_cast<Pack<T, V>*>(dx + row * dx_stride);
-#pragma unroll kUnroll
-    for (int p = 0; p < kPacks; ++p) {
-      const Pack<T, V> weights = weights_at(p);
-      Pack<T, V> dx_pack;
-#pragma unroll
-      for (int j = 0; j < V; ++j) {
-        const float wdy =
-            static_cast<float>(weights.values[j]) * static_cast<float>(dy_share.packs[p].values[j]);
-        const float x_hat = (static_cast<float>(x_share.packs[p].values[j]) - row_mean) * row_rstd;
-        dx_pack.values[j] = static_cast<T>((wdy - mean_wdy - x_hat * mean_wdy_hat) * row_rstd);
-      }
-      const int i = p * blockDim.x + threadIdx.x;
-      if (i < cols / V) {
-        dx_row[i] = dx_pack;
-      }
-    }
-    // [end]
+    // TODO 1: dx, as in exercise 2.2. This thread's columns are in values[j] of dy_at(p), x_at(p)
+    // and weights_at(p), for p < kPacks and j < V. Past the end of the row dy and the weights are
+    // 0, so such columns add nothing to the sums. block_sums_of() gives the sums over the row.
+    // Store pack p only if its number, p * blockDim.x + threadIdx.x, is below cols / V.
 
     // TODO 2: dweight and dbias. Add this row's dy * x̂ to sum_dweight[p][j], and its dy to
     // sum_dbias[p][j].
-
-    if (!kPrefetch && next_row < rows) {
-      next_dy = load_share<T, V, kPacks>(dy + next_row * dy_stride, cols);
-      next_x = load_share<T, V, kPacks>(x + next_row * x_stride, cols);
-    }
   }
 
   // TODO 2, continued: the last row is done. Store the sums of column i * V + j, for each pack i
@@ -226,8 +197,7 @@ struct Variant {
   int columns;
 };
 
-/// The narrowest that is wide enough. With 128 columns a thread the sums no longer fit into its
-/// registers, and the compiler puts them into memory: slow, and right.
+/// The narrowest that is wide enough.
 template <typename T>
 Variant<T> variant_for(int cols, bool aligned) {
   constexpr int V = 16 / sizeof(T);

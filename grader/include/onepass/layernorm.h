@@ -28,6 +28,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <onepass/layernorm_scratch.h>
+
 namespace onepass {
 
 /// Exercise 2.1. LayerNorm forward:
@@ -55,20 +57,6 @@ template <typename T>
 void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
                            const T* weight, const float* mean, const float* rstd, T* dx,
                            int64_t dx_stride, int rows, int cols, cudaStream_t stream);
-
-/// The most groups of rows whose sums 2.3 and 2.4 have room for, for each column.
-constexpr int kLayernormMostGroups = 512;
-
-/// How many groups there may be: no more than there are rows.
-constexpr int layernorm_groups(int rows) {
-  return rows < kLayernormMostGroups ? rows : kLayernormMostGroups;
-}
-
-/// The size of `scratch` below, in fp32 numbers: for each group a row of partial sums for dweight
-/// and one for dbias, and two numbers of 32 bits besides (a lock and a count, if you want them).
-constexpr int64_t layernorm_scratch_size(int rows, int cols) {
-  return 2 * static_cast<int64_t>(layernorm_groups(rows)) * (static_cast<int64_t>(cols) + 1);
-}
 
 /// What a launcher says of the order in which its kernels add up a column.
 enum class Summation {
