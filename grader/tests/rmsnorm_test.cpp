@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/reference.h"
-#include "chapters/common/sixteen_bit_sums.h"
 #include "verdict/diagnosis.h"
 #include "verdict/values/random.h"
 

@@ -64,11 +64,11 @@ double layernorm_mean(const RowStatistics& row) {
 
 namespace {
 
-// With a mean that is off by d, the mean of (x - mean - d)^2 is variance + d^2, since the deviations
-// add up to 0. Welford's running mean is off by d at each step, against the deviation of that step:
-// 2 * d * deviation at most. The sum of squares has its own relative error. rstd = v^(-1/2), so half
-// of the relative error of v = variance + eps is rstd's. E[x^2] - E[x]^2 instead loses
-// u * mean^2 of the variance: at mean = 1000 deviations that is 1000 / k times as much.
+// With a mean that is off by d, the mean of (x - mean - d)^2 is variance + d^2, since the
+// deviations add up to 0. Welford's running mean is off by d at each step, against the deviation of
+// that step: 2 * d * deviation at most. The sum of squares has its own relative error. rstd =
+// v^(-1/2), so half of the relative error of v = variance + eps is rstd's. E[x^2] - E[x]^2 instead
+// loses u * mean^2 of the variance: at mean = 1000 deviations that is 1000 / k times as much.
 double layernorm_rstd_relative(const RowStatistics& row) {
   const double mean_error = layernorm_mean(row) * row.rstd;
   const double deviation = row.deviation * row.rstd;  // at most 1

@@ -52,7 +52,8 @@ void add_sums(Case& call) {
   const auto rows = static_cast<int>(call.integer("rows"));
   const auto cols = static_cast<int>(call.integer("cols"));
   call.output("dweight", call.dtype(), 1, cols).output("dbias", call.dtype(), 1, cols);
-  call.output("scratch", Dtype::fp32, 1, std::max<std::int64_t>(1, layernorm_scratch_size(rows, cols)));
+  call.output("scratch", Dtype::fp32, 1,
+              std::max<std::int64_t>(1, layernorm_scratch_size(rows, cols)));
   call.output("fixed_order", Dtype::int32, 1, 1);
 }
 
@@ -222,8 +223,7 @@ Expectation expected_dx(const Case& call) {
           size * (std::abs(x_hat(row, col)) + terms * std::abs(rstd(row, 0))) / cols;
     }
     for (std::int64_t col = 0; col < x.cols; ++col) {
-      const double x_hat_error =
-          bounds::layernorm_x_hat(x(row, col), mean(row, 0), rstd(row, 0));
+      const double x_hat_error = bounds::layernorm_x_hat(x(row, col), mean(row, 0), rstd(row, 0));
       bound(row, col) = bounds::layernorm_dx(call.dtype(), means, dx(row, col), wdy(row, col),
                                              x_hat(row, col), x_hat_error);
     }

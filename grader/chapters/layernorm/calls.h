@@ -44,7 +44,8 @@ struct BackwardLayout {
   bool no_rows = false;  // the call says rows = 0, whatever the buffers hold
 };
 
-/// dy and x, with the weight and x's own statistics, rounded to fp32 as the forward pass saves them.
+/// dy and x, with the weight and x's own statistics, rounded to fp32 as the forward pass saves
+/// them.
 Gradients gradients(Matrix dy, Matrix x, std::optional<Matrix> weight, double eps = 1e-5);
 
 Case dx_call(Gradients inputs, BackwardLayout layout = {});

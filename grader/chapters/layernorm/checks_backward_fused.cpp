@@ -1,4 +1,5 @@
-// The checks of exercise 2.4. Those of TODO 1 look at dx only, those of TODO 2 at dweight and dbias.
+// The checks of exercise 2.4. Those of TODO 1 look at dx only, those of TODO 2 at dweight and
+// dbias.
 #include <utility>
 
 #include "chapters/layernorm/calls.h"

@@ -29,7 +29,8 @@ void check_repeats(const Case& call, int times, const std::vector<Expectation>& 
   for (int repeat = 1; repeat < times; ++repeat) {
     const verdict::Answer next = session().expect(call, expectations, mistakes);
     for (const Expectation& expectation : expectations) {
-      const auto change = verdict::first_change(first[expectation.output], next[expectation.output]);
+      const auto change =
+          verdict::first_change(first[expectation.output], next[expectation.output]);
       if (promised && change) {
         verdict::Failure failure;
         failure.where =

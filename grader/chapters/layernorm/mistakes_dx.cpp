@@ -68,16 +68,16 @@ void append_terms(std::vector<Oracle>& all) {
                         "x_hat times the mean of wdy * x_hat is not subtracted: each x also moves "
                         "the row's rstd, and with it every y.",
                         [](Parts& parts) { clear(parts.mean_wdy_hat); }));
-  all.push_back(mistake("missing-reduction-term",
-                        "dx is rstd * wdy: neither mean is subtracted.", [](Parts& parts) {
+  all.push_back(mistake("missing-reduction-term", "dx is rstd * wdy: neither mean is subtracted.",
+                        [](Parts& parts) {
                           clear(parts.mean_wdy);
                           clear(parts.mean_wdy_hat);
                         }));
-  all.push_back(mistake("weight-missing-in-dx", "dx is what comes out of dy alone: it is dy times "
-                                                "weight that reaches x_hat.",
-                        [](Parts& parts) {
-                          parts = parts_of(parts.dy, parts.dy, parts.x_hat, parts.rstd);
-                        }));
+  all.push_back(
+      mistake("weight-missing-in-dx",
+              "dx is what comes out of dy alone: it is dy times "
+              "weight that reaches x_hat.",
+              [](Parts& parts) { parts = parts_of(parts.dy, parts.dy, parts.x_hat, parts.rstd); }));
   all.push_back(mistake("weight-missing-in-dx",
                         "The two means are those of dy: multiply by the weight before summing.",
                         [](Parts& parts) {
@@ -97,13 +97,11 @@ void append_terms(std::vector<Oracle>& all) {
   all.push_back(mistake("sum-not-mean", "The sum of wdy * x_hat was used as it is: divide by cols.",
                         [=](Parts& parts) { times_cols(parts.mean_wdy_hat, parts.wdy.cols); }));
   all.push_back(mistake("wrong-saved-statistics",
-                        "The result was not multiplied by rstd at the end.", [](Parts& parts) {
-                          parts.rstd = Field(parts.rstd.rows, 1, 1.0);
-                        }));
-  all.push_back(mistake("no-reciprocal", "The result was divided by rstd: multiply by it.",
-                        [](Parts& parts) {
-                          parts.rstd = map(parts.rstd, [](double rstd) { return 1.0 / rstd; });
-                        }));
+                        "The result was not multiplied by rstd at the end.",
+                        [](Parts& parts) { parts.rstd = Field(parts.rstd.rows, 1, 1.0); }));
+  all.push_back(mistake(
+      "no-reciprocal", "The result was divided by rstd: multiply by it.",
+      [](Parts& parts) { parts.rstd = map(parts.rstd, [](double rstd) { return 1.0 / rstd; }); }));
 }
 
 void append_reading(std::vector<Oracle>& all) {
@@ -156,9 +154,8 @@ std::vector<Oracle> dx_mistakes() {
   append_reading(all);
   for (const common::LostColumns& lost : common::lost_columns()) {
     all.push_back(mistake(lost.mistake, lost.sentence, [counted = lost.counted](Parts& parts) {
-      const Field wdy = only(parts.wdy, [&](std::int64_t, std::int64_t col) {
-        return counted(col, parts.wdy.cols);
-      });
+      const Field wdy = only(
+          parts.wdy, [&](std::int64_t, std::int64_t col) { return counted(col, parts.wdy.cols); });
       parts.mean_wdy = row_means(wdy);
       parts.mean_wdy_hat = row_means(product(wdy, parts.x_hat));
     }));

@@ -44,8 +44,8 @@ Oracle mistake(std::string id, std::string sentence, Wrong wrong, double slack =
                                            const std::string& output) -> std::optional<Field> {
     const std::optional<Outputs> outputs =
         wrong({call.dtype(), call.values("x").field(), values_or(call, "weight", 1.0),
-               values_or(call, "bias", 0.0), !call.buffer("weight").null,
-               !call.buffer("bias").null, eps_of(call)});
+               values_or(call, "bias", 0.0), !call.buffer("weight").null, !call.buffer("bias").null,
+               eps_of(call)});
     if (!outputs) {
       return std::nullopt;
     }
@@ -233,43 +233,41 @@ void append_scaling(std::vector<Oracle>& all) {
                           }
                           return scaled_and_shifted(x_hat(in, rows), in.bias, in.weight);
                         }));
-  all.push_back(wrong_y("weight-missing", "y is the normalised value without weight and bias.",
+  all.push_back(
+      wrong_y("weight-missing", "y is the normalised value without weight and bias.",
+              [=](const Inputs& in, const Statistics& rows) -> Result { return x_hat(in, rows); }));
+  all.push_back(wrong_y("weight-by-row",
+                        "y is what weight[row] gives: weight and bias belong to the column.",
                         [=](const Inputs& in, const Statistics& rows) -> Result {
-                          return x_hat(in, rows);
+                          if (in.x.rows > in.x.cols) {
+                            return std::nullopt;
+                          }
+                          Field y = x_hat(in, rows);
+                          for (std::int64_t row = 0; row < y.rows; ++row) {
+                            for (std::int64_t col = 0; col < y.cols; ++col) {
+                              y(row, col) = y(row, col) * in.weight(0, row) + in.bias(0, row);
+                            }
+                          }
+                          return y;
                         }));
-  all.push_back(wrong_y(
-      "weight-by-row", "y is what weight[row] gives: weight and bias belong to the column.",
-      [=](const Inputs& in, const Statistics& rows) -> Result {
-        if (in.x.rows > in.x.cols) {
-          return std::nullopt;
-        }
-        Field y = x_hat(in, rows);
-        for (std::int64_t row = 0; row < y.rows; ++row) {
-          for (std::int64_t col = 0; col < y.cols; ++col) {
-            y(row, col) = y(row, col) * in.weight(0, row) + in.bias(0, row);
-          }
-        }
-        return y;
-      }));
   all.push_back(wrong_y("mean-not-subtracted",
                         "y is x * rstd, scaled and shifted: subtract the mean first.",
                         [](const Inputs& in, const Statistics& rows) -> Result {
                           return scaled_and_shifted(product(in.x, rows.rstd), in.weight, in.bias);
                         }));
-  all.push_back(wrong_y("no-reciprocal", "The values were divided by rstd: multiply by it.",
-                        [](const Inputs& in, const Statistics& rows) -> Result {
-                          const Field inverse =
-                              map(rows.rstd, [](double value) { return 1.0 / value; });
-                          return scaled_and_shifted(normalized(in.x, rows.mean, inverse), in.weight,
-                                                    in.bias);
-                        }));
+  all.push_back(
+      wrong_y("no-reciprocal", "The values were divided by rstd: multiply by it.",
+              [](const Inputs& in, const Statistics& rows) -> Result {
+                const Field inverse = map(rows.rstd, [](double value) { return 1.0 / value; });
+                return scaled_and_shifted(normalized(in.x, rows.mean, inverse), in.weight, in.bias);
+              }));
   all.push_back(wrong_y(
       "cast-order",
       "y is what comes out when x_hat is rounded to the 16-bit type before it meets weight and "
       "bias: compute in float and round once, at the end.",
       [=](const Inputs& in, const Statistics& rows) -> Result {
-        return rounded(in.dtype, scaled_and_shifted(rounded(in.dtype, x_hat(in, rows)), in.weight,
-                                                    in.bias));
+        return rounded(in.dtype,
+                       scaled_and_shifted(rounded(in.dtype, x_hat(in, rows)), in.weight, in.bias));
       }));
 }
 
@@ -318,7 +316,8 @@ void append_reading(std::vector<Oracle>& all) {
     };
     all.push_back({id, sentence, result});
   };
-  with_x("stride-ignored", "The rows of x were read cols elements apart: they start x_stride apart.",
+  with_x("stride-ignored",
+         "The rows of x were read cols elements apart: they start x_stride apart.",
          [](const Case& call) { return with_stride(call, "x", call.integer("cols")); });
   with_x("stride-ignored",
          "The rows of x were read y_stride elements apart: they start x_stride apart.",

@@ -51,8 +51,7 @@ Oracle only_rows(std::string id, std::string sentence,
 }
 
 /// A mistake in x_hat, which only dweight has.
-Oracle wrong_x_hat(std::string id, std::string sentence,
-                   std::function<Field(const Case&)> x_hat) {
+Oracle wrong_x_hat(std::string id, std::string sentence, std::function<Field(const Case&)> x_hat) {
   auto result = [x_hat = std::move(x_hat)](const Case& call,
                                            const std::string& output) -> std::optional<Field> {
     if (output != "dweight" || call.integer("rows") == 0) {
@@ -74,9 +73,9 @@ void append_lost_rows(std::vector<Oracle>& all) {
         [group](std::int64_t row, std::int64_t rows) { return row < rows / group * group; }));
   }
   for (std::int64_t groups : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}) {
-    all.push_back(only_rows(
-        "stripe-dropped", fmt::format("Only the first {} rows were added up.", groups),
-        [groups](std::int64_t row, std::int64_t) { return row < groups; }));
+    all.push_back(only_rows("stripe-dropped",
+                            fmt::format("Only the first {} rows were added up.", groups),
+                            [groups](std::int64_t row, std::int64_t) { return row < groups; }));
     all.push_back(only_rows(
         "lost-updates",
         "Only the rows of one block arrived, the last to write: blocks overwrote each other's "
@@ -105,17 +104,15 @@ void append_orders(std::vector<Oracle>& all) {
                             return turned ? std::optional<Field>(column_sums(*turned))
                                           : std::nullopt;
                           }));
-  all.push_back(wrong_sum("sum-not-mean",
-                          "These are means over the rows: dweight and dbias are sums.",
-                          [](const Case&, const Field& terms) {
-                            return map(column_sums(terms), [&](double sum) {
-                              return sum / static_cast<double>(terms.rows);
-                            });
-                          }));
+  all.push_back(
+      wrong_sum("sum-not-mean", "These are means over the rows: dweight and dbias are sums.",
+                [](const Case&, const Field& terms) {
+                  return map(column_sums(terms),
+                             [&](double sum) { return sum / static_cast<double>(terms.rows); });
+                }));
   all.push_back({"weight-bias-swapped", "dweight and dbias have changed places.",
                  [](const Case& call, const std::string& output) -> std::optional<Field> {
-                   const auto other =
-                       terms_of(call, output == "dbias" ? "dweight" : "dbias");
+                   const auto other = terms_of(call, output == "dbias" ? "dweight" : "dbias");
                    return other && terms_of(call, output) ? std::optional(column_sums(*other))
                                                           : std::nullopt;
                  }});
@@ -127,22 +124,19 @@ void append_garbage(std::vector<Oracle>& all) {
       "first, or write instead of adding.";
   for (bool in_output : {true, false}) {
     for (int times : {1, 2, 3, 4, 7, 8, 16, 32, 64}) {
-      all.push_back(wrong_sum("accumulated-into-garbage", sentence,
-                              [=](const Case& call, const Field& terms) {
-                                const std::vector<std::byte> bytes(
-                                    4, static_cast<std::byte>(verdict::Poison::finite));
-                                const double poison = verdict::decode(
-                                    in_output ? call.dtype() : Dtype::fp32, bytes.data());
-                                return map(column_sums(terms),
-                                           [&](double sum) { return sum + times * poison; });
-                              }));
+      all.push_back(wrong_sum(
+          "accumulated-into-garbage", sentence, [=](const Case& call, const Field& terms) {
+            const std::vector<std::byte> bytes(4, static_cast<std::byte>(verdict::Poison::finite));
+            const double poison =
+                verdict::decode(in_output ? call.dtype() : Dtype::fp32, bytes.data());
+            return map(column_sums(terms), [&](double sum) { return sum + times * poison; });
+          }));
     }
   }
-  all.push_back(wrong_sum("accumulated-into-garbage", sentence,
-                          [](const Case&, const Field& terms) {
-                            return Field(1, terms.cols,
-                                         std::numeric_limits<double>::quiet_NaN());
-                          }));
+  all.push_back(
+      wrong_sum("accumulated-into-garbage", sentence, [](const Case&, const Field& terms) {
+        return Field(1, terms.cols, std::numeric_limits<double>::quiet_NaN());
+      }));
 }
 
 void append_sixteen_bit(std::vector<Oracle>& all) {
@@ -195,16 +189,14 @@ void append_x_hat(std::vector<Oracle>& all) {
   all.push_back(wrong_x_hat("mean-not-subtracted",
                             "x_hat is x * rstd here: subtract the saved mean first.",
                             [](const Case& call) {
-                              return product(call.values("x").field(),
-                                             call.values("rstd").field());
+                              return product(call.values("x").field(), call.values("rstd").field());
                             }));
-  all.push_back(wrong_x_hat("wrong-saved-statistics",
-                            "x_hat is x - mean here: multiply by the saved rstd.",
-                            [](const Case& call) {
-                              const Field x = call.values("x").field();
-                              return normalized(x, call.values("mean").field(),
-                                                Field(x.rows, 1, 1.0));
-                            }));
+  all.push_back(
+      wrong_x_hat("wrong-saved-statistics", "x_hat is x - mean here: multiply by the saved rstd.",
+                  [](const Case& call) {
+                    const Field x = call.values("x").field();
+                    return normalized(x, call.values("mean").field(), Field(x.rows, 1, 1.0));
+                  }));
   all.push_back(wrong_x_hat("wrong-saved-statistics",
                             "dweight is what comes out of x: it takes x_hat = (x - mean) * rstd.",
                             [](const Case& call) { return call.values("x").field(); }));
@@ -212,23 +204,22 @@ void append_x_hat(std::vector<Oracle>& all) {
     const std::string name = buffer;
     for (const char* other : {"cols", "x_stride", "dy_stride"}) {
       const std::string stride = other;
-      all.push_back(
-          {"stride-ignored",
-           "The rows of " + name + " were read " + stride + " elements apart: they start " + name +
-               "_stride apart.",
-           [=](const Case& call, const std::string& output) -> std::optional<Field> {
-             const auto read = with_stride(call, name.c_str(), call.integer(stride));
-             if (!read || !terms_of(call, output)) {
-               return std::nullopt;
-             }
-             const Field dy = name == "dy" ? *read : call.values("dy").field();
-             if (output == "dbias") {
-               return column_sums(dy);
-             }
-             const Field x = name == "x" ? *read : call.values("x").field();
-             return column_sums(product(dy, normalized(x, call.values("mean").field(),
-                                                       call.values("rstd").field())));
-           }});
+      all.push_back({"stride-ignored",
+                     "The rows of " + name + " were read " + stride +
+                         " elements apart: they start " + name + "_stride apart.",
+                     [=](const Case& call, const std::string& output) -> std::optional<Field> {
+                       const auto read = with_stride(call, name.c_str(), call.integer(stride));
+                       if (!read || !terms_of(call, output)) {
+                         return std::nullopt;
+                       }
+                       const Field dy = name == "dy" ? *read : call.values("dy").field();
+                       if (output == "dbias") {
+                         return column_sums(dy);
+                       }
+                       const Field x = name == "x" ? *read : call.values("x").field();
+                       return column_sums(product(dy, normalized(x, call.values("mean").field(),
+                                                                 call.values("rstd").field())));
+                     }});
     }
   }
 }

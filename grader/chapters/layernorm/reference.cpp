@@ -75,8 +75,8 @@ Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd, cons
   Field dx(wdy.rows, wdy.cols);
   for (std::int64_t row = 0; row < wdy.rows; ++row) {
     for (std::int64_t col = 0; col < wdy.cols; ++col) {
-      dx(row, col) = rstd(row, 0) * (wdy(row, col) - mean_wdy(row, 0) -
-                                     x_hat(row, col) * mean_wdy_hat(row, 0));
+      dx(row, col) = rstd(row, 0) *
+                     (wdy(row, col) - mean_wdy(row, 0) - x_hat(row, col) * mean_wdy_hat(row, 0));
     }
   }
   return dx;

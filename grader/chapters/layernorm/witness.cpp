@@ -7,8 +7,7 @@ namespace {
 /// sum over c of dy[c] * y[c] for one row.
 double loss(const Field& dy, const Field& x, const Field& weight, double eps) {
   const Statistics rows = statistics(x, eps);
-  const Field y =
-      scaled_and_shifted(normalized(x, rows.mean, rows.rstd), weight, Field(1, x.cols));
+  const Field y = scaled_and_shifted(normalized(x, rows.mean, rows.rstd), weight, Field(1, x.cols));
   double sum = 0.0;
   for (std::int64_t col = 0; col < x.cols; ++col) {
     sum += dy(0, col) * y(0, col);

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <optional>
 
-#include "chapters/rmsnorm/inputs.h"
 #include "chapters/common/lost_columns.h"
-#include "chapters/rmsnorm/mistakes.h"
 #include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/common/thread_sums.h"
+#include "chapters/rmsnorm/inputs.h"
+#include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/wrong_forward.h"
 
 namespace onepass::rmsnorm {
