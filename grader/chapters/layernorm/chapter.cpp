@@ -71,8 +71,13 @@ Case measured_backward(const char* function, const Shape& shape, std::uint64_t s
 
 /// Few rows, because the simulator runs every thread; wide enough that what all rows share and what
 /// is saved for each row hardly count.
-std::vector<Shape> traffic_shapes() {
+std::vector<Shape> wide_and_few() {
   return {{16, 4096, Dtype::fp32}, {16, 4096, Dtype::fp16}};
+}
+
+/// For sums down the columns: enough rows that the partial sums of a group do not outweigh them.
+std::vector<Shape> narrow_and_many() {
+  return {{2048, 128, Dtype::fp32}, {2048, 128, Dtype::fp16}};
 }
 
 /// The hidden sizes of language models; the largest go well beyond any L2.
@@ -85,7 +90,6 @@ std::vector<Shape> bandwidth_shapes() {
 }
 
 Exercise exercise(const char* name, const char* title, const char* section, Measurement details) {
-  details.traffic = traffic_shapes();
   details.bandwidth = bandwidth_shapes();
   return {std::string("layernorm/") + name, title, std::string("02_layernorm/") + name + ".cu",
           std::string("docs/02_layernorm.md, \"") + section + "\"", std::move(details)};
@@ -93,6 +97,7 @@ Exercise exercise(const char* name, const char* title, const char* section, Meas
 
 Exercise forward() {
   Measurement details;
+  details.traffic = wide_and_few();
   details.least_bytes = least_bytes(2, 2);
   details.make_case = measured_forward;
   details.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
@@ -105,6 +110,7 @@ Exercise forward() {
 
 Exercise backward_dx() {
   Measurement details;
+  details.traffic = wide_and_few();
   details.least_bytes = least_bytes(3, 1);
   details.make_case = [](const Shape& shape, std::uint64_t seed) {
     return measured_backward("layernorm_backward_dx", shape, seed, true, false);
@@ -118,6 +124,7 @@ Exercise backward_dx() {
 
 Exercise backward_dweight_dbias() {
   Measurement details;
+  details.traffic = narrow_and_many();
   details.least_bytes = least_bytes(2, 2);
   details.make_case = [](const Shape& shape, std::uint64_t seed) {
     return measured_backward("layernorm_backward_dweight_dbias", shape, seed, false, true);
@@ -132,6 +139,7 @@ Exercise backward_dweight_dbias() {
 
 Exercise backward_fused() {
   Measurement details;
+  details.traffic = narrow_and_many();
   details.least_bytes = least_bytes(3, 3);
   details.make_case = [](const Shape& shape, std::uint64_t seed) {
     return measured_backward("layernorm_backward", shape, seed, true, true);

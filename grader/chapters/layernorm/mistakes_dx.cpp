@@ -42,8 +42,8 @@ Oracle misread(std::string id, std::string sentence,
                std::function<std::optional<Field>(const Case&, const char* buffer)> wrong,
                const char* buffer) {
   auto result = [=](const Case& call, const std::string& output) -> std::optional<Field> {
-    const std::optional<Field> read = wrong(call, buffer);
-    if (output != "dx" || !read) {
+    const std::optional<Field> read = output == "dx" ? wrong(call, buffer) : std::nullopt;
+    if (!read) {
       return std::nullopt;
     }
     const Field rstd = call.values("rstd").field();

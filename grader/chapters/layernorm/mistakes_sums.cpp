@@ -85,6 +85,11 @@ void append_lost_rows(std::vector<Oracle>& all) {
           return groups > 1 && row % there == there - 1;
         }));
     all.push_back(only_rows(
+        "lost-updates",
+        "Only each block's last row arrived: each row overwrote the sums of those before it. Add "
+        "to them.",
+        [groups](std::int64_t row, std::int64_t rows) { return row >= rows - groups; }));
+    all.push_back(only_rows(
         "stripe-dropped",
         "Only the rows of the first group arrived: the second stage has to add up all groups.",
         [groups](std::int64_t row, std::int64_t) { return groups > 1 && row % groups == 0; }));

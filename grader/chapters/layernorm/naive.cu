@@ -5,7 +5,7 @@
 //
 // Tensors of [rows, cols] that pass through memory, against the least possible:
 // layernorm_forward 12 (2), layernorm_backward_dx 20 (3), layernorm_backward_dweight_dbias 9 (2),
-// layernorm_backward 25 (3).
+// layernorm_backward 29 (3): both of them, one after the other.
 
 #include <onepass/layernorm.h>
 

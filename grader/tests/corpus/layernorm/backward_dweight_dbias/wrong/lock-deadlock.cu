@@ -1,4 +1,4 @@
-// diagnosis: endless-loop
+// diagnosis: lock-deadlock
 // status: timed out
 // The lock is never released: groups guarded by a spin lock and a first-write count, as the
 // well-known Triton tutorial has them. Who gets the lock first is not fixed, and the launcher says

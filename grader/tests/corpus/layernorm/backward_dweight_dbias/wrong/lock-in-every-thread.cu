@@ -1,4 +1,5 @@
 // diagnosis: lock-deadlock
+// status: timed out
 // Every thread spins for the lock that one of them holds: groups guarded by a spin lock and a
 // first-write count, as the well-known Triton tutorial has them. Who gets the lock first is not
 // fixed, and the launcher says so.
