@@ -15,6 +15,7 @@
 #include "verdict/values/random.h"
 
 using namespace onepass::rmsnorm;
+using onepass::common::sum_in;
 using onepass::verdict::Oracle;
 using onepass::verdict::Random;
 
