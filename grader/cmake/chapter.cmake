@@ -17,8 +17,9 @@ function(onepass_chapter name)
     return()
   endif()
   add_executable(grade-${name} ${sources})
-  target_link_libraries(grade-${name} PRIVATE onepass_verdict_main)
-  target_include_directories(grade-${name} PRIVATE ${PROJECT_SOURCE_DIR}/grader)
+  target_link_libraries(grade-${name} PRIVATE onepass_chapters_common onepass_verdict_main)
+  target_include_directories(grade-${name} PRIVATE ${PROJECT_SOURCE_DIR}/grader
+                                                  ${PROJECT_SOURCE_DIR}/grader/include)
   onepass_warnings(grade-${name})
   target_precompile_headers(grade-${name} PRIVATE <doctest/doctest.h> <fmt/format.h>
                             <nlohmann/json.hpp>)

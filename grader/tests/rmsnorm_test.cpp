@@ -7,14 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/reference.h"
-#include "chapters/rmsnorm/sixteen_bit_sums.h"
 #include "verdict/diagnosis.h"
 #include "verdict/values/random.h"
 
 using namespace onepass::rmsnorm;
+using onepass::common::sum_in;
 using onepass::verdict::Oracle;
 using onepass::verdict::Random;
 

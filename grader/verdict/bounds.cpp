@@ -108,4 +108,65 @@ double batchnorm_y(Dtype dtype, const Normalized& element) {
   return rounded(dtype, element.y, error);
 }
 
+// mean: a sum over the row divided by cols, so row_sum() / cols; call it d.
+double layernorm_mean(const RowStatistics& row) {
+  return u * summation(row.cols) * row.mean_magnitude + flushed;
+}
+
+namespace {
+
+// With a mean that is off by d, the mean of (x - mean - d)^2 is variance + d^2, since the
+// deviations add up to 0. Welford's running mean is off by d at each step, against the deviation of
+// that step: 2 * d * deviation at most. The sum of squares has its own relative error. rstd =
+// v^(-1/2), so half of the relative error of v = variance + eps is rstd's. E[x^2] - E[x]^2 instead
+// loses u * mean^2 of the variance: at mean = 1000 deviations that is 1000 / k times as much.
+double layernorm_rstd_relative(const RowStatistics& row) {
+  const double mean_error = layernorm_mean(row) * row.rstd;
+  const double deviation = row.deviation * row.rstd;  // at most 1
+  return u * (sum_of_squares(row.cols) / 2.0 + 6.0) + mean_error * deviation +
+         mean_error * mean_error / 2.0;
+}
+
+}  // namespace
+
+double layernorm_rstd(const RowStatistics& row) {
+  return layernorm_rstd_relative(row) * row.rstd + flushed;
+}
+
+// x - mean: the mean is off by d, and the subtraction rounds by u * |x - mean|, or, as
+// x * rstd - mean * rstd, by u * |x| * rstd. Then rstd's error, and a rounding for each of the two
+// multiplications and the addition.
+double layernorm_y(Dtype dtype, const RowStatistics& row, double x, double x_hat, double weight,
+                   double bias) {
+  const double centred = (layernorm_mean(row) + 2.0 * u * std::abs(x)) * row.rstd;
+  const double scaled = std::abs(x_hat) * (layernorm_rstd_relative(row) + 3.0 * u);
+  const double y = x_hat * weight + bias;
+  const double error = std::abs(weight) * (centred + scaled) +
+                       u * (2.0 * std::abs(weight * x_hat) + 2.0 * std::abs(bias) + std::abs(y));
+  return rounded(dtype, y, error);
+}
+
+double layernorm_x_hat(double x, double mean, double rstd) {
+  const double x_hat = (x - mean) * rstd;
+  return u * (3.0 * std::abs(x_hat) + (std::abs(x) + std::abs(mean)) * std::abs(rstd));
+}
+
+// The two means err like sums over the row: u * k times the mean magnitude of what is added, where
+// that of wdy * x_hat includes x_hat's own rounding (an honest kernel may sum wdy * x and subtract
+// mean * sum(wdy)). Then x_hat's error against mean_wdy_hat, and the roundings of the products and
+// differences.
+double layernorm_dx(Dtype dtype, const RowGradient& row, double dx, double wdy, double x_hat,
+                    double x_hat_error) {
+  const double k = u * summation(row.cols);
+  const double means = k * (row.mean_wdy_magnitude + std::abs(x_hat) * row.mean_wdy_hat_error);
+  const double product = std::abs(x_hat * row.mean_wdy_hat);
+  const double roundings = 4.0 * u * (std::abs(wdy) + std::abs(row.mean_wdy) + product);
+  const double inside = means + std::abs(row.mean_wdy_hat) * x_hat_error + roundings;
+  return rounded(dtype, dx, std::abs(row.rstd) * inside + 2.0 * u * std::abs(dx));
+}
+
+double column_sum(Dtype dtype, std::int64_t rows, double sum, double sum_of_magnitudes) {
+  return rounded(dtype, sum, u * summation(rows) * sum_of_magnitudes);
+}
+
 }  // namespace onepass::verdict::bounds

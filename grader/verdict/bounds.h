@@ -65,4 +65,46 @@ struct Normalized {
 /// BatchNorm: y, in fp32, rounded to `dtype` once.
 double batchnorm_y(Dtype dtype, const Normalized& element);
 
+// ---- LayerNorm ----
+
+/// What the rounding errors of LayerNorm's row statistics depend on.
+struct RowStatistics {
+  std::int64_t cols = 0;
+  double mean_magnitude = 0.0;  // mean of |x|
+  double deviation = 0.0;       // sqrt(mean((x - mean)^2))
+  double rstd = 0.0;            // 1 / sqrt(deviation^2 + eps)
+};
+
+/// mean = mean(x), stored as fp32.
+double layernorm_mean(const RowStatistics& row);
+
+/// rstd, stored as fp32, from a variance without cancellation (two passes, or Welford).
+double layernorm_rstd(const RowStatistics& row);
+
+/// y = x_hat * weight + bias in fp32, rounded to `dtype` once.
+double layernorm_y(Dtype dtype, const RowStatistics& row, double x, double x_hat, double weight,
+                   double bias);
+
+/// x_hat = (x - mean) * rstd in fp32, in either form: (x - mean) * rstd or x * rstd - mean * rstd.
+double layernorm_x_hat(double x, double mean, double rstd);
+
+/// Means over a row of `cols` columns, for dx.
+struct RowGradient {
+  std::int64_t cols = 0;
+  double rstd = 0.0;
+  double mean_wdy = 0.0;            // mean(wdy)
+  double mean_wdy_hat = 0.0;        // mean(wdy * x_hat)
+  double mean_wdy_magnitude = 0.0;  // mean(|wdy|)
+  double mean_wdy_hat_error = 0.0;  // mean(|wdy| * (|x_hat| + (|x| + |mean|) * rstd))
+};
+
+/// dx = rstd * (wdy - mean(wdy) - x_hat * mean(wdy * x_hat)) in fp32, rounded to `dtype` once.
+/// x_hat_error: layernorm_x_hat().
+double layernorm_dx(Dtype dtype, const RowGradient& row, double dx, double wdy, double x_hat,
+                    double x_hat_error);
+
+/// The sum of a column over `rows` rows, in fp32 in any order, rounded to `dtype` once.
+/// sum_of_magnitudes: of the terms; for terms that are themselves rounded, of what u multiplies.
+double column_sum(Dtype dtype, std::int64_t rows, double sum, double sum_of_magnitudes);
+
 }  // namespace onepass::verdict::bounds

@@ -3,14 +3,19 @@
 #include <string>
 #include <utility>
 
+#include "chapters/common/lost_columns.h"
+#include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/rmsnorm/inputs.h"
-#include "chapters/rmsnorm/lost_columns.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/reference.h"
-#include "chapters/rmsnorm/sixteen_bit_sums.h"
 
 namespace onepass::rmsnorm {
 
+using common::lost_columns;
+using common::LostColumns;
+using common::sixteen_bit_sums;
+using common::SixteenBitSum;
+using common::sum_in;
 using verdict::Case;
 using verdict::Dtype;
 using verdict::Oracle;

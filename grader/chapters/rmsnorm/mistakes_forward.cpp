@@ -4,15 +4,22 @@
 #include <cmath>
 #include <optional>
 
+#include "chapters/common/lost_columns.h"
+#include "chapters/common/sixteen_bit_sums.h"
+#include "chapters/common/thread_sums.h"
 #include "chapters/rmsnorm/inputs.h"
-#include "chapters/rmsnorm/lost_columns.h"
 #include "chapters/rmsnorm/mistakes.h"
-#include "chapters/rmsnorm/sixteen_bit_sums.h"
-#include "chapters/rmsnorm/thread_sums.h"
 #include "chapters/rmsnorm/wrong_forward.h"
 
 namespace onepass::rmsnorm {
 
+using common::lost_columns;
+using common::LostColumns;
+using common::sixteen_bit_sums;
+using common::SixteenBitSum;
+using common::sum_in;
+using common::thread_sums;
+using common::ThreadSums;
 using verdict::Oracle;
 
 namespace {

@@ -93,6 +93,9 @@ std::optional<std::string> Finding::mistake() const {
   if (kind == "shared-race" && one_warp) {
     return "missing-syncwarp";
   }
+  if (kind == "deadlock" && message.find("a word in memory") != std::string::npos) {
+    return "lock-deadlock";
+  }
   return meaning->mistake;
 }
 

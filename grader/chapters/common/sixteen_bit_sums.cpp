@@ -1,9 +1,9 @@
 // Sums in 16-bit types.
-#include "chapters/rmsnorm/sixteen_bit_sums.h"
+#include "chapters/common/sixteen_bit_sums.h"
 
 #include <vector>
 
-namespace onepass::rmsnorm {
+namespace onepass::common {
 
 using verdict::Dtype;
 using verdict::Field;
@@ -53,4 +53,4 @@ std::vector<SixteenBitSum> sixteen_bit_sums() {
   return all;
 }
 
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::common

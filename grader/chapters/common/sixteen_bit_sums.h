@@ -8,7 +8,7 @@
 #include "verdict/values/dtype.h"
 #include "verdict/values/field.h"
 
-namespace onepass::rmsnorm {
+namespace onepass::common {
 
 struct SixteenBitSum {
   std::int64_t threads;  // thread t adds up columns t, t + threads, t + 2 threads, ...
@@ -21,4 +21,4 @@ verdict::Field sum_in(verdict::Dtype dtype, const verdict::Field& terms, Sixteen
 /// The usual ways.
 std::vector<SixteenBitSum> sixteen_bit_sums();
 
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::common

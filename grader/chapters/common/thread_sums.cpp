@@ -1,9 +1,9 @@
 // What each thread of a block holds after a reduction that went wrong.
-#include "chapters/rmsnorm/thread_sums.h"
+#include "chapters/common/thread_sums.h"
 
 #include <numeric>
 
-namespace onepass::rmsnorm {
+namespace onepass::common {
 namespace {
 
 using Values = std::vector<double>;  // one a thread
@@ -115,4 +115,4 @@ std::vector<ThreadSums> thread_sums() {
   return all;
 }
 
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::common

@@ -1,5 +1,5 @@
 // Ways to leave columns out of a row's sum. Reductions go wrong by losing terms, and which ones are
-// lost tells why: chapter 1's mistakes try each of these on the numbers that came back.
+// lost tells why: the chapters' mistakes try each of these on the numbers that came back.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace onepass::rmsnorm {
+namespace onepass::common {
 
 struct LostColumns {
   std::string mistake;   // id of the mistake
@@ -19,4 +19,4 @@ struct LostColumns {
 /// All of them, those that are commoner first.
 std::vector<LostColumns> lost_columns();
 
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::common

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace onepass::rmsnorm {
+namespace onepass::common {
 
 struct ThreadSums {
   std::string mistake;   // id
@@ -20,4 +20,4 @@ struct ThreadSums {
 /// All of them, for every usual number of threads; those that are commoner first.
 std::vector<ThreadSums> thread_sums();
 
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::common

@@ -1,0 +1,259 @@
+// Calls of chapter 2's functions.
+#include "chapters/layernorm/calls.h"
+
+#include <onepass/layernorm_scratch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "verdict/bounds.h"
+
+namespace onepass::layernorm {
+
+namespace bounds = verdict::bounds;
+using verdict::Role;
+
+namespace {
+
+std::int64_t stride_of(Layout layout, std::int64_t cols) {
+  return layout.stride == 0 ? cols : layout.stride;
+}
+
+void add_optional(Case& call, const char* name, std::optional<Matrix> values, Layout layout) {
+  if (values) {
+    call.input(name, std::move(*values), layout);
+  } else {
+    call.null(name, Role::input, call.dtype());
+  }
+}
+
+/// What all backward functions get.
+Case backward_call(const char* function, Gradients inputs, const BackwardLayout& layout) {
+  const std::int64_t rows = layout.no_rows ? 0 : inputs.x.rows();
+  const std::int64_t cols = inputs.x.cols();
+  Case call(function, inputs.x.dtype());
+  call.integer("rows", rows).integer("cols", cols);
+  call.integer("dy_stride", stride_of(layout.dy, cols));
+  call.integer("x_stride", stride_of(layout.x, cols));
+  call.input("dy", std::move(inputs.dy), layout.dy).input("x", std::move(inputs.x), layout.x);
+  call.input("mean", std::move(inputs.mean)).input("rstd", std::move(inputs.rstd));
+  return call;
+}
+
+void add_dx(Case& call, std::optional<Matrix> weight, const BackwardLayout& layout) {
+  const std::int64_t cols = call.integer("cols");
+  call.integer("dx_stride", stride_of(layout.dx, cols));
+  add_optional(call, "weight", std::move(weight), layout.weight);
+  call.output("dx", call.dtype(), call.buffer("x").rows, cols, layout.dx);
+}
+
+void add_sums(Case& call) {
+  const auto rows = static_cast<int>(call.integer("rows"));
+  const auto cols = static_cast<int>(call.integer("cols"));
+  call.output("dweight", call.dtype(), 1, cols).output("dbias", call.dtype(), 1, cols);
+  call.output("scratch", Dtype::fp32, 1,
+              std::max<std::int64_t>(1, layernorm_scratch_size(rows, cols)));
+  call.output("fixed_order", Dtype::int32, 1, 1);
+}
+
+bounds::RowStatistics row_statistics(const Field& x, const Field& variance, const Field& rstd,
+                                     std::int64_t row) {
+  bounds::RowStatistics result;
+  result.cols = x.cols;
+  for (std::int64_t col = 0; col < x.cols; ++col) {
+    result.mean_magnitude += std::abs(x(row, col)) / static_cast<double>(x.cols);
+  }
+  result.deviation = std::sqrt(variance(row, 0));
+  result.rstd = rstd(row, 0);
+  return result;
+}
+
+/// All that the forward expectations need.
+struct ForwardRows {
+  Field x, mean, variance, rstd;
+  std::vector<bounds::RowStatistics> rows;
+};
+
+ForwardRows forward_rows(const Case& call) {
+  ForwardRows all;
+  all.x = call.values("x").field();
+  all.mean = row_means(all.x);
+  all.variance = row_variances(all.x, all.mean);
+  all.rstd = rstd_of(all.variance, eps_of(call));
+  for (std::int64_t row = 0; row < all.x.rows; ++row) {
+    all.rows.push_back(row_statistics(all.x, all.variance, all.rstd, row));
+  }
+  return all;
+}
+
+Expectation expected_column(const char* output, const Case& call, const Field& terms,
+                            const Field& magnitudes) {
+  const Field sums = column_sums(terms);
+  const Field sizes = column_sums(magnitudes);
+  Field bound(1, terms.cols);
+  for (std::int64_t col = 0; col < terms.cols; ++col) {
+    bound(0, col) = bounds::column_sum(call.dtype(), terms.rows, sums(0, col), sizes(0, col));
+  }
+  return {output, sums, bound};
+}
+
+/// No rows at all in the call: the matrices then hold one row that is not part of it.
+Field without_rows(const Case& call, const Field& field) {
+  return call.integer("rows") == 0 ? Field(0, field.cols) : field;
+}
+
+}  // namespace
+
+double eps_of(const Case& call) {
+  return static_cast<float>(call.real("eps"));
+}
+
+Field values_or(const Case& call, const char* name, double otherwise) {
+  return call.buffer(name).null ? Field(1, call.integer("cols"), otherwise)
+                                : call.values(name).field();
+}
+
+Field x_hat_of(const Case& call) {
+  return normalized(call.values("x").field(), call.values("mean").field(),
+                    call.values("rstd").field());
+}
+
+Field wdy_of(const Case& call) {
+  return product(call.values("dy").field(), values_or(call, "weight", 1.0));
+}
+
+Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> bias, float eps,
+                  ForwardLayout layout) {
+  const Dtype dtype = x.dtype();
+  const std::int64_t rows = x.rows();
+  const std::int64_t cols = x.cols();
+  Case call("layernorm_forward", dtype);
+  call.integer("rows", rows).integer("cols", cols);
+  call.integer("x_stride", stride_of(layout.x, cols));
+  call.integer("y_stride", stride_of(layout.y, cols));
+  call.real("eps", eps);
+  call.input("x", std::move(x), layout.x);
+  add_optional(call, "weight", std::move(weight), layout.weight);
+  add_optional(call, "bias", std::move(bias), layout.bias);
+  call.output("y", dtype, rows, cols, layout.y);
+  call.output("mean", Dtype::fp32, rows, 1).output("rstd", Dtype::fp32, rows, 1);
+  return call;
+}
+
+Expectation expected_mean(const Case& call) {
+  const ForwardRows all = forward_rows(call);
+  Field bound(all.x.rows, 1);
+  for (std::int64_t row = 0; row < all.x.rows; ++row) {
+    bound(row, 0) = bounds::layernorm_mean(all.rows[static_cast<std::size_t>(row)]);
+  }
+  return {"mean", all.mean, bound};
+}
+
+Expectation expected_rstd(const Case& call) {
+  const ForwardRows all = forward_rows(call);
+  Field bound(all.x.rows, 1);
+  for (std::int64_t row = 0; row < all.x.rows; ++row) {
+    bound(row, 0) = bounds::layernorm_rstd(all.rows[static_cast<std::size_t>(row)]);
+  }
+  return {"rstd", all.rstd, bound};
+}
+
+Expectation expected_y(const Case& call) {
+  const ForwardRows all = forward_rows(call);
+  const Field x_hat = normalized(all.x, all.mean, all.rstd);
+  const Field weight = values_or(call, "weight", 1.0);
+  const Field bias = values_or(call, "bias", 0.0);
+  Field bound(x_hat.rows, x_hat.cols);
+  for (std::int64_t row = 0; row < x_hat.rows; ++row) {
+    for (std::int64_t col = 0; col < x_hat.cols; ++col) {
+      bound(row, col) =
+          bounds::layernorm_y(call.dtype(), all.rows[static_cast<std::size_t>(row)],
+                              all.x(row, col), x_hat(row, col), weight(0, col), bias(0, col));
+    }
+  }
+  return {"y", scaled_and_shifted(x_hat, weight, bias), bound};
+}
+
+Gradients gradients(Matrix dy, Matrix x, std::optional<Matrix> weight, double eps) {
+  const Statistics rows = statistics(x.field(), eps);
+  return {std::move(dy), std::move(x), std::move(weight), Matrix::rounded(Dtype::fp32, rows.mean),
+          Matrix::rounded(Dtype::fp32, rows.rstd)};
+}
+
+Case dx_call(Gradients inputs, BackwardLayout layout) {
+  std::optional<Matrix> weight = std::move(inputs.weight);
+  Case call = backward_call("layernorm_backward_dx", std::move(inputs), layout);
+  add_dx(call, std::move(weight), layout);
+  return call;
+}
+
+Case sums_call(Gradients inputs, BackwardLayout layout) {
+  Case call = backward_call("layernorm_backward_dweight_dbias", std::move(inputs), layout);
+  add_sums(call);
+  return call;
+}
+
+Case fused_call(Gradients inputs, BackwardLayout layout) {
+  std::optional<Matrix> weight = std::move(inputs.weight);
+  Case call = backward_call("layernorm_backward", std::move(inputs), layout);
+  add_dx(call, std::move(weight), layout);
+  add_sums(call);
+  return call;
+}
+
+Expectation expected_dx(const Case& call) {
+  const Field x = call.values("x").field();
+  const Field mean = call.values("mean").field();
+  const Field rstd = call.values("rstd").field();
+  const Field x_hat = x_hat_of(call);
+  const Field wdy = wdy_of(call);
+  const Field mean_wdy = row_means(wdy);
+  const Field mean_wdy_hat = row_means(product(wdy, x_hat));
+  const Field dx = row_gradient(wdy, x_hat, rstd, mean_wdy, mean_wdy_hat);
+  const auto cols = static_cast<double>(x.cols);
+  Field bound(x.rows, x.cols);
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    bounds::RowGradient means{x.cols, rstd(row, 0), mean_wdy(row, 0), mean_wdy_hat(row, 0), 0, 0};
+    for (std::int64_t col = 0; col < x.cols; ++col) {
+      const double size = std::abs(wdy(row, col));
+      const double terms = std::abs(x(row, col)) + std::abs(mean(row, 0));
+      means.mean_wdy_magnitude += size / cols;
+      means.mean_wdy_hat_error +=
+          size * (std::abs(x_hat(row, col)) + terms * std::abs(rstd(row, 0))) / cols;
+    }
+    for (std::int64_t col = 0; col < x.cols; ++col) {
+      const double x_hat_error = bounds::layernorm_x_hat(x(row, col), mean(row, 0), rstd(row, 0));
+      bound(row, col) = bounds::layernorm_dx(call.dtype(), means, dx(row, col), wdy(row, col),
+                                             x_hat(row, col), x_hat_error);
+    }
+  }
+  return {"dx", dx, bound};
+}
+
+Expectation expected_dweight(const Case& call) {
+  const Field dy = without_rows(call, call.values("dy").field());
+  const Field x = call.values("x").field();
+  const Field mean = call.values("mean").field();
+  const Field rstd = call.values("rstd").field();
+  const Field x_hat = x_hat_of(call);
+  Field magnitudes(dy.rows, dy.cols);
+  for (std::int64_t row = 0; row < dy.rows; ++row) {
+    for (std::int64_t col = 0; col < dy.cols; ++col) {
+      const double terms = (std::abs(x(row, col)) + std::abs(mean(row, 0))) * rstd(row, 0);
+      magnitudes(row, col) = std::abs(dy(row, col)) * (std::abs(x_hat(row, col)) + terms);
+    }
+  }
+  return expected_column("dweight", call, product(dy, x_hat), magnitudes);
+}
+
+Expectation expected_dbias(const Case& call) {
+  const Field dy = without_rows(call, call.values("dy").field());
+  Field magnitudes = dy;
+  for (double& value : magnitudes.values) {
+    value = std::abs(value);
+  }
+  return expected_column("dbias", call, dy, magnitudes);
+}
+
+}  // namespace onepass::layernorm

@@ -1,0 +1,127 @@
+// The checks of exercise 2.3. Those of TODO 1 look at dbias only, those of TODO 2 at dweight.
+#include <utility>
+
+#include "chapters/layernorm/calls.h"
+#include "chapters/layernorm/column_checks.h"
+#include "chapters/layernorm/mistakes.h"
+#include "chapters/layernorm/shapes.h"
+#include "verdict/session/check.h"
+
+namespace onepass::layernorm {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+using Expected = Expectation (*)(const Case&);
+
+void check(Expected expected, Gradients inputs, BackwardLayout layout = {}) {
+  static const std::vector<verdict::Oracle> mistakes = sums_mistakes();
+  const Case call = sums_call(std::move(inputs), layout);
+  session().expect(call, {expected(call)}, mistakes);
+}
+
+void check_shapes(Expected expected) {
+  for (Dtype dtype : kEveryDtype) {
+    check(expected, random_gradients(dtype, 17, 17));  // square: swapped axes stay inside
+    for (std::int64_t rows : {1, 2, 3, 7, 31, 65}) {   // no multiple of any number of groups
+      check(expected, random_gradients(dtype, rows, 5));
+    }
+    for (std::int64_t cols : {1, 31, 33, 257, 1000, 1025}) {
+      check(expected, random_gradients(dtype, 3, cols));
+    }
+  }
+  check(expected, random_gradients(Dtype::fp32, 517, 3));   // more rows than groups in scratch
+  check(expected, random_gradients(Dtype::fp16, 1031, 2));  // a prime
+}
+
+void check_placements(Expected expected) {
+  for (Dtype dtype : kEveryDtype) {
+    for (const Placement& placement : kPlacements) {
+      const Layout odd = placement.layout();
+      const Layout further = {odd.stride + 16, 0};
+      check(expected, random_gradients(dtype, 3, placement.cols), {odd, further, {}, {}});
+      check(expected, random_gradients(dtype, 3, placement.cols), {further, odd, {}, {}});
+    }
+  }
+  const Layout far_apart = {(std::int64_t{1} << 30) + 8, 0};  // row * stride is beyond 2^31
+  check(expected, random_gradients(Dtype::fp16, 3, 65), {far_apart, {}, {}, {}});
+  check(expected, random_gradients(Dtype::fp16, 3, 65), {{}, far_apart, {}, {}});
+}
+
+TEST_SUITE("layernorm/backward_dweight_dbias") {
+  // ---- TODO 1: dbias ----
+
+  TEST_CASE("dbias is the sum of dy over all rows, for every column" * points(2) * todo(1)) {
+    check_shapes(expected_dbias);
+  }
+
+  TEST_CASE("dbias: partial sums stay in fp32 until the very end" * points(1) * todo(1)) {
+    for (Dtype dtype : kSixteenBit) {
+      check(expected_dbias, cancelling(dtype, 67, 40));
+    }
+  }
+
+  TEST_CASE("dbias of strided rows at any address" * points(1) * todo(1)) {
+    check_placements(expected_dbias);
+  }
+
+  TEST_CASE("no rows: the sum over none of them is 0" * points(1) * todo(1)) {
+    BackwardLayout layout;
+    layout.no_rows = true;
+    check(expected_dbias, random_gradients(Dtype::fp32, 1, 33), layout);
+    check(expected_dbias, random_gradients(Dtype::bf16, 1, 300), layout);
+  }
+
+  // ---- TODO 2: dweight ----
+
+  TEST_CASE("dweight is the sum of dy * x_hat over all rows, for every column" * points(2) *
+            todo(2)) {
+    check_shapes(expected_dweight);
+  }
+
+  TEST_CASE("dweight: partial sums stay in fp32 until the very end" * points(1) * todo(2)) {
+    for (Dtype dtype : kSixteenBit) {
+      check(expected_dweight, cancelling(dtype, 67, 40));
+    }
+  }
+
+  TEST_CASE("dweight of strided rows at any address" * points(1) * todo(2)) {
+    check_placements(expected_dweight);
+  }
+
+  TEST_CASE("mean 100 and 1000: dweight takes x_hat, from the saved mean and rstd" * points(1) *
+            todo(2)) {
+    check(expected_dweight, random_gradients(Dtype::fp32, 33, 70, 100.0));
+    check(expected_dweight, random_gradients(Dtype::fp32, 33, 70, 1000.0));
+    check(expected_dweight, random_gradients(Dtype::fp16, 33, 70, 100.0));
+  }
+
+  TEST_CASE("20 calls give the same bits, if a fixed order was promised" * points(2) * todo(2)) {
+    const Case call = sums_call(random_gradients(Dtype::fp32, 200, 40));
+    check_repeats(call, 20, {expected_dweight(call), expected_dbias(call)});
+  }
+
+  TEST_CASE("no rows, wide rows, many rows" * points(1) * todo(2)) {
+    BackwardLayout layout;
+    layout.no_rows = true;
+    check(expected_dweight, random_gradients(Dtype::fp32, 1, 33), layout);
+    check(expected_dweight, random_gradients(Dtype::fp16, 2, 65536));
+    if (session().device() == "gpu") {
+      check(expected_dweight, random_gradients(Dtype::fp16, 65537, 3));
+      check(expected_dweight, random_gradients(Dtype::fp32, 4096, 1024));
+    }
+  }
+
+  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const DrawnShape shape = drawn_shape(number);
+      check(expected_dweight, random_gradients(shape.dtype, shape.rows, shape.cols),
+            {shape.one, shape.two, {}, {}});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::layernorm

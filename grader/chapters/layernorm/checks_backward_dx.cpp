@@ -1,0 +1,173 @@
+// The checks of exercise 2.2. Until block_sums_of() adds up anything, each thread knows its own
+// share only, so the checks of TODO 1 have one column: its thread has the whole row. There mean and
+// rstd are numbers of their own, not x's, for else dx would be 0.
+#include <utility>
+
+#include "chapters/layernorm/calls.h"
+#include "chapters/layernorm/mistakes.h"
+#include "chapters/layernorm/shapes.h"
+#include "chapters/layernorm/witness.h"
+#include "verdict/compare.h"
+#include "verdict/session/check.h"
+
+namespace onepass::layernorm {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+void check(Gradients inputs, BackwardLayout layout = {}) {
+  static const std::vector<verdict::Oracle> mistakes = dx_mistakes();
+  const Case call = dx_call(std::move(inputs), layout);
+  session().expect(call, {expected_dx(call)}, mistakes);
+}
+
+Gradients without_weight(Gradients inputs) {
+  inputs.weight.reset();
+  return inputs;
+}
+
+/// One column, with statistics that are given, as if of another tensor.
+Gradients one_column(Dtype dtype, std::int64_t rows) {
+  Gradients inputs = random_gradients(dtype, rows, 1);
+  inputs.mean = random_tensor("mean", Dtype::fp32, rows, 1);
+  inputs.rstd = numbers("rstd", dtype, rows, 1).uniform_matrix(Dtype::fp32, rows, 1, 0.5, 2.0);
+  return inputs;
+}
+
+/// dy all zeros but for one number a row, in row r at column columns[r].
+Gradients spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
+  const auto rows = static_cast<std::int64_t>(columns.size());
+  Gradients inputs = random_gradients(dtype, rows, cols);
+  inputs.dy = Matrix(dtype, rows, cols);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    inputs.dy.set(row, columns[static_cast<std::size_t>(row)], 4.0);
+  }
+  return inputs;
+}
+
+void check_zero_rows() {
+  BackwardLayout layout;
+  layout.no_rows = true;
+  const Case call = dx_call(random_gradients(Dtype::fp32, 1, 1), layout);
+  const verdict::Answer answer = session().run(call);
+  if (!verdict::is_poison(answer["dx"], 0, 0, answer.poison)) {
+    verdict::Failure failure;
+    failure.where = "dx[0]";
+    failure.message = "With rows = 0 there is no row to write, yet dx[0] was.";
+    session().fail(call, failure);
+  }
+}
+
+TEST_SUITE("layernorm/backward_dx") {
+  TEST_CASE("one column: dx from wdy, x_hat, and sums that one thread has" * points(2) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t rows : {1, 2, 7}) {
+        check(one_column(dtype, rows));
+      }
+    }
+  }
+
+  TEST_CASE("one column, rows apart, without a weight" * points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      check(one_column(dtype, 5), {{3, 0}, {5, 0}, {}, {9, 0}});
+      check(without_weight(one_column(dtype, 3)));
+    }
+  }
+
+  TEST_CASE("2 to 32 columns: both sums hold every lane's share" * points(2) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      check(random_gradients(dtype, 17, 17));  // square: swapped indices stay inside
+      for (std::int64_t cols : kUpToAWarp) {
+        check(random_gradients(dtype, 3, cols));
+      }
+    }
+  }
+
+  TEST_CASE("33 to 1025 columns: both sums hold every warp's" * points(2) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t cols : kUpToABlock) {
+        check(random_gradients(dtype, 3, cols));
+      }
+      for (std::int64_t cols : kWide) {
+        check(random_gradients(dtype, 2, cols));
+      }
+    }
+  }
+
+  TEST_CASE("dx is the derivative: it agrees with differences of the forward pass" * points(1) *
+            todo(2)) {
+    const Gradients inputs = random_gradients(Dtype::fp32, 3, 37);
+    const Case call = dx_call(inputs);
+    const verdict::Answer answer = session().expect(call, {expected_dx(call)}, dx_mistakes());
+    Expectation differences = expected_dx(call);
+    differences.value =
+        dx_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight->field(), 1e-5);
+    for (double& bound : differences.bound.values) {
+      bound += 1e-6;  // of the differences, and of mean and rstd, which were rounded
+    }
+    session().compare(call, answer, {differences});
+  }
+
+  TEST_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is" * points(1) *
+            todo(2)) {
+    for (std::int64_t cols : {63, 257, 1000}) {
+      check(spikes(Dtype::fp32, cols, boundary_columns(cols)));
+    }
+    check(spikes(Dtype::fp16, 1003, boundary_columns(1003)));
+  }
+
+  TEST_CASE("mean 100 and 1000: x - mean comes first" * points(1) * todo(2)) {
+    check(random_gradients(Dtype::fp32, 3, 300, 100.0));
+    check(random_gradients(Dtype::fp32, 3, 300, 1000.0));
+    check(random_gradients(Dtype::fp16, 3, 256, 100.0));
+    check(random_gradients(Dtype::bf16, 3, 257, 100.0));
+  }
+
+  TEST_CASE("no weight: wdy is dy, in every width" * points(1) * todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t cols : {5, 257, 1000}) {
+        check(without_weight(random_gradients(dtype, 2, cols)));
+      }
+    }
+  }
+
+  TEST_CASE("dy, x and dx have strides of their own, and start at any address" * points(2) *
+            todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (const Placement& placement : kPlacements) {
+        const Layout odd = placement.layout();
+        const Layout further = {odd.stride + 16, 0};
+        const Layout furthest = {odd.stride + 32, 0};
+        check(random_gradients(dtype, 3, placement.cols), {odd, further, {}, furthest});
+        check(random_gradients(dtype, 2, placement.cols), {further, odd, {}, furthest});
+        check(random_gradients(dtype, 2, placement.cols), {further, furthest, {0, 1}, odd});
+      }
+    }
+    const Layout far_apart = {(std::int64_t{1} << 30) + 8, 0};  // row * stride is beyond 2^31
+    check(random_gradients(Dtype::fp16, 3, 65), {far_apart, {}, {}, {}});
+    check(random_gradients(Dtype::fp16, 3, 65), {{}, {}, {}, far_apart});
+  }
+
+  TEST_CASE("no rows, one row, many rows, 65,536 columns" * points(1) * todo(2)) {
+    check(random_gradients(Dtype::fp32, 1, 100));
+    check_zero_rows();
+    check(random_gradients(Dtype::fp32, 129, 33));
+    check(random_gradients(Dtype::fp16, 1, 65536));
+    if (session().device() == "gpu") {
+      check(random_gradients(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
+    }
+  }
+
+  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const DrawnShape shape = drawn_shape(number);
+      check(random_gradients(shape.dtype, shape.rows, shape.cols),
+            {shape.one, shape.two, {}, shape.three});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::layernorm

@@ -1,0 +1,232 @@
+// The checks of exercise 2.1. Those of TODO 1 look at mean only, those of TODO 2 at rstd, those of
+// TODO 3 at y.
+#include <cmath>
+#include <utility>
+
+#include "chapters/layernorm/calls.h"
+#include "chapters/layernorm/mistakes.h"
+#include "chapters/layernorm/shapes.h"
+#include "verdict/compare.h"
+#include "verdict/session/check.h"
+
+namespace onepass::layernorm {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+constexpr float kEps = 1e-5f;
+
+using Expected = Expectation (*)(const Case&);
+
+/// Runs the forward pass on x, with random weight and bias, and looks at one output.
+void check(Expected expected, Matrix x, float eps = kEps, ForwardLayout layout = {}) {
+  static const std::vector<verdict::Oracle> mistakes = forward_mistakes();
+  Matrix weight = random_weight(x.dtype(), x.cols());
+  Matrix bias = random_bias(x.dtype(), x.cols());
+  const Case call = forward_call(std::move(x), std::move(weight), std::move(bias), eps, layout);
+  session().expect(call, {expected(call)}, mistakes);
+}
+
+/// The same for y, with weight and bias there or not.
+void check_optional(Matrix x, bool has_weight, bool has_bias) {
+  static const std::vector<verdict::Oracle> mistakes = forward_mistakes();
+  std::optional<Matrix> weight, bias;
+  if (has_weight) {
+    weight = random_weight(x.dtype(), x.cols());
+  }
+  if (has_bias) {
+    bias = random_bias(x.dtype(), x.cols());
+  }
+  const Case call = forward_call(std::move(x), std::move(weight), std::move(bias), kEps);
+  session().expect(call, {expected_y(call)}, mistakes);
+}
+
+Matrix random_x(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean = 0.5,
+                double deviation = 1.0) {
+  return random_tensor("x", dtype, rows, cols, mean, deviation);
+}
+
+/// One output for all widths and types.
+void check_narrow(Expected expected) {
+  for (Dtype dtype : kEveryDtype) {
+    check(expected, random_x(dtype, 17, 17));  // square: swapped indices stay inside the tensors
+    check(expected, random_x(dtype, 1, 1));
+    for (std::int64_t cols : kUpToAWarp) {
+      check(expected, random_x(dtype, 2, cols));
+    }
+  }
+}
+
+void check_wide(Expected expected) {
+  for (Dtype dtype : kEveryDtype) {
+    for (std::int64_t cols : kUpToABlock) {
+      check(expected, random_x(dtype, 2, cols));
+    }
+    for (std::int64_t cols : kWide) {
+      check(expected, random_x(dtype, 2, cols));
+    }
+  }
+}
+
+/// Small numbers, and in each row a large one: in row r at column columns[r].
+Matrix spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
+  Matrix x = random_x(dtype, static_cast<std::int64_t>(columns.size()), cols, 0.0, 0.05);
+  for (std::int64_t row = 0; row < x.rows(); ++row) {
+    x.set(row, columns[static_cast<std::size_t>(row)], 8.0);
+  }
+  return x;
+}
+
+/// A row that holds one number only, between two others: its variance is 0.
+Matrix constant_row(Dtype dtype, std::int64_t cols) {
+  Matrix x = random_x(dtype, 3, cols);
+  for (std::int64_t col = 0; col < cols; ++col) {
+    x.set(1, col, 3.0);
+  }
+  return x;
+}
+
+/// No rows: legal, and nothing may be written.
+void check_zero_rows(Dtype dtype) {
+  Case call("layernorm_forward", dtype);
+  call.integer("rows", 0).integer("cols", 1).integer("x_stride", 1).integer("y_stride", 1);
+  call.real("eps", kEps);
+  call.input("x", random_x(dtype, 1, 1)).input("weight", random_weight(dtype, 1));
+  call.input("bias", random_bias(dtype, 1));
+  call.output("y", dtype, 1, 1).output("mean", Dtype::fp32, 1, 1).output("rstd", Dtype::fp32, 1, 1);
+  const verdict::Answer answer = session().run(call);
+  for (const char* output : {"y", "mean", "rstd"}) {
+    if (!verdict::is_poison(answer[output], 0, 0, answer.poison)) {
+      verdict::Failure failure;
+      failure.where = std::string(output) + "[0]";
+      failure.message = "With rows = 0 there is no row to write, yet " + failure.where + " was.";
+      session().fail(call, failure);
+    }
+  }
+}
+
+TEST_SUITE("layernorm/forward") {
+  // ---- TODO 1: mean ----
+
+  TEST_CASE("mean: the sum of each row, divided by cols" * points(2) * todo(1)) {
+    check_narrow(expected_mean);
+    check_wide(expected_mean);
+  }
+
+  TEST_CASE("mean of strided rows at any address, and of 4097 columns in 16 bits" * points(1) *
+            todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (const Placement& placement : kPlacements) {
+        const Layout x = placement.layout();
+        check(expected_mean, random_x(dtype, 3, placement.cols), kEps,
+              {x, {}, {}, {x.stride + 16, 0}});
+      }
+    }
+    for (Dtype dtype : kSixteenBit) {
+      check(expected_mean, random_x(dtype, 2, 4097, 1.0));  // 16-bit sums stop growing
+    }
+  }
+
+  // ---- TODO 2: rstd ----
+
+  TEST_CASE("rstd is 1 / sqrt(mean of (x - mean)^2 + eps), in every width" * points(2) * todo(2)) {
+    check_narrow(expected_rstd);
+    check_wide(expected_rstd);
+  }
+
+  TEST_CASE("mean 100 and 1000: the variance keeps its digits" * points(3) * todo(2)) {
+    for (std::int64_t cols : {300, 1000}) {  // 1000: padded lanes would add (0 - mean)^2
+      check(expected_rstd, random_x(Dtype::fp32, 4, cols, 100.0));
+      check(expected_rstd, random_x(Dtype::fp32, 8, cols, 1000.0));
+    }
+    check(expected_rstd, random_x(Dtype::fp16, 4, 256, 100.0));
+    check(expected_rstd, random_x(Dtype::fp16, 4, 1000, 1000.0, 4.0));
+    check(expected_rstd, random_x(Dtype::bf16, 4, 257, 100.0, 4.0));
+    check(expected_rstd, random_x(Dtype::fp32, 8, 1024, 10000.0));
+  }
+
+  TEST_CASE("eps is added to the variance, inside the root, as it is given" * points(2) * todo(2)) {
+    for (float eps : {0.0f, 1e-6f, 1e-5f, 0.25f}) {
+      // About as large as sqrt(eps), where its place is most easily seen; then without influence.
+      const double size = eps == 0.0f ? 0.01 : std::sqrt(static_cast<double>(eps));
+      check(expected_rstd, random_x(Dtype::fp32, 3, 300, 0.0, size), eps);
+      check(expected_rstd, random_x(Dtype::bf16, 3, 65, 0.0, size), eps);
+      check(expected_rstd, random_x(Dtype::fp16, 3, 65), eps);
+    }
+    for (Dtype dtype : kEveryDtype) {
+      check(expected_rstd, constant_row(dtype, 100), 1e-5f);
+    }
+  }
+
+  TEST_CASE("one large number in a row of small ones counts wherever it is" * points(1) * todo(2)) {
+    for (std::int64_t cols : {63, 257, 1000, 4097}) {
+      check(expected_rstd, spikes(Dtype::fp32, cols, boundary_columns(cols)));
+    }
+    check(expected_rstd, spikes(Dtype::fp16, 1003, boundary_columns(1003)));
+  }
+
+  // ---- TODO 3: y ----
+
+  TEST_CASE("y is x_hat * weight + bias, those of its column, in every width" * points(2) *
+            todo(3)) {
+    check_narrow(expected_y);
+    check_wide(expected_y);
+  }
+
+  TEST_CASE("weight, bias or both may be missing" * points(2) * todo(3)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t cols : {5, 1000}) {
+        check_optional(random_x(dtype, 3, cols), false, true);
+        check_optional(random_x(dtype, 3, cols), true, false);
+        check_optional(random_x(dtype, 3, cols), false, false);
+      }
+    }
+  }
+
+  TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(1) * todo(3)) {
+    for (Dtype dtype : kSixteenBit) {
+      check(expected_y, random_x(dtype, 4, 1000));
+      check(expected_y, random_x(dtype, 3, 200, 100.0, 10.0));
+      check(expected_y, random_x(dtype, 3, 70, 300.0, 10.0));
+    }
+  }
+
+  TEST_CASE("x and y have strides of their own, and start at any address" * points(2) * todo(3)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (const Placement& placement : kPlacements) {
+        const Layout x = placement.layout();
+        const Layout further = {x.stride + 16, 0};
+        check(expected_y, random_x(dtype, 3, placement.cols), kEps, {x, {}, {}, further});
+        check(expected_y, random_x(dtype, 2, placement.cols), kEps, {further, {0, 1}, {}, x});
+        check(expected_y, random_x(dtype, 2, placement.cols), kEps, {further, {}, {0, 1}, further});
+      }
+    }
+    // row * stride is beyond 2^31
+    const Layout far_apart = {(std::int64_t{1} << 30) + 8, 0};
+    check(expected_y, random_x(Dtype::fp16, 3, 65), kEps, {far_apart, {}, {}, {}});
+    check(expected_y, random_x(Dtype::fp16, 3, 65), kEps, {{}, {}, {}, far_apart});
+  }
+
+  TEST_CASE("no rows, one row, many rows, 65,536 columns" * points(1) * todo(3)) {
+    check(expected_y, random_x(Dtype::fp32, 1, 100));
+    check_zero_rows(Dtype::fp32);
+    check(expected_y, random_x(Dtype::fp32, 129, 33));
+    check(expected_y, random_x(Dtype::fp16, 1, 65536));
+    if (session().device() == "gpu") {
+      check(expected_y, random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
+    }
+  }
+
+  TEST_CASE("shapes drawn at random, called again and again" * points(1) * todo(3)) {
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const DrawnShape shape = drawn_shape(number);
+      check(expected_y, random_x(shape.dtype, shape.rows, shape.cols), kEps,
+            {shape.one, {}, {}, shape.two});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::layernorm

@@ -1,0 +1,51 @@
+// Checks of column sums that exercises 2.3 and 2.4 share.
+#include "chapters/layernorm/column_checks.h"
+
+#include <fmt/format.h>
+
+#include "chapters/layernorm/mistakes.h"
+#include "chapters/layernorm/shapes.h"
+#include "verdict/compare.h"
+
+namespace onepass::layernorm {
+
+using verdict::session;
+
+Gradients cancelling(Dtype dtype, std::int64_t rows, std::int64_t cols) {
+  Gradients inputs = random_gradients(dtype, rows, cols);
+  // Rows 0 and 1 are the same x, so that their huge contributions to dweight cancel too.
+  for (std::int64_t col = 0; col < cols; ++col) {
+    inputs.dy.set(0, col, 1024.0);
+    inputs.dy.set(1, col, -1024.0);
+    inputs.x.set(1, col, inputs.x.get(0, col));
+  }
+  return gradients(inputs.dy, inputs.x, inputs.weight);
+}
+
+void check_repeats(const Case& call, int times, const std::vector<Expectation>& expectations) {
+  static const std::vector<verdict::Oracle> mistakes = fused_mistakes();
+  const verdict::Answer first = session().expect(call, expectations, mistakes);
+  const bool promised = first["fixed_order"].get(0, 0) != 0.0;
+  for (int repeat = 1; repeat < times; ++repeat) {
+    const verdict::Answer next = session().expect(call, expectations, mistakes);
+    for (const Expectation& expectation : expectations) {
+      const auto change =
+          verdict::first_change(first[expectation.output], next[expectation.output]);
+      if (promised && change) {
+        verdict::Failure failure;
+        failure.where =
+            verdict::element_name(expectation.output, first[expectation.output], change->index);
+        failure.expected = verdict::show(change->before);
+        failure.got = verdict::show(change->after);
+        failure.mistake = "order-varies";
+        failure.message = fmt::format(
+            "{} came out differently at call {} than at call 1, on the same inputs. The launcher "
+            "returns Summation::fixed_order: add in a fixed order, or return any_order.",
+            failure.where, repeat + 1);
+        session().fail(call, failure);
+      }
+    }
+  }
+}
+
+}  // namespace onepass::layernorm

@@ -1,0 +1,18 @@
+// Checks of column sums that exercises 2.3 and 2.4 share.
+#pragma once
+
+#include <functional>
+
+#include "chapters/layernorm/calls.h"
+
+namespace onepass::layernorm {
+
+/// Cancelling rows: in each column a huge number and its negative, in rows of different groups, and
+/// small ones. Partial sums that are rounded to 16 bits lose the small ones.
+Gradients cancelling(Dtype dtype, std::int64_t rows, std::int64_t cols);
+
+/// Runs the call `times` times. Every result must be right; and if the launcher promises a fixed
+/// order, they must agree bit for bit.
+void check_repeats(const Case& call, int times, const std::vector<Expectation>& expectations);
+
+}  // namespace onepass::layernorm

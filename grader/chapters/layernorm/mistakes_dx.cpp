@@ -1,0 +1,166 @@
+// Exercise 2.2: what dx would be with one mistake.
+#include <optional>
+#include <utility>
+
+#include "chapters/common/lost_columns.h"
+#include "chapters/layernorm/calls.h"
+#include "chapters/layernorm/inputs.h"
+#include "chapters/layernorm/mistakes.h"
+
+namespace onepass::layernorm {
+
+using verdict::Oracle;
+
+namespace {
+
+/// What dx is made of.
+struct Parts {
+  Field dy, wdy, x_hat, rstd, mean_wdy, mean_wdy_hat;
+};
+
+Parts parts_of(const Field& dy, const Field& wdy, const Field& x_hat, const Field& rstd) {
+  return {dy, wdy, x_hat, rstd, row_means(wdy), row_means(product(wdy, x_hat))};
+}
+
+/// dx from parts of which one is wrong.
+Oracle mistake(std::string id, std::string sentence, std::function<void(Parts&)> spoil) {
+  auto result = [spoil = std::move(spoil)](const Case& call,
+                                           const std::string& output) -> std::optional<Field> {
+    if (output != "dx") {
+      return std::nullopt;
+    }
+    Parts parts = parts_of(call.values("dy").field(), wdy_of(call), x_hat_of(call),
+                           call.values("rstd").field());
+    spoil(parts);
+    return row_gradient(parts.wdy, parts.x_hat, parts.rstd, parts.mean_wdy, parts.mean_wdy_hat);
+  };
+  return {std::move(id), std::move(sentence), result};
+}
+
+/// dx from an x or dy that is read wrongly.
+Oracle misread(std::string id, std::string sentence,
+               std::function<std::optional<Field>(const Case&, const char* buffer)> wrong,
+               const char* buffer) {
+  auto result = [=](const Case& call, const std::string& output) -> std::optional<Field> {
+    const std::optional<Field> read = output == "dx" ? wrong(call, buffer) : std::nullopt;
+    if (!read) {
+      return std::nullopt;
+    }
+    const Field rstd = call.values("rstd").field();
+    if (buffer[0] == 'x') {
+      return backward_dx(wdy_of(call), normalized(*read, call.values("mean").field(), rstd), rstd);
+    }
+    return backward_dx(product(*read, values_or(call, "weight", 1.0)), x_hat_of(call), rstd);
+  };
+  return {std::move(id), std::move(sentence), result};
+}
+
+void clear(Field& field) {
+  field = Field(field.rows, field.cols);
+}
+
+void append_terms(std::vector<Oracle>& all) {
+  all.push_back(mistake("missing-reduction-term",
+                        "The mean of wdy is not subtracted: each x also moves the row's mean, and "
+                        "with it every y. As it is, a row of dx does not add up to 0.",
+                        [](Parts& parts) { clear(parts.mean_wdy); }));
+  all.push_back(mistake("missing-reduction-term",
+                        "x_hat times the mean of wdy * x_hat is not subtracted: each x also moves "
+                        "the row's rstd, and with it every y.",
+                        [](Parts& parts) { clear(parts.mean_wdy_hat); }));
+  all.push_back(mistake("missing-reduction-term", "dx is rstd * wdy: neither mean is subtracted.",
+                        [](Parts& parts) {
+                          clear(parts.mean_wdy);
+                          clear(parts.mean_wdy_hat);
+                        }));
+  all.push_back(
+      mistake("weight-missing-in-dx",
+              "dx is what comes out of dy alone: it is dy times "
+              "weight that reaches x_hat.",
+              [](Parts& parts) { parts = parts_of(parts.dy, parts.dy, parts.x_hat, parts.rstd); }));
+  all.push_back(mistake("weight-missing-in-dx",
+                        "The two means are those of dy: multiply by the weight before summing.",
+                        [](Parts& parts) {
+                          parts.mean_wdy = row_means(parts.dy);
+                          parts.mean_wdy_hat = row_means(product(parts.dy, parts.x_hat));
+                        }));
+  const auto times_cols = [](Field& means, std::int64_t cols) {
+    means = map(means, [cols](double value) { return value * static_cast<double>(cols); });
+  };
+  all.push_back(mistake("sum-not-mean", "Both sums were used as they are: divide them by cols.",
+                        [=](Parts& parts) {
+                          times_cols(parts.mean_wdy, parts.wdy.cols);
+                          times_cols(parts.mean_wdy_hat, parts.wdy.cols);
+                        }));
+  all.push_back(mistake("sum-not-mean", "The sum of wdy was used as it is: divide it by cols.",
+                        [=](Parts& parts) { times_cols(parts.mean_wdy, parts.wdy.cols); }));
+  all.push_back(mistake("sum-not-mean", "The sum of wdy * x_hat was used as it is: divide by cols.",
+                        [=](Parts& parts) { times_cols(parts.mean_wdy_hat, parts.wdy.cols); }));
+  all.push_back(mistake("wrong-saved-statistics",
+                        "The result was not multiplied by rstd at the end.",
+                        [](Parts& parts) { parts.rstd = Field(parts.rstd.rows, 1, 1.0); }));
+  all.push_back(mistake(
+      "no-reciprocal", "The result was divided by rstd: multiply by it.",
+      [](Parts& parts) { parts.rstd = map(parts.rstd, [](double rstd) { return 1.0 / rstd; }); }));
+}
+
+void append_reading(std::vector<Oracle>& all) {
+  for (const char* buffer : {"x", "dy"}) {
+    const std::string name = buffer;
+    for (const char* other : {"cols", "x_stride", "dy_stride", "dx_stride"}) {
+      const std::string stride = other;
+      all.push_back(misread(
+          "stride-ignored",
+          "The rows of " + name + " were read " + stride + " elements apart: they start " + name +
+              "_stride apart.",
+          [stride](const Case& call, const char* which) {
+            return with_stride(call, which, call.integer(stride));
+          },
+          buffer));
+    }
+    all.push_back(misread(
+        "transposed-index", "Row and column of " + name + " are swapped in an index.",
+        [](const Case& call, const char* which) { return transposed(call.values(which).field()); },
+        buffer));
+  }
+  // The mean is not subtracted in x_hat, or rstd is left out of it.
+  const auto with_x_hat = [&](const char* id, const char* sentence, auto x_hat) {
+    all.push_back({id, sentence,
+                   [x_hat](const Case& call, const std::string& output) -> std::optional<Field> {
+                     if (output != "dx") {
+                       return std::nullopt;
+                     }
+                     return backward_dx(wdy_of(call), x_hat(call), call.values("rstd").field());
+                   }});
+  };
+  with_x_hat("mean-not-subtracted", "x_hat is x * rstd here: subtract the saved mean first.",
+             [](const Case& call) {
+               return product(call.values("x").field(), call.values("rstd").field());
+             });
+  with_x_hat("wrong-saved-statistics", "x_hat is x - mean here: multiply by the saved rstd.",
+             [](const Case& call) {
+               const Field x = call.values("x").field();
+               return normalized(x, call.values("mean").field(), Field(x.rows, 1, 1.0));
+             });
+  with_x_hat("wrong-saved-statistics", "x was used for x_hat: it is (x - mean) * rstd.",
+             [](const Case& call) { return call.values("x").field(); });
+}
+
+}  // namespace
+
+std::vector<Oracle> dx_mistakes() {
+  std::vector<Oracle> all;
+  append_terms(all);
+  append_reading(all);
+  for (const common::LostColumns& lost : common::lost_columns()) {
+    all.push_back(mistake(lost.mistake, lost.sentence, [counted = lost.counted](Parts& parts) {
+      const Field wdy = only(
+          parts.wdy, [&](std::int64_t, std::int64_t col) { return counted(col, parts.wdy.cols); });
+      parts.mean_wdy = row_means(wdy);
+      parts.mean_wdy_hat = row_means(product(wdy, parts.x_hat));
+    }));
+  }
+  return all;
+}
+
+}  // namespace onepass::layernorm

@@ -1,0 +1,99 @@
+// The fp64 reference of chapter 2.
+#include "chapters/layernorm/reference.h"
+
+#include <cmath>
+
+namespace onepass::layernorm {
+
+Field row_means(const Field& x) {
+  Field mean(x.rows, 1);
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    for (std::int64_t col = 0; col < x.cols; ++col) {
+      mean(row, 0) += x(row, col);
+    }
+    mean(row, 0) /= static_cast<double>(x.cols);
+  }
+  return mean;
+}
+
+Field row_variances(const Field& x, const Field& mean) {
+  Field squares(x.rows, x.cols);
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    for (std::int64_t col = 0; col < x.cols; ++col) {
+      const double centred = x(row, col) - mean(row, 0);
+      squares(row, col) = centred * centred;
+    }
+  }
+  return row_means(squares);
+}
+
+Field rstd_of(const Field& variance, double eps) {
+  Field rstd(variance.rows, 1);
+  for (std::int64_t row = 0; row < variance.rows; ++row) {
+    rstd(row, 0) = 1.0 / std::sqrt(variance(row, 0) + eps);
+  }
+  return rstd;
+}
+
+Statistics statistics(const Field& x, double eps) {
+  const Field mean = row_means(x);
+  return {mean, rstd_of(row_variances(x, mean), eps)};
+}
+
+Field normalized(const Field& x, const Field& mean, const Field& rstd) {
+  Field x_hat(x.rows, x.cols);
+  for (std::int64_t row = 0; row < x.rows; ++row) {
+    for (std::int64_t col = 0; col < x.cols; ++col) {
+      x_hat(row, col) = (x(row, col) - mean(row, 0)) * rstd(row, 0);
+    }
+  }
+  return x_hat;
+}
+
+Field scaled_and_shifted(const Field& x_hat, const Field& weight, const Field& bias) {
+  Field y(x_hat.rows, x_hat.cols);
+  for (std::int64_t row = 0; row < y.rows; ++row) {
+    for (std::int64_t col = 0; col < y.cols; ++col) {
+      y(row, col) = x_hat(row, col) * weight(0, col) + bias(0, col);
+    }
+  }
+  return y;
+}
+
+Field product(const Field& a, const Field& b) {
+  Field result(a.rows, a.cols);
+  for (std::int64_t row = 0; row < a.rows; ++row) {
+    for (std::int64_t col = 0; col < a.cols; ++col) {
+      result(row, col) = a(row, col) * b(b.rows == 1 ? 0 : row, b.cols == 1 ? 0 : col);
+    }
+  }
+  return result;
+}
+
+Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd, const Field& mean_wdy,
+                   const Field& mean_wdy_hat) {
+  Field dx(wdy.rows, wdy.cols);
+  for (std::int64_t row = 0; row < wdy.rows; ++row) {
+    for (std::int64_t col = 0; col < wdy.cols; ++col) {
+      dx(row, col) = rstd(row, 0) *
+                     (wdy(row, col) - mean_wdy(row, 0) - x_hat(row, col) * mean_wdy_hat(row, 0));
+    }
+  }
+  return dx;
+}
+
+Field backward_dx(const Field& wdy, const Field& x_hat, const Field& rstd) {
+  return row_gradient(wdy, x_hat, rstd, row_means(wdy), row_means(product(wdy, x_hat)));
+}
+
+Field column_sums(const Field& terms) {
+  Field sums(1, terms.cols);
+  for (std::int64_t row = 0; row < terms.rows; ++row) {
+    for (std::int64_t col = 0; col < terms.cols; ++col) {
+      sums(0, col) += terms(row, col);
+    }
+  }
+  return sums;
+}
+
+}  // namespace onepass::layernorm

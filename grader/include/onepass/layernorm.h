@@ -1,0 +1,90 @@
+// Chapter 2, LayerNorm: the functions that the exercises define.
+//
+// Every function is a host launcher: it gets raw device pointers, starts its kernels on `stream`
+// and returns without waiting. The caller looks for launch errors afterwards, so a launcher neither
+// prints nor throws.
+//
+// For all functions here:
+//   T        float, __half or __nv_bfloat16. All arithmetic is fp32; a result is rounded to T once.
+//   rows     0 to 2^31 - 1. Zero rows are legal: no row is read or written.
+//   cols     1 to 65,536.
+//   stride   the distance between the starts of two rows, in elements, at least cols. Elements
+//            between the end of one row and the start of the next belong to somebody else: they
+//            are neither read nor written.
+//   pointers aligned to their element type, to nothing more; no two buffers overlap, and none is
+//            null unless it says so. Inputs are not written to.
+//
+// The formulas are those of Ba, Kiros and Hinton, "Layer Normalization", 2016, and their
+// derivatives. mean, rstd and x̂ ("x hat", the normalised value) are
+//
+//     mean[r]  = mean over c of x[r][c]
+//     rstd[r]  = 1 / sqrt(mean over c of (x[r][c] - mean[r])^2 + eps)
+//     x̂[r][c]  = (x[r][c] - mean[r]) * rstd[r]
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <onepass/layernorm_scratch.h>
+
+namespace onepass {
+
+/// Exercise 2.1. LayerNorm forward:
+///
+///     y[r][c] = x̂[r][c] * weight[c] + bias[c]      computed in fp32, rounded to T once
+///
+/// x, y: [rows, cols], rows x_stride and y_stride elements apart. weight, bias: [cols]; each may be
+/// null, for a layer without it: then nothing is multiplied, or nothing added. mean, rstd: [rows],
+/// fp32, saved for the backward pass. eps: added to the variance as given, may be 0. The variance
+/// is biased (divided by cols) and keeps its digits where the mean is 1000 times the deviation.
+template <typename T>
+void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
+                       int64_t y_stride, float* mean, float* rstd, int rows, int cols, float eps,
+                       cudaStream_t stream);
+
+/// Exercise 2.2. The gradient of x, from the gradient dy of y:
+///
+///     wdy[r][c] = weight[c] * dy[r][c]
+///     dx[r][c]  = rstd[r] * (wdy[r][c] - mean over c of wdy[r][c]
+///                                      - x̂[r][c] * mean over c of (wdy[r][c] * x̂[r][c]))
+///
+/// dy, x, dx: [rows, cols], rows dy_stride, x_stride and dx_stride elements apart. weight: [cols],
+/// may be null. mean, rstd: [rows], fp32, as layernorm_forward saved them; they are taken as given.
+template <typename T>
+void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                           const T* weight, const float* mean, const float* rstd, T* dx,
+                           int64_t dx_stride, int rows, int cols, cudaStream_t stream);
+
+/// What a launcher says of the order in which its kernels add up a column.
+enum class Summation {
+  fixed_order,  // the same at every call: the same inputs give the same result, bit for bit
+  any_order     // whoever comes first, as with atomics and locks: the last digits may differ
+};
+
+/// Exercise 2.3. The gradients of weight and bias, sums over the rows:
+///
+///     dweight[c] = sum over r of dy[r][c] * x̂[r][c]
+///     dbias[c]   = sum over r of dy[r][c]               added up in fp32, rounded to T once
+///
+/// dy, x: [rows, cols], rows dy_stride and x_stride elements apart. mean, rstd: [rows], fp32, as
+/// layernorm_forward saved them. dweight, dbias: [cols]. With zero rows both are all zeros.
+/// scratch: layernorm_scratch_size(rows, cols) fp32 numbers, aligned to 16 bytes, to use freely;
+/// what is in it before the call is undefined. Returns the order in which it adds: fixed_order is
+/// a promise, and is checked.
+template <typename T>
+Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const T* x,
+                                           int64_t x_stride, const float* mean, const float* rstd,
+                                           T* dweight, T* dbias, float* scratch, int rows, int cols,
+                                           cudaStream_t stream);
+
+/// Exercise 2.4. The whole backward pass: what 2.2 and 2.3 give, together. weight is never null.
+template <typename T>
+Summation layernorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                             const T* weight, const float* mean, const float* rstd, T* dx,
+                             int64_t dx_stride, T* dweight, T* dbias, float* scratch, int rows,
+                             int cols, cudaStream_t stream);
+
+}  // namespace onepass

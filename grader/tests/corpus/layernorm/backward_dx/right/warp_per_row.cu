@@ -1,0 +1,56 @@
+// Right: one warp a row, four rows a block, shuffles down and a broadcast from lane 0.
+
+#include <onepass/layernorm.h>
+
+namespace onepass {
+
+template <typename T>
+__device__ float wdy_at(const T* dy_row, const T* weight, int col) {
+  const float value = static_cast<float>(dy_row[col]);
+  return weight != nullptr ? value * static_cast<float>(weight[col]) : value;
+}
+
+__device__ float warp_sum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_down_sync(0xffffffffu, value, offset);
+  }
+  return __shfl_sync(0xffffffffu, value, 0);
+}
+
+template <typename T>
+__global__ void dx_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                          const T* weight, const float* mean, const float* rstd, T* dx,
+                          int64_t dx_stride, int rows, int cols) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * 4 + threadIdx.x / 32;
+  const int lane = threadIdx.x % 32;
+  if (row >= rows) {
+    return;  // whole warps only
+  }
+  float sum = 0.0f;
+  float sum_hat = 0.0f;
+  for (int col = lane; col < cols; col += 32) {
+    const float wdy = wdy_at(dy + row * dy_stride, weight, col);
+    sum += wdy;
+    sum_hat += wdy * ((static_cast<float>(x[row * x_stride + col]) - mean[row]) * rstd[row]);
+  }
+  sum = warp_sum(sum) / cols;
+  sum_hat = warp_sum(sum_hat) / cols;
+  for (int col = lane; col < cols; col += 32) {
+    const float wdy = wdy_at(dy + row * dy_stride, weight, col);
+    const float x_hat = (static_cast<float>(x[row * x_stride + col]) - mean[row]) * rstd[row];
+    dx[row * dx_stride + col] = static_cast<T>(rstd[row] * (wdy - (x_hat * sum_hat + sum)));
+  }
+}
+
+template <typename T>
+void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                           const T* weight, const float* mean, const float* rstd, T* dx,
+                           int64_t dx_stride, int rows, int cols, cudaStream_t stream) {
+  if (rows == 0) {
+    return;
+  }
+  dx_kernel<<<(rows + 3) / 4, 128, 0, stream>>>(dy, dy_stride, x, x_stride, weight, mean, rstd, dx,
+                                                dx_stride, rows, cols);
+}
+
+}  // namespace onepass

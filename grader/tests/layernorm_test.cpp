@@ -1,0 +1,77 @@
+// Chapter 2's reference against second witnesses that know nothing of its formulas.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "chapters/layernorm/reference.h"
+#include "chapters/layernorm/witness.h"
+#include "verdict/values/random.h"
+
+using namespace onepass::layernorm;
+using onepass::verdict::Random;
+
+namespace {
+
+constexpr double kEps = 1e-5;
+
+struct Tensors {
+  Field dy, x, weight;
+};
+
+Tensors random_tensors(std::int64_t rows, std::int64_t cols) {
+  const Random random(7);
+  const auto fp32 = onepass::verdict::Dtype::fp32;
+  return {random.stream("dy").normal_matrix(fp32, rows, cols, 0.3).field(),
+          random.stream("x").normal_matrix(fp32, rows, cols, 0.5, 2.0).field(),
+          random.stream("weight").uniform_matrix(fp32, 1, cols, 0.5, 1.5).field()};
+}
+
+Field dx_of(const Tensors& in) {
+  const Statistics rows = statistics(in.x, kEps);
+  return backward_dx(product(in.dy, in.weight), normalized(in.x, rows.mean, rows.rstd), rows.rstd);
+}
+
+}  // namespace
+
+TEST_CASE("a row by hand: 1, 2, 3 has mean 2 and variance 2/3") {
+  Field x(1, 3);
+  x.values = {1.0, 2.0, 3.0};
+  const Statistics rows = statistics(x, 0.0);
+  CHECK(rows.mean(0, 0) == doctest::Approx(2.0));
+  CHECK(rows.rstd(0, 0) == doctest::Approx(std::sqrt(1.5)));
+}
+
+TEST_CASE("dx agrees with differences of the forward pass") {
+  const Tensors in = random_tensors(4, 23);
+  const Field dx = dx_of(in);
+  const Field differences = dx_by_differences(in.dy, in.x, in.weight, kEps);
+  for (std::size_t i = 0; i < dx.values.size(); ++i) {
+    CHECK(std::abs(dx.values[i] - differences.values[i]) < 1e-8);
+  }
+}
+
+TEST_CASE("a row of dx adds up to 0") {
+  const Field dx = dx_of(random_tensors(4, 100));
+  for (std::int64_t row = 0; row < dx.rows; ++row) {
+    double sum = 0.0;
+    for (std::int64_t col = 0; col < dx.cols; ++col) {
+      sum += dx(row, col);
+    }
+    CHECK(std::abs(sum) < 1e-12);
+  }
+}
+
+TEST_CASE("y does not change when a row of x is shifted") {
+  const Tensors in = random_tensors(2, 50);
+  Field shifted = in.x;
+  for (double& value : shifted.values) {
+    value += 100.0;
+  }
+  const Statistics a = statistics(in.x, kEps);
+  const Statistics b = statistics(shifted, kEps);
+  const Field x_hat = normalized(in.x, a.mean, a.rstd);
+  const Field same = normalized(shifted, b.mean, b.rstd);
+  for (std::size_t i = 0; i < x_hat.values.size(); ++i) {
+    CHECK(std::abs(x_hat.values[i] - same.values[i]) < 1e-10);
+  }
+}

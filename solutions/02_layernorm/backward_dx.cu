@@ -1,0 +1,161 @@
+// Exercise 2.2: LayerNorm backward, the gradient of x.
+//
+//     dy, x, dx   [rows, cols]  rows dy_stride, x_stride and dx_stride elements apart
+//     weight      [cols]        may be null
+//     mean, rstd  [rows]        fp32, saved by the forward pass
+//
+//     x̂[r][c]   = (x[r][c] - mean[r]) * rstd[r]
+//     wdy[r][c] = weight[c] * dy[r][c]
+//     dx[r][c]  = rstd[r] * (wdy[r][c] - mean of wdy[r] - x̂[r][c] * mean of (wdy[r] * x̂[r]))
+//
+// Two sums a row, and both are needed before the first dx can be written. They travel together:
+// one walk over the row, one barrier for both.
+//
+// Grade it:   make -C build grade_layernorm
+// Read first: docs/02_layernorm.md, "2.2 The gradient of x"
+
+#include <onepass/layernorm.h>
+
+namespace onepass {
+
+constexpr int kThreads = 256;  // threads a block
+constexpr int kWarps = kThreads / 32;
+
+/// V neighbouring columns, loaded and stored in one access.
+template <typename T, int V>
+struct alignas(sizeof(T) * V) Pack {
+  T values[V];
+};
+
+/// Pack i of the weights; ones for a layer without them.
+template <typename T, int V>
+__device__ inline Pack<T, V> weights_at(const Pack<T, V>* weight_row, int i) {
+  if (weight_row != nullptr) {
+    return weight_row[i];
+  }
+  Pack<T, V> ones;
+  for (int j = 0; j < V; ++j) {
+    ones.values[j] = static_cast<T>(1.0f);
+  }
+  return ones;
+}
+
+/// The two sums over a row that dx needs.
+struct RowSums {
+  float wdy;      // of wdy
+  float wdy_hat;  // of wdy * x̂
+};
+
+/// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
+__device__ inline float warp_sum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffff, value, offset);
+  }
+  return value;
+}
+
+/// Both sums over all threads of the block, in every thread. All threads call it together.
+__device__ inline RowSums block_sums_of(RowSums sums) {
+  // TODO 2: so far each thread knows its own share only. Add up both sums as in exercise 1.1: over
+  // the warp with warp_sum(), then over the warps through two __shared__ arrays with one slot a
+  // warp. One barrier is enough for both.
+  // [solution 2]
+  __shared__ float partial_wdy[kWarps];
+  __shared__ float partial_wdy_hat[kWarps];
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
+  sums.wdy = warp_sum(sums.wdy);
+  sums.wdy_hat = warp_sum(sums.wdy_hat);
+  if (lane == 0) {
+    partial_wdy[warp] = sums.wdy;
+    partial_wdy_hat[warp] = sums.wdy_hat;
+  }
+  __syncthreads();
+  sums.wdy = warp_sum(lane < kWarps ? partial_wdy[lane] : 0.0f);
+  sums.wdy_hat = warp_sum(lane < kWarps ? partial_wdy_hat[lane] : 0.0f);
+  // [end]
+  return sums;
+}
+
+template <typename T, int V>
+__global__ void layernorm_backward_dx_kernel(const T* dy, int64_t dy_stride, const T* x,
+                                             int64_t x_stride, const T* weight, const float* mean,
+                                             const float* rstd, T* dx, int64_t dx_stride,
+                                             int cols) {
+  using RowPack = Pack<T, V>;
+  const int64_t row = blockIdx.x;
+  [[maybe_unused]] const int packs = cols / V;  // packs a row; cols is a multiple of V
+  const RowPack* dy_row = reinterpret_cast<const RowPack*>(dy + row * dy_stride);  // [packs]
+  const RowPack* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);     // [packs]
+  [[maybe_unused]] const RowPack* weight_row =
+      reinterpret_cast<const RowPack*>(weight);                        // [packs] or null
+  RowPack* dx_row = reinterpret_cast<RowPack*>(dx + row * dx_stride);  // [packs]
+  [[maybe_unused]] const float row_mean = mean[row];
+  [[maybe_unused]] const float row_rstd = rstd[row];
+
+  // TODO 1: walk over this thread's columns (packs threadIdx.x, threadIdx.x + kThreads, ...) and
+  // add up wdy and wdy * x̂ in a RowSums; weights_at() gives the weights of a pack. Call
+  // block_sums_of() for the sums over the row, divide both by cols, and walk over the same columns
+  // again to store dx.
+  // [solution 1]
+  RowSums sums = {0.0f, 0.0f};
+  for (int i = threadIdx.x; i < packs; i += kThreads) {
+    const RowPack dy_pack = dy_row[i];
+    const RowPack x_pack = x_row[i];
+    const RowPack weights = weights_at(weight_row, i);
+    for (int j = 0; j < V; ++j) {
+      const float wdy =
+          static_cast<float>(weights.values[j]) * static_cast<float>(dy_pack.values[j]);
+      const float x_hat = (static_cast<float>(x_pack.values[j]) - row_mean) * row_rstd;
+      sums.wdy += wdy;
+      sums.wdy_hat += wdy * x_hat;
+    }
+  }
+  sums = block_sums_of(sums);
+  const float mean_wdy = sums.wdy / cols;
+  const float mean_wdy_hat = sums.wdy_hat / cols;
+
+  for (int i = threadIdx.x; i < packs; i += kThreads) {
+    const RowPack dy_pack = dy_row[i];
+    const RowPack x_pack = x_row[i];
+    const RowPack weights = weights_at(weight_row, i);
+    RowPack dx_pack;
+    for (int j = 0; j < V; ++j) {
+      const float wdy =
+          static_cast<float>(weights.values[j]) * static_cast<float>(dy_pack.values[j]);
+      const float x_hat = (static_cast<float>(x_pack.values[j]) - row_mean) * row_rstd;
+      dx_pack.values[j] = static_cast<T>((wdy - mean_wdy - x_hat * mean_wdy_hat) * row_rstd);
+    }
+    dx_row[i] = dx_pack;
+  }
+  // [end]
+}
+
+/// Can every row of a tensor be read in accesses of `bytes` bytes? Null counts as aligned.
+template <typename T>
+bool is_aligned(const T* tensor, int64_t stride, int cols, int bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(tensor);
+  const int elements = bytes / static_cast<int>(sizeof(T));
+  return address % bytes == 0 && stride % elements == 0 && cols % elements == 0;
+}
+
+template <typename T>
+void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                           const T* weight, const float* mean, const float* rstd, T* dx,
+                           int64_t dx_stride, int rows, int cols, cudaStream_t stream) {
+  if (rows == 0) {
+    return;  // a grid of no blocks is a launch error
+  }
+  const bool aligned = is_aligned(dy, dy_stride, cols, 16) && is_aligned(x, x_stride, cols, 16) &&
+                       is_aligned(weight, 0, cols, 16) && is_aligned(dx, dx_stride, cols, 16);
+  if (aligned) {
+    constexpr int V = 16 / sizeof(T);
+    layernorm_backward_dx_kernel<T, V><<<rows, kThreads, 0, stream>>>(
+        dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride, cols);
+  } else {
+    layernorm_backward_dx_kernel<T, 1><<<rows, kThreads, 0, stream>>>(
+        dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride, cols);
+  }
+}
+
+}  // namespace onepass
