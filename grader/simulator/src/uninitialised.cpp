@@ -40,7 +40,8 @@ void settle_early_reads(Block& block, const Thread& writer, std::uintptr_t addre
                       (same_warp ? "__syncwarp() or __syncthreads()" : "__syncthreads()") +
                       " between: which comes first is left to chance.",
                   false,
-                  {party(reader, early->site, "reads " + std::to_string(early->size) + " bytes that nobody has written"),
+                  {party(reader, early->site,
+                         "reads " + std::to_string(early->size) + " bytes that nobody has written"),
                    party(writer, site, "writes " + std::to_string(size) + " bytes")},
                   element.variable,
                   element.index});

@@ -1,2 +1,3 @@
 // Not simulated: the compile stops and says so.
-#error "<cooperative_groups/memcpy_async.h> (asynchronous copies, cp.async) cannot be simulated on a CPU: grade this on a GPU"
+#error \
+    "<cooperative_groups/memcpy_async.h> (asynchronous copies, cp.async) cannot be simulated on a CPU: grade this on a GPU"

@@ -1,2 +1,3 @@
 // Not simulated: the compile stops and says so.
-#error "<thrust/host_vector.h> (the Thrust library) cannot be simulated on a CPU: grade this on a GPU"
+#error \
+    "<thrust/host_vector.h> (the Thrust library) cannot be simulated on a CPU: grade this on a GPU"
