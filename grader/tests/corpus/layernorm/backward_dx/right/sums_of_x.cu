@@ -50,8 +50,8 @@ void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x
     return;
   }
   const int blocks = rows < 5 ? rows : 5;
-  dx_kernel<<<blocks, 32, 0, stream>>>(dy, dy_stride, x, x_stride, weight, mean, rstd,
-                                                    dx, dx_stride, rows, cols);
+  dx_kernel<<<blocks, 32, 0, stream>>>(dy, dy_stride, x, x_stride, weight, mean, rstd, dx,
+                                       dx_stride, rows, cols);
 }
 
 }  // namespace onepass

@@ -58,8 +58,8 @@ void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* b
     return;
   }
   const int blocks = rows < 6 ? rows : 6;
-  layernorm_kernel<<<blocks, 128, 0, stream>>>(x, x_stride, weight, bias, y, y_stride,
-                                                            mean, rstd, rows, cols, eps);
+  layernorm_kernel<<<blocks, 128, 0, stream>>>(x, x_stride, weight, bias, y, y_stride, mean, rstd,
+                                               rows, cols, eps);
 }
 
 }  // namespace onepass
