@@ -24,6 +24,4 @@ __global__ void groups(float* x, int* i) {
   x[block.size()] = sum + block.group_index().x + block.thread_index().x;
 }
 
-int main() {
-  groups<<<1, 64>>>(nullptr, nullptr);
-}
+int main() { groups<<<1, 64>>>(nullptr, nullptr); }

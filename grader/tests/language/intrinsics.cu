@@ -90,6 +90,4 @@ __global__ void mathematics(float* f, double* d, int* i, unsigned* u, long long*
   assert(*u != 12345u);
 }
 
-int main() {
-  return 0;
-}
+int main() { return 0; }

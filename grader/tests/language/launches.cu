@@ -9,9 +9,7 @@ __constant__ float table[4];
 __device__ int counter;
 
 namespace ns {
-__global__ void k(int* x, int n) {
-  x[threadIdx.x] = n;
-}
+__global__ void k(int* x, int n) { x[threadIdx.x] = n; }
 }  // namespace ns
 
 struct Parameters {
@@ -56,15 +54,18 @@ struct Doubled {
   __host__ __device__ float operator()(float x) const { return 2 * x; }
 };
 
-#define LAUNCH(kernel, ...) kernel<<<1, 32>>>(__VA_ARGS__)
+#define LAUNCH(kernel, ...) kernel \
+  <<<1, 32>>>(__VA_ARGS__)
 
 template <typename T>
 void launch_all(T* x, const T* y, float* f, int* i, cudaStream_t stream) {
   deduced<T, (3 > 2) ? 32 : 4><<<dim3(1, 1), 32, 0, stream>>>(x, y, 32);
   ns::k<<<1, {32, 1}>>>(i, 3);
   void (*pointer)(int*, int) = ns::k;
-  pointer<<<1,  // one block
-            32>>>(i, NULL == i ? 1 : 2);
+  pointer<<<
+      1,  // one block
+      32
+  >>>(i, NULL == i ? 1 : 2);
   const size_t bytes = 64 * 1024;
   cudaFuncSetAttribute(dynamic<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        static_cast<int>(bytes));

@@ -43,7 +43,7 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
   if (rows == 0) {
     return;
   }
-  rmsnorm_kernel < <<rows<2 ? rows : 2, kThreads, 0, stream>>>(x, x_stride, weight, y, y_stride,
+  rmsnorm_kernel<<<rows < 2 ? rows : 2, kThreads, 0, stream>>>(x, x_stride, weight, y, y_stride,
                                                                rstd, rows, cols, eps);
 }
 
