@@ -1,3 +1,2 @@
 // Not simulated: the compile stops and says so.
-// clang-format off: one line is one message
 #error "<thrust/sort.h> (the Thrust library) cannot be simulated on a CPU: grade this on a GPU"
