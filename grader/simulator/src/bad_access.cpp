@@ -49,6 +49,15 @@ bool on_another_stack(std::uintptr_t address) {
   return false;
 }
 
+/// An address so far from every buffer that none of them can be said to be meant.
+std::string far_text(const Allocation& nearest, const Access& access) {
+  const std::size_t mebibytes = nearest.distance(access.address) >> 20;
+  return verb(access) + bytes_text(access.size) +
+         " at an address that belongs to no buffer: the nearest one, " + nearest.label.name +
+         ", is " + std::to_string(mebibytes) +
+         " MiB away. The index is probably wrong: not set, negative, or too large for its type.";
+}
+
 }  // namespace
 
 std::string action_text(const Access& access) {
@@ -90,6 +99,8 @@ void stop_for_stray_device_address(const Access& access) {
     Finding found = finding(Kind::out_of_bounds_global, access, "");
     if (memory == nullptr) {
       found.message = verb(access) + "device memory, of which nothing is allocated.";
+    } else if (memory->distance(access.address) > DeviceMemory::kGap) {
+      found.message = far_text(*memory, access);
     } else {
       const std::string element = element_name(*memory, access.address, access.size, found.index);
       found.buffer = memory->label.name;

@@ -47,6 +47,18 @@ std::string call_text(Block& block, const Thread& thread) {
          mask_text(request.mask);
 }
 
+/// Some lanes of a warp went to a barrier, while others wait for them elsewhere.
+Finding divergence(Block& block, const Thread& at_barrier, const Thread& in_warp_operation) {
+  return {
+      Kind::barrier_divergence,
+      now.launch->kernel,
+      "Some threads wait at a __syncthreads() that others of their warp do not reach: those "
+      "wait in a warp operation. Neither can go on.",
+      false,
+      {party(at_barrier, at_barrier.wait_site, "waits at __syncthreads()"),
+       party(in_warp_operation, in_warp_operation.wait_site, call_text(block, in_warp_operation))}};
+}
+
 Finding warp_deadlock(Block& block, const Thread& thread) {
   const Warp& warp = block.warp_of(thread);
   const WarpRequest& request = warp.request[thread.lane];
@@ -61,14 +73,16 @@ Finding warp_deadlock(Block& block, const Thread& thread) {
     return finding;
   }
   const unsigned missing = request.mask & warp.live & ~warp.waiting;
+  if (missing != 0) {
+    const Thread& other = block.lane_of(thread, __builtin_ctz(missing));
+    if (other.state == ThreadState::at_barrier) return divergence(block, other, thread);
+  }
   finding.message = std::string(operation_name(request.operation)) + " waits for lanes " +
                     lane_list(missing) + ", which its mask " + mask_text(request.mask) +
                     " names but which never call it.";
   if (missing != 0) {
     const Thread& other = block.lane_of(thread, __builtin_ctz(missing));
-    finding.parties.push_back(party(
-        other, other.wait_site,
-        other.state == ThreadState::at_barrier ? "waits at __syncthreads()" : "waits elsewhere"));
+    finding.parties.push_back(party(other, other.wait_site, "waits elsewhere"));
   }
   return finding;
 }

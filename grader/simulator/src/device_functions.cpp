@@ -1,9 +1,8 @@
-// assert(), __trap() and array indices out of bounds inside a kernel.
+// assert() and __trap() inside a kernel.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-#include "elf_symbols.h"
 #include "errors.h"
 #include "execution.h"
 #include "findings.h"
@@ -23,17 +22,6 @@ namespace {
   }
   stop_launch(error);
 }
-
-/// What g++ -fsanitize=bounds-strict hands over: where, and the array's and the index's types.
-struct IndexOutOfBounds {
-  const char* file;
-  std::uint32_t line, column;
-  const struct ArrayType {
-    std::uint16_t kind, info;
-    char name[1];  // for instance 'float [4]', quoted
-  } * array;
-  const void* index_type;
-};
 
 }  // namespace
 
@@ -65,21 +53,6 @@ extern "C" {
   }
   stop_with(Kind::assertion, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
             std::string("assert(") + assertion + ") failed.", "fails an assertion", kErrorAssert);
-}
-
-void __ubsan_handle_out_of_bounds(void* data, std::uintptr_t index) {
-  using namespace simulator;
-  if (now.thread == nullptr) return;
-  const auto& fault = *static_cast<const IndexOutOfBounds*>(data);
-  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
-  stop_with(Kind::out_of_bounds_local, site,
-            "Index " + std::to_string(static_cast<std::intptr_t>(index)) +
-                " is outside an array of type " + fault.array->name + '.',
-            "indexes an array", kErrorIllegalAddress);
-}
-
-void __ubsan_handle_out_of_bounds_abort(void* data, std::uintptr_t index) {
-  __ubsan_handle_out_of_bounds(data, index);
 }
 
 }  // extern "C"

@@ -10,8 +10,6 @@
 namespace simulator {
 namespace {
 
-constexpr std::size_t kGap = std::size_t{1} << 20;
-
 std::size_t round_up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
@@ -95,13 +93,11 @@ Allocation* DeviceMemory::containing(const void* address, std::size_t bytes) {
 }
 
 Allocation* DeviceMemory::nearest(std::uintptr_t address) {
-  const auto distance = [address](const Allocation& a) {
-    if (address < a.begin) return a.begin - address;
-    return address < a.begin + a.size ? 0 : address - (a.begin + a.size) + 1;
-  };
   Allocation* best = nullptr;
   for (const auto& allocation : allocations_) {  // in order of address
-    if (best == nullptr || distance(*allocation) < distance(*best)) best = allocation.get();
+    if (best == nullptr || allocation->distance(address) < best->distance(address)) {
+      best = allocation.get();
+    }
   }
   return best;
 }

@@ -31,12 +31,18 @@ struct Allocation {
   bool contains(std::uintptr_t address, std::size_t bytes) const {
     return address >= begin && address - begin <= size && bytes <= size - (address - begin);
   }
+  /// Bytes from the allocation to a stray address, 0 for an address inside.
+  std::size_t distance(std::uintptr_t address) const {
+    if (address < begin) return begin - address;
+    return address < begin + size ? 0 : address - (begin + size) + 1;
+  }
 };
 
 class DeviceMemory {
  public:
   static constexpr std::uintptr_t kBegin = 0x200000000000;
   static constexpr std::size_t kSize = std::size_t{16} << 40;
+  static constexpr std::size_t kGap = std::size_t{1} << 20;  // at least, between allocations
 
   static bool in_range(std::uintptr_t address) { return address - kBegin < kSize; }
 

@@ -13,7 +13,36 @@ bool same_lines(const Finding& a, const Finding& b) {
              [](const Party& p, const Party& q) { return p.line == q.line && p.file == q.file; });
 }
 
+/// Threads that miss each other at a barrier or in a warp operation leave memory unordered, and a
+/// race leaves it unwritten: so they are told in this order. Ranks are kept as they come,
+/// otherwise.
+int rank_of_cause(const Finding& finding) {
+  switch (finding.kind) {
+    case Kind::barrier_divergence:
+    case Kind::early_return:
+    case Kind::deadlock:
+    case Kind::bad_warp_mask:
+      return 0;
+    case Kind::shared_race:
+    case Kind::global_race:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
 }  // namespace
+
+void Findings::begin_launch() {
+  told_.clear();
+  launch_begin_ = findings_.size();
+}
+
+void Findings::end_launch() {
+  std::stable_sort(
+      findings_.begin() + static_cast<std::ptrdiff_t>(launch_begin_), findings_.end(),
+      [](const Finding& a, const Finding& b) { return rank_of_cause(a) < rank_of_cause(b); });
+}
 
 bool Findings::is_first(Kind kind, CodeAddress site, CodeAddress other) {
   return told_.emplace(kind, site, other).second;
@@ -24,12 +53,16 @@ void Findings::add(Finding finding) {
     return other.kind == finding.kind && other.kernel == finding.kernel &&
            same_lines(other, finding);
   });
-  if (!known && findings_.size() < kMost) {
+  if (known) return;
+  if (findings_.size() < kMost) {
     findings_.push_back(std::move(finding));
+  } else if (launch_begin_ < kMost && rank_of_cause(finding) == 0) {
+    findings_.back() = std::move(finding);  // a cause is worth more than the last of its effects
   }
 }
 
 std::vector<Finding> Findings::take() {
+  launch_begin_ = 0;
   return std::exchange(findings_, {});
 }
 

@@ -20,7 +20,9 @@ class Findings {
   /// True the first time in a launch for this kind and place: asked before a finding is composed,
   /// where millions of accesses may have the same to tell.
   bool is_first(Kind kind, CodeAddress site, CodeAddress other = 0);
-  void begin_launch() { told_.clear(); }
+  void begin_launch();
+  /// Puts the launch's findings in order of cause, so that the first is the one to mend first.
+  void end_launch();
 
   /// Adds a finding unless its like is there.
   void add(Finding finding);
@@ -29,6 +31,7 @@ class Findings {
 
  private:
   std::vector<Finding> findings_;
+  std::size_t launch_begin_ = 0;  // the first finding of this launch
   std::set<std::tuple<Kind, CodeAddress, CodeAddress>> told_;
 };
 

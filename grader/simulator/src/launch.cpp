@@ -99,6 +99,7 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
     const Watchdog watchdog;
     scheduler().run(run);
   }
+  findings().end_launch();
   now.launch = nullptr;
   now.block = nullptr;
   launch_log().push_back(std::move(run.traffic));

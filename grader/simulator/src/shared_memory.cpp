@@ -39,6 +39,9 @@ SharedMemory::SharedMemory() {
       continue;
     }
     variables_.push_back({last_name(symbol.name), symbol.value, symbol.size});
+    const std::size_t end = symbol.name.rfind(")::");
+    if (end != std::string::npos)
+      variables_.back().function = last_name(symbol.name.substr(0, end + 1));
     std::fill_n(first, symbol.size, static_cast<std::uint16_t>(variables_.size()));
   }
 }
@@ -46,6 +49,7 @@ SharedMemory::SharedMemory() {
 void SharedMemory::prepare(std::size_t dynamic_bytes) {
   static_begin_ = thread_local_block().begin;
   dynamic_size_ = dynamic_bytes;
+  for (SharedVariable& variable : variables_) variable.used_in_launch = false;
 }
 
 void SharedMemory::begin_block(SharedState& state) {
@@ -93,6 +97,16 @@ const SharedVariable* SharedMemory::variable_before(std::uintptr_t address) cons
     if (variable.begin <= offset) best = &variable;
   }
   return best != nullptr || variables_.empty() ? best : &variables_.front();
+}
+
+const SharedVariable* SharedMemory::variable_of_size(std::size_t bytes, std::size_t elements,
+                                                     const std::string& function) const {
+  for (const SharedVariable& variable : variables_) {
+    const bool fits = bytes > 0 ? variable.size == bytes : variable.size % elements == 0;
+    const bool is_of_kernel = variable.used_in_launch || variable.function == function;
+    if (fits && is_of_kernel && !variable.function.empty()) return &variable;
+  }
+  return nullptr;
 }
 
 SharedMemory& shared_memory() {

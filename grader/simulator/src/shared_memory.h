@@ -43,6 +43,8 @@ struct SharedVariable {
   std::uintptr_t begin = 0;
   std::size_t size = 0;
   bool used = false;  // by a kernel; the program has thread-local variables for other purposes too
+  bool used_in_launch = false;  // in this one
+  std::string function = {};    // that declares it, "" if none does
 };
 
 class SharedMemory {
@@ -67,6 +69,12 @@ class SharedMemory {
   /// The static variable that holds this byte, or the one before it; nullptr if there is none.
   const SharedVariable* variable_before(std::uintptr_t address) const;
 
+  /// A static variable of the running kernel that can be an array of that many bytes, or, if
+  /// `bytes` is 0 because the element's type is not known, of that many elements. Of the kernel is
+  /// what it has used in this launch, and what `function` declares. nullptr if there is none.
+  const SharedVariable* variable_of_size(std::size_t bytes, std::size_t elements,
+                                         const std::string& function) const;
+
   /// g++ guards some thread_local variables with a byte of its own, which says that they have been
   /// constructed. True for these bytes.
   bool is_guard(std::uintptr_t address) const {
@@ -80,7 +88,8 @@ class SharedMemory {
         variable_at_[offset] != variable_at_[offset + size - 1]) {
       return false;
     }
-    variables_[variable_at_[offset] - 1u].used = true;
+    SharedVariable& variable = variables_[variable_at_[offset] - 1u];
+    variable.used = variable.used_in_launch = true;
     return true;
   }
 

@@ -30,6 +30,40 @@ void report_inactive_read(Block& block, const Thread& reader, int source, unsign
        {party(reader, reader.wait_site, "reads lane " + std::to_string(source))}});
 }
 
+/// Does the result of a read from a lane that is not there matter? A tree of __shfl_down_sync()
+/// reads past its end too, in lanes whose results nobody uses: those below the offset do count.
+bool is_surely_used(const WarpRequest& request, int lane) {
+  return request.operation != WarpOperation::shuffle_down ||
+         lane % request.width < request.argument;
+}
+
+/// The source has returned, and the reader counts on it.
+void report_returned_source(const Thread& reader, const Thread& source,
+                            const WarpRequest& request) {
+  if (!findings().is_first(Kind::early_return, reader.wait_site)) return;
+  const ReportInProgress guard;
+  findings().add({Kind::early_return,
+                  now.launch->kernel,
+                  std::string(operation_name(request.operation)) + " reads lane " +
+                      std::to_string(source.lane) +
+                      ", whose thread has returned before: the value is undefined.",
+                  false,
+                  {party(reader, reader.wait_site, "reads lane " + std::to_string(source.lane)),
+                   party(source, 0, "had returned before")}});
+}
+
+/// Lane `lane` reads lane `source`, which does not take part.
+void report_missing_source(Block& block, const Thread& reader, int source) {
+  const WarpRequest& request = block.warp_of(reader).request[reader.lane];
+  const unsigned number = reader.number / 32u * 32u + static_cast<unsigned>(source);
+  if ((request.mask >> source & 1) && number < block.threads.size() &&
+      is_surely_used(request, reader.lane)) {
+    report_returned_source(reader, block.threads[number], request);
+  } else {
+    report_inactive_read(block, reader, source, request.mask);
+  }
+}
+
 /// The answers of a shuffle: each lane's from the lane that it names.
 void shuffle(Block& block, Thread& any_lane, unsigned group) {
   Warp& warp = block.warp_of(any_lane);
@@ -39,7 +73,7 @@ void shuffle(Block& block, Thread& any_lane, unsigned group) {
     if (group >> source & 1) {
       warp.answer[lane] = warp.request[source].value;
     } else {
-      report_inactive_read(block, block.lane_of(any_lane, lane), source, warp.request[lane].mask);
+      report_missing_source(block, block.lane_of(any_lane, lane), source);
       warp.answer[lane] = kUndefinedValue;
     }
   }

@@ -92,12 +92,34 @@ CASE(static_shared_inside, "") {
   past_shared<<<1, 64>>>(results(), 64);
 }
 
-__global__ void index_shared(float* y, int i) {
+__global__ void index_shared(float* y, int i, int j) {
   __shared__ float s[64];
   s[i] = y[0];  // here
+  y[1] = s[j];  // the same, but the compiler must not know: it would drop the array
 }
-CASE(static_shared_outside, "out-of-bounds-local") {
-  index_shared<<<1, 1>>>(results(), 64);
+CASE(static_shared_outside, "out-of-bounds-shared") {
+  index_shared<<<1, 1>>>(results(), 64, 64);
+}
+CASE(static_shared_last, "") {
+  index_shared<<<1, 1>>>(results(), 63, 63);
+}
+
+__global__ void too_few_slots(float* y, int slots) {
+  __shared__ float partial[8];
+  float local[4] = {1, 2, 3, 4};
+  const int warp = threadIdx.x / 32;
+  if (threadIdx.x % 32 == 0) partial[warp] = local[warp % slots];  // here
+  __syncthreads();
+  if (threadIdx.x < 8) y[threadIdx.x] = threadIdx.x < blockDim.x / 32 ? partial[threadIdx.x] : 0;
+}
+CASE(slots_suffice, "") {
+  too_few_slots<<<1, 256>>>(results(), 4);
+}
+CASE(more_warps_than_slots, "out-of-bounds-shared") {
+  too_few_slots<<<1, 288>>>(results(), 4);
+}
+CASE(local_array_beside_a_shared_one, "out-of-bounds-local") {
+  too_few_slots<<<1, 256>>>(results(), 5);
 }
 
 template <typename T>
@@ -156,6 +178,23 @@ __global__ void two_barriers(float* y) {
 }
 CASE(barrier_in_both_branches, "barrier-divergence") {
   two_barriers<<<1, 64>>>(results());
+}
+
+__device__ float sum_of_warp(float v) {
+  for (int d = 16; d > 0; d /= 2) v += __shfl_xor_sync(~0u, v, d);
+  return v;
+}
+__global__ void barrier_in_a_branch(float* y) {
+  __shared__ float partial[4];
+  const float v = sum_of_warp(y[threadIdx.x]);
+  if (threadIdx.x % 32 == 0) {
+    partial[threadIdx.x / 32] = v;
+    __syncthreads();  // here
+  }
+  y[threadIdx.x] = sum_of_warp(threadIdx.x % 32 < 4 ? partial[threadIdx.x % 32] : 0);
+}
+CASE(barrier_for_some_threads, "barrier-divergence") {  // before the race that it causes
+  barrier_in_a_branch<<<1, 128>>>(results());
 }
 
 __global__ void return_early(float* y) {
@@ -252,13 +291,50 @@ CASE(lane_not_taking_part, "inactive-lane-read") {
   beyond_mask<<<1, 32>>>(results());
 }
 
+__global__ void return_before_sum(float* y, unsigned n) {
+  if (threadIdx.x >= n) return;
+  float v = y[threadIdx.x];
+  for (int d = 16; d > 0; d /= 2) v += __shfl_xor_sync(~0u, v, d);  // here
+  y[threadIdx.x] = v;
+}
+CASE(returned_lane_is_read, "early-return") {
+  return_before_sum<<<1, 32>>>(results(), 20);
+}
+CASE(whole_warps_returned, "") {
+  return_before_sum<<<1, 128>>>(results(), 64);
+}
+
+__global__ void return_before_tree(float* y, int n) {
+  if (static_cast<int>(threadIdx.x) >= n) return;
+  float v = y[threadIdx.x];
+  for (int d = 4; d > 0; d /= 2) v += __shfl_down_sync(~0u, v, d, 8);  // here
+  y[threadIdx.x] = v;
+}
+CASE(returned_lane_in_the_tree, "early-return") {
+  return_before_tree<<<1, 32>>>(results(), 13);
+}
+CASE(returned_segments, "") {
+  return_before_tree<<<1, 32>>>(results(), 16);
+}
+
+__global__ void sum_of_partial_warp(float* y) {
+  const unsigned mask = __ballot_sync(~0u, threadIdx.x < 20);
+  if (threadIdx.x >= 20) return;
+  float v = 0;
+  for (int lane = 0; lane < 20; ++lane) v += __shfl_sync(mask, 1.0f, lane);
+  y[threadIdx.x] = v;
+}
+CASE(partial_warp_with_its_mask, "") {
+  sum_of_partial_warp<<<1, 32>>>(results());
+}
+
 __global__ void shuffle_in_branch(float* y) {
   float v = 1;
   if (threadIdx.x < 16) v = __shfl_down_sync(~0u, v, 8);  // here
   __syncthreads();
   y[threadIdx.x] = v;
 }
-CASE(lanes_never_come, "deadlock") {
+CASE(lanes_wait_elsewhere, "barrier-divergence") {
   shuffle_in_branch<<<1, 32>>>(results());
 }
 

@@ -76,6 +76,14 @@ CASE(before_the_start, "out-of-bounds-global") {
   before_start<<<1, 32>>>(x.data());
 }
 
+__global__ void far_away(float* x, long index) {
+  x[index] = 1;  // here
+}
+CASE(far_from_every_buffer, "out-of-bounds-global") {
+  Device<float> x(64);
+  far_away<<<1, 1>>>(x.data(), 168427136);
+}
+
 template <typename T>
 __global__ void misplaced(const char* x, T* y) {
   y[threadIdx.x] = *reinterpret_cast<const T*>(x + 1);  // here
