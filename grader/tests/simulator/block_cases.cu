@@ -92,17 +92,16 @@ CASE(static_shared_inside, "") {
   past_shared<<<1, 64>>>(results(), 64);
 }
 
-__global__ void index_shared(float* y, int i) {
+__global__ void index_shared(float* y, int i, int j) {
   __shared__ float s[64];
-  s[0] = y[0];
   s[i] = y[0];  // here
-  y[1] = s[0];  // or g++ drops an array that nobody reads
+  y[1] = s[j];  // the same, but the compiler must not know: it would drop the array
 }
 CASE(static_shared_outside, "out-of-bounds-shared") {
-  index_shared<<<1, 1>>>(results(), 64);
+  index_shared<<<1, 1>>>(results(), 64, 64);
 }
 CASE(static_shared_last, "") {
-  index_shared<<<1, 1>>>(results(), 63);
+  index_shared<<<1, 1>>>(results(), 63, 63);
 }
 
 __global__ void too_few_slots(float* y, int slots) {
