@@ -70,17 +70,60 @@ std::vector<Finding> take_findings();
 
 // ---- Traffic --------------------------------------------------------------------------------
 
-/// What one launch moved to and from global memory.
+enum class MemorySpace { shared, global };
+enum class AccessType { read, write, atomic };
+
+/// What the accesses at one line of source cost, of one kind and to one buffer.
+///
+/// A request is one load, store or atomic of the active lanes of one warp. Global memory moves in
+/// sectors of 32 bytes: a request costs as many as its lanes touch. Shared memory has 32 banks of 4
+/// bytes, each of which serves one word at a time: a request costs as many wavefronts as the
+/// busiest bank has words to serve.
+struct LineTraffic {
+  std::string file;  // as the compiler was given it; empty if unknown
+  int line = 0;      // 0 if unknown
+  MemorySpace space = MemorySpace::global;
+  AccessType type = AccessType::read;
+  std::string buffer;  // the device memory's label, or the __shared__ variable
+  std::uint64_t requests = 0;
+  std::uint64_t lanes = 0;        // active ones, summed over the requests
+  std::uint64_t bytes = 0;        // that differ within a request, summed over the requests
+  std::uint64_t units = 0;        // sectors (global) or wavefronts (shared)
+  std::uint64_t least_units = 0;  // had the bytes of each request lain side by side
+};
+
+/// What one launch moved.
 struct LaunchTraffic {
   std::string kernel;
   Dim3 grid, block;
-  std::uint64_t read_bytes = 0;  // as the lanes ask for them
+  std::uint64_t read_bytes = 0;  // of global memory, as the lanes ask for them
   std::uint64_t written_bytes = 0;
+  std::uint64_t read_sectors = 0;  // of global memory, each once however often it is requested
+  std::uint64_t written_sectors = 0;
+  std::vector<LineTraffic> lines;  // in the order of file and line
 };
 
 /// The launches since the last call, in order. A launch that failed counts up to its failure; one
 /// that was refused is not listed.
 std::vector<LaunchTraffic> take_traffic();
+
+/// One request, for a map of accesses.
+struct TracedRequest {
+  std::uint64_t block = 0;  // its number in the grid, x fastest
+  int warp = 0;
+  int line = 0;                         // index into LaunchTraffic::lines
+  unsigned lanes = 0;                   // mask of the active ones
+  unsigned bytes = 0;                   // of one lane's access
+  unsigned units = 0, least_units = 0;  // as in LineTraffic
+  std::int64_t offsets[32] = {};        // bytes from the buffer's start, of the active lanes
+};
+
+/// Keeps the first `most` requests of each launch from now on; 0, the default, keeps none.
+void trace_requests(std::size_t most);
+
+/// The requests kept since the last call, one list for each launch that take_traffic() gives.
+/// Within a block they are in the order in which its warps made them.
+std::vector<std::vector<TracedRequest>> take_trace();
 
 // ---- Device memory --------------------------------------------------------------------------
 
