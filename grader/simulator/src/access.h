@@ -10,11 +10,10 @@
 
 #include <cstdint>
 
+#include "simulator.h"
 #include "source_lines.h"
 
 namespace simulator {
-
-enum class AccessType { read, write, atomic };
 
 struct Access {
   std::uintptr_t address;

@@ -17,10 +17,9 @@
 #include "access.h"
 #include "lazy_array.h"
 #include "ordering.h"
+#include "simulator.h"
 
 namespace simulator {
-
-enum class MemorySpace { shared, global };
 
 class RaceShadow {
  public:
