@@ -101,10 +101,15 @@ struct LaunchTraffic {
   Dim3 grid, block;
   std::uint64_t read_bytes = 0;  // of global memory, as the lanes ask for them
   std::uint64_t written_bytes = 0;
+  // On demand (count_requests()):
   std::uint64_t read_sectors = 0;  // of global memory, each once however often it is requested
   std::uint64_t written_sectors = 0;
-  std::vector<LineTraffic> lines;  // in the order of file and line
+  std::vector<LineTraffic> lines;  // in the order of file and line; see count_requests()
 };
+
+/// Whether launches count requests, by line of source. They do from the start; without, they are
+/// faster, and only bytes are counted.
+void count_requests(bool wanted);
 
 /// The launches since the last call, in order. A launch that failed counts up to its failure; one
 /// that was refused is not listed.

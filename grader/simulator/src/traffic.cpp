@@ -25,15 +25,6 @@ std::uintptr_t begin_of(MemorySpace space, const void* buffer) {
   return shared_memory().static_begin() + static_cast<const SharedVariable*>(buffer)->begin;
 }
 
-void mark(SectorSet& touched, const Allocation& memory, const MemoryRequest& request) {
-  const std::uintptr_t origin = memory.begin / kSectorBytes;
-  for (unsigned left = request.lanes; left != 0; left &= left - 1) {
-    const std::uintptr_t address = request.address[__builtin_ctz(left)];
-    touched.insert(address / kSectorBytes - origin);
-    touched.insert((address + request.bytes - 1) / kSectorBytes - origin);
-  }
-}
-
 /// The sums of two places at one line; `into` keeps its file, line and buffer.
 void add_line(LineTraffic& into, const LineTraffic& other) {
   if (other.units * into.requests > into.units * other.requests) {
@@ -63,6 +54,7 @@ TrafficCounter::Site& TrafficCounter::site_of(CodeAddress site, MemorySpace spac
     const auto* memory = static_cast<const Allocation*>(buffer);
     fresh.sum.buffer = memory->label.name;
     fresh.touched = SectorSet(memory->size);
+    fresh.first_sector = memory->begin / kSectorBytes;
   } else {
     fresh.sum.buffer = shared_element(address, 1).variable;
   }
@@ -110,10 +102,12 @@ void TrafficCounter::count(CodeAddress place, MemorySpace space, AccessType type
     if (site == nullptr || site->buffer != buffer_at(space, address)) {
       site = &site_of(place, space, type, address);
     }
-    const bool is_global = space == MemorySpace::global;
-    const RequestCost cost = is_global ? global_cost(request) : shared_cost(request);
+    Sectors sectors;
+    const RequestCost cost =
+        space == MemorySpace::global ? global_cost(request, sectors) : shared_cost(request);
     add(*site, request, cost);
-    if (is_global) mark(site->touched, *static_cast<const Allocation*>(site->buffer), request);
+    const std::uintptr_t origin = site->first_sector;
+    for (int k = 0; k < sectors.count; ++k) site->touched.insert(sectors.number[k] - origin);
     if (traced_.size() < most_traced_) keep(*site, warp, request, cost);
   }
 }
