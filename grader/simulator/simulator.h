@@ -91,8 +91,9 @@ struct LineTraffic {
   std::uint64_t units = 0;             // sectors (global) or wavefronts (shared)
   std::uint64_t least_units = 0;       // had the bytes of each request lain side by side
   std::uint64_t distinct_sectors = 0;  // global: each once, however often the line requests it
-  std::int64_t lane_distance = 0;      // bytes from one lane's address to the next lane's, in the
-                                       // first of the costliest requests; 0 if it varies
+  unsigned lane_bytes = 0;             // of one lane's access, in the first costliest request
+  std::int64_t lane_distance = 0;      // there, bytes from one lane's address to the next lane's; 0
+                                       // if they vary
 };
 
 /// What one launch moved.

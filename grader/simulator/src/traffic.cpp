@@ -28,6 +28,7 @@ std::uintptr_t begin_of(MemorySpace space, const void* buffer) {
 /// The sums of two places at one line; `into` keeps its file, line and buffer.
 void add_line(LineTraffic& into, const LineTraffic& other) {
   if (other.units * into.requests > into.units * other.requests) {
+    into.lane_bytes = other.lane_bytes;
     into.lane_distance = other.lane_distance;
   }
   into.requests += other.requests;
@@ -70,6 +71,7 @@ void TrafficCounter::add(Site& site, const MemoryRequest& request, const Request
   sum.least_units += cost.least_units;
   if (cost.units > site.costliest) {
     site.costliest = cost.units;
+    sum.lane_bytes = request.bytes;
     sum.lane_distance = lane_distance(request);
   }
 }

@@ -75,9 +75,12 @@ Reply WorkerClient::hello() {
   return reply;
 }
 
-Run WorkerClient::run(const Case& call, Poison poison, double time_limit) {
-  Reply reply = request(run_request(call, poison, time_limit), kClockPerLimit * time_limit,
-                        reply_limits(call));
+Run WorkerClient::run(const Case& call, Poison poison, double time_limit, bool lines) {
+  worker::Message message = run_request(call, poison, time_limit);
+  if (lines) {
+    message.body["lines"] = true;
+  }
+  Reply reply = request(std::move(message), kClockPerLimit * time_limit, reply_limits(call));
   Run run;
   if (reply.outcome == Outcome::ok) {
     try {

@@ -12,6 +12,7 @@
 
 #include "verdict/case.h"
 #include "verdict/worker/finding.h"
+#include "verdict/worker/launch_traffic.h"
 #include "verdict/worker/process.h"
 #include "worker/protocol.h"
 
@@ -74,7 +75,8 @@ class WorkerClient {
 
   /// One call. time_limit: seconds that the simulator gives each launch; the whole call may take
   /// three times as long by the clock of this process, and is killed then.
-  Run run(const Case& call, Poison poison, double time_limit);
+  /// lines: count the traffic by line of source too, on the simulator.
+  Run run(const Case& call, Poison poison, double time_limit, bool lines = false);
 
   /// Buffers for timing, timed calls, rows of the last one (blobs in the order of the case's
   /// buffers, see protocol.h).
