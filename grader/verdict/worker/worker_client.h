@@ -54,6 +54,12 @@ struct Run {
   std::string output;  // what the student's code printed
 };
 
+/// A call, and every request that its warps made.
+struct TracedRun {
+  Run run;
+  nlohmann::json launches = nlohmann::json::array();  // see trace.h; empty if none was told
+};
+
 struct TimedCalls {
   Outcome outcome = Outcome::ok;
   std::string error;
@@ -78,6 +84,9 @@ class WorkerClient {
   /// lines: count the traffic by line of source too, on the simulator.
   Run run(const Case& call, Poison poison, double time_limit, bool lines = false);
 
+  /// The same on the simulator, with the first `most` requests of each launch.
+  TracedRun trace(const Case& call, std::size_t most, double time_limit);
+
   /// Buffers for timing, timed calls, rows of the last one (blobs in the order of the case's
   /// buffers, see protocol.h).
   Reply prepare(const Case& call, int sets, double time_limit);
@@ -91,6 +100,8 @@ class WorkerClient {
   void stop();
 
  private:
+  Run carry_out(worker::Message message, const Case& call, Poison poison, double time_limit,
+                nlohmann::json* launches);
   Reply request(worker::Message message, double seconds, const worker::Limits& limits);
   Reply exchange(worker::Message message, double seconds, const worker::Limits& limits);
   Reply lost(worker::Transfer transfer, Clock::time_point deadline, double seconds);
