@@ -1,5 +1,6 @@
-// onepass: the driver of the workbook. `onepass grade` grades a folder of exercises; `onepass
-// build` and `onepass skeleton` are for those who work on the workbook itself.
+// onepass: the driver of the workbook. `onepass grade` grades a folder of exercises; `onepass map`
+// draws what a kernel does to memory; `onepass build` and `onepass skeleton` are for those who work
+// on the workbook itself.
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@
 #include "driver/config.h"
 #include "driver/files.h"
 #include "driver/grade.h"
+#include "driver/map.h"
 #include "driver/skeleton.h"
 
 namespace onepass::driver {
@@ -67,6 +69,23 @@ int print_skeleton(const fs::path& file) {
   return kComplete;
 }
 
+CLI::App* add_map_command(CLI::App& app, MapOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "map", "Draw which bytes each warp of a kernel touches, as a page for a browser");
+  command->add_option("exercise", options.exercise, "Such as rmsnorm/forward")->required();
+  command->add_option("--submission", options.submission,
+                      "A folder laid out like exercises/, which is the default");
+  command->add_option("--rows", options.rows, "Of the call; default: a few, to see each request");
+  command->add_option("--cols", options.cols, "Of the call; default: as few");
+  command->add_option("--dtype", options.dtype, "fp32 (the default), fp16 or bf16")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
+  command->add_option("--launch", options.launch, "The launch to show first, counted from 1");
+  command->add_flag("--naive", options.naive, "Draw the chapter's naive version instead");
+  command->add_option("-o,--output", options.output,
+                      "The page to write; default: build/map/<exercise>.html");
+  return command;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"One Pass, a graded CUDA workbook."};
   app.require_subcommand(1);
@@ -87,6 +106,9 @@ int run(int argc, char** argv) {
   grade_command->add_option("--report", grading.report,
                             "Where the JSON goes; default: build/report/<folder's name>.json");
   grade_command->add_flag("--strict", grading.strict, "Exit with 1 unless all is passed");
+
+  MapOptions mapping;
+  CLI::App* map_command = add_map_command(app, mapping);
 
   BuildOptions building;
   CLI::App* build_command =
@@ -110,6 +132,9 @@ int run(int argc, char** argv) {
     return print_skeleton(solution);
   }
   const Config config = read_config(workbook);
+  if (*map_command) {
+    return map(config, mapping);
+  }
   return *grade_command ? grade(config, grading) : build(config, building);
 }
 

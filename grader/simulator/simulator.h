@@ -86,10 +86,13 @@ struct LineTraffic {
   AccessType type = AccessType::read;
   std::string buffer;  // the device memory's label, or the __shared__ variable
   std::uint64_t requests = 0;
-  std::uint64_t lanes = 0;        // active ones, summed over the requests
-  std::uint64_t bytes = 0;        // that differ within a request, summed over the requests
-  std::uint64_t units = 0;        // sectors (global) or wavefronts (shared)
-  std::uint64_t least_units = 0;  // had the bytes of each request lain side by side
+  std::uint64_t lanes = 0;             // active ones, summed over the requests
+  std::uint64_t bytes = 0;             // that differ within a request, summed over the requests
+  std::uint64_t units = 0;             // sectors (global) or wavefronts (shared)
+  std::uint64_t least_units = 0;       // had the bytes of each request lain side by side
+  std::uint64_t distinct_sectors = 0;  // global: each once, however often the line requests it
+  std::int64_t lane_distance = 0;      // bytes from one lane's address to the next lane's, in the
+                                       // first of the costliest requests; 0 if it varies
 };
 
 /// What one launch moved.
@@ -111,6 +114,7 @@ std::vector<LaunchTraffic> take_traffic();
 struct TracedRequest {
   std::uint64_t block = 0;  // its number in the grid, x fastest
   int warp = 0;
+  std::uint32_t step = 0;               // its number among the requests of its warp
   int line = 0;                         // index into LaunchTraffic::lines
   unsigned lanes = 0;                   // mask of the active ones
   unsigned bytes = 0;                   // of one lane's access
@@ -121,8 +125,8 @@ struct TracedRequest {
 /// Keeps the first `most` requests of each launch from now on; 0, the default, keeps none.
 void trace_requests(std::size_t most);
 
-/// The requests kept since the last call, one list for each launch that take_traffic() gives.
-/// Within a block they are in the order in which its warps made them.
+/// The requests kept since the last call, one list for each launch that take_traffic() gives, in
+/// the order of block, warp and step.
 std::vector<std::vector<TracedRequest>> take_trace();
 
 // ---- Device memory --------------------------------------------------------------------------

@@ -107,7 +107,12 @@ class Device {
   virtual Outcome call(const Function& function, const ArgumentTable& table,
                        double time_limit_s) = 0;
 
-  /// Adds what the device saw during the last call to a reply: "findings" and "traffic".
+  /// From now on keeps the first `most` requests of each launch, for a map of accesses. False if
+  /// the device cannot.
+  virtual bool trace_requests(size_t most) { return most == 0; }
+
+  /// Adds what the device saw during the last call to a reply: "findings", "traffic", and "trace"
+  /// if it keeps one.
   virtual void add_observations(nlohmann::json&) {}
 
   /// Null if this device cannot measure time.

@@ -9,6 +9,7 @@
 #include "worker/call_outcome.h"
 #include "worker/device.h"
 #include "worker/hash_fill.h"
+#include "worker/trace_json.h"
 
 namespace onepass::worker {
 namespace {
@@ -135,6 +136,12 @@ class CpuDevice : public Device {
     return call_and_wait(function, table);
   }
 
+  bool trace_requests(size_t most) override {
+    simulator::trace_requests(most);
+    traces_ = most > 0;
+    return true;
+  }
+
   void add_observations(json& reply) override {
     for (const simulator::Finding& finding : simulator::take_findings()) {
       reply["findings"].push_back(to_json(finding));
@@ -142,7 +149,16 @@ class CpuDevice : public Device {
     for (const simulator::LaunchTraffic& launch : simulator::take_traffic()) {
       reply["traffic"].push_back(to_json(launch));
     }
+    if (traces_) {
+      reply["trace"] = json::array();
+      for (const auto& requests : simulator::take_trace()) {
+        reply["trace"].push_back(trace_json(requests));
+      }
+    }
   }
+
+ private:
+  bool traces_ = false;
 };
 
 }  // namespace

@@ -13,12 +13,14 @@
 //            {"op":"hello","protocol":1,"device":{"kind","name","memory_bytes","l2_bytes"?,
 //             "multiprocessors"?,"peak_gbs"?},"functions":[{"name","dtype"}]}
 //            {"op":"unavailable","reason"}           there is no device to work with
-//   run      {"function","dtype","scalars":{name:number},"buffers":[Buffer],"time_limit_s"}
+//   run      {"function","dtype","scalars":{name:number},"buffers":[Buffer],"time_limit_s",
+//             "trace": keep the first so many requests of each launch (0); on the simulator only}
 //            {"op":"ran","status","error","findings":[Finding],"traffic":[LaunchTraffic],
 //             "buffers":[{"name","blob":i|null,"padding_changed":null|{"row","col"},
 //                         "guard_changed":null|{"elements_before":n}|{"elements_after":n}}]}
 //            status: "ok", "launch error", "device error" or "out of memory". "buffers" is empty
 //            unless the status is "ok". After a "device error" the worker is of no more use.
+//            With a trace also "trace":[[TracedRequest]], a list for each launch of "traffic".
 //   prepare  {"function","dtype","scalars","buffers" filled by "hash" or "byte","sets":k}
 //            {"op":"prepared","status","error"}      k sets of buffers to time with, on a GPU only
 //   sample   {"count":n,"warmup":m}
@@ -35,6 +37,9 @@
 //
 //   Any request that makes no sense, or that fails before the student's code has been called:
 //            {"op":"refused","reason"}               a fault of the grader or of the machine
+//
+//   TracedRequest  of simulator.h: {"block","warp","step","line": index into the launch's "lines",
+//             "lanes","bytes","units","least_units","offsets":[of the active lanes]}
 //
 //   Buffer   {"name","rows","cols","stride","element_bytes",
 //             "offset":  elements between a 256-byte aligned address and the first one (0),

@@ -7,12 +7,13 @@ namespace onepass::worker {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 40;
+constexpr int64_t kMostTraced = 100'000;
 constexpr unsigned kInputPadding = 0xFF;   // NaN in every type
 constexpr unsigned kOutputPadding = 0xA5;  // no number that a kernel would write
 
-int64_t count_at(const nlohmann::json& object, const char* name) {
+int64_t count_at(const nlohmann::json& object, const char* name, int64_t most = kMostElements) {
   const auto value = object.at(name).get<int64_t>();
-  if (value < 0 || value > kMostElements) {
+  if (value < 0 || value > most) {
     throw BadRequest(std::string(name) + " is out of range");
   }
   return value;
@@ -116,6 +117,9 @@ CallRequest parse_call(const Message& message) {
   request.time_limit_s = body.value("time_limit_s", 10.0);
   if (!(request.time_limit_s > 0)) {
     throw BadRequest("the time limit is no positive number");
+  }
+  if (body.contains("trace")) {
+    request.trace = static_cast<size_t>(count_at(body, "trace", kMostTraced));
   }
   return request;
 }

@@ -162,6 +162,9 @@ Message Session::hello(const Message& request) {
 Message Session::run(const Message& request) {
   const CallRequest call = parse_call(request);
   const Function function = find_function(device_, call);
+  if (!device_.trace_requests(call.trace)) {
+    return refusal("this device keeps no trace of requests");
+  }
   Timing::BufferSet buffers;
   Outcome outcome;
   try {

@@ -153,6 +153,8 @@ Measurement measured(Case (*make_case)(const Shape&, std::uint64_t),
   Measurement measurement;
   measurement.traffic = traffic_shapes();
   measurement.bandwidth = bandwidth_shapes();
+  measurement.map = {2, kBatch * 32, Dtype::fp32};
+  measurement.cols_step = kBatch;
   measurement.least_bytes = [channel_bytes](const Shape& shape) {
     return 2 * tensor_bytes(shape) + shape.rows * channel_bytes(shape);
   };

@@ -98,6 +98,8 @@ Measurement one_tensor(const char* output, Case (*make_case)(const Shape&, std::
   Measurement measurement;
   measurement.traffic = traffic_shapes();
   measurement.bandwidth = bandwidth_shapes();
+  measurement.map = {2, 4 * kHeadDim, Dtype::fp32};
+  measurement.cols_step = kHeadDim;
   measurement.least_bytes = [](const Shape& shape) {
     return 2 * tensor_bytes(shape) + tables_bytes(shape);
   };
@@ -120,6 +122,7 @@ Exercise backward() {
 
 Exercise half_split() {
   Measurement measurement = one_tensor("q", measured_half_split);
+  measurement.cols_step = kQueriesForKey * kHeadDim;
   measurement.least_bytes = [](const Shape& shape) {
     return 2 * (tensor_bytes(shape) + tensor_bytes(shape) / kQueriesForKey) + tables_bytes(shape) +
            shape.rows * kPosition;

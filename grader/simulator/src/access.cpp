@@ -20,16 +20,16 @@ void check_global(Thread& thread, const Access& access) {
     stop_for_stray_device_address(access);
   }
   const std::size_t offset = access.address - memory->begin;
-  LaunchTraffic& traffic = now.launch->traffic;
+  TrafficCounter& traffic = now.launch->traffic;
+  traffic.count_bytes(access.type, access.size);
+  now.block->warp_of(thread).requests.add(thread.lane, access, MemorySpace::global, traffic);
   if (access.type != AccessType::write) {
-    traffic.read_bytes += access.size;
     if (__builtin_expect(!memory->initialised.all_set(offset, access.size), 0)) {
       report_uninitialised_global(access);
       memory->initialised.set(offset, access.size);  // once is enough
     }
   }
   if (access.type != AccessType::read) {
-    traffic.written_bytes += access.size;
     memory->initialised.set(offset, access.size);
   }
   memory->races.check(thread, *now.block, offset, access, MemorySpace::global,
@@ -39,6 +39,7 @@ void check_global(Thread& thread, const Access& access) {
 void check_shared(Thread& thread, const Access& access, InitialisedBits& initialised,
                   RaceShadow& races, std::size_t offset) {
   Block& block = *now.block;
+  block.warp_of(thread).requests.add(thread.lane, access, MemorySpace::shared, now.launch->traffic);
   if (access.type != AccessType::write && !initialised.all_set(offset, access.size)) {
     note_uninitialised_read(block, thread, access);
   }
@@ -73,6 +74,10 @@ void check_access(const Access& access) {
   }
   obey_stop(access.site);
   thread->last_site = access.site;
+  if (__builtin_expect(now.block->warp_of(*thread).requests.is_ahead(thread->lane), 0) &&
+      !access.is_atomic) {
+    let_warp_catch_up();
+  }
   if (__builtin_expect((access.address & (access.alignment - 1)) != 0, 0)) {
     stop_for_misaligned(access);
   }

@@ -108,6 +108,8 @@ int block_barrier(Barrier kind, int predicate) {
   block.barrier_kind = kind;
   block.barrier_true += predicate != 0;
   thread->state = ThreadState::at_barrier;
+  Warp& warp = block.warp_of(*thread);
+  warp.requests.stop(thread->lane, warp.live, now.launch->traffic);
   if (++block.at_barrier == block.live) {
     complete(block);
   } else {

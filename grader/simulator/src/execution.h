@@ -8,6 +8,7 @@
 #include "onepass_simulator/device_calls.h"
 #include "simulator.h"
 #include "threads.h"
+#include "traffic.h"
 
 namespace simulator {
 
@@ -17,7 +18,7 @@ struct Launch {
   void (*body)(void* arguments) = nullptr;
   void* arguments = nullptr;
   std::size_t argument_bytes = 0;
-  LaunchTraffic traffic;
+  TrafficCounter traffic;
   bool failed = false;  // a finding that stops a GPU has been made
   std::uint32_t first_interval = 0;
 };
@@ -41,6 +42,9 @@ Party party(const Thread& thread, CodeAddress site, std::string action);
 
 /// Called on a thread's stack: lets the others run until this one is ready again.
 void wait_for_others();
+
+/// Called on a thread's stack: lets the others of its warp run, unless they all wait for it.
+void let_warp_catch_up();
 
 /// Called on a thread's stack, after the finding is made: ends the launch with the runtime error
 /// `error` (a cudaError_t) that a GPU would give. The launch's fibers are abandoned.

@@ -13,8 +13,8 @@
 
 namespace simulator {
 
-std::vector<LaunchTraffic>& launch_log() {
-  static std::vector<LaunchTraffic> log;
+LaunchLog& launch_log() {
+  static LaunchLog log;
   return log;
 }
 
@@ -23,7 +23,15 @@ std::vector<Finding> take_findings() {
 }
 
 std::vector<LaunchTraffic> take_traffic() {
-  return std::exchange(launch_log(), {});
+  return std::exchange(launch_log().traffic, {});
+}
+
+void trace_requests(std::size_t most) {
+  launch_log().most_traced = most;
+}
+
+std::vector<std::vector<TracedRequest>> take_trace() {
+  return std::exchange(launch_log().trace, {});
 }
 
 void* allocate(std::size_t bytes, std::size_t offset, const Label& label) {
@@ -60,7 +68,8 @@ void set_time_limit(double cpu_seconds_per_launch) {
 void reset() {
   errors().clear();
   findings().take();
-  launch_log().clear();
+  launch_log().traffic.clear();
+  launch_log().trace.clear();
 }
 
 DeviceFacts device_facts() {

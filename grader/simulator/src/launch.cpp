@@ -88,9 +88,7 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
   run.body = body;
   run.arguments = arguments;
   run.argument_bytes = argument_bytes;
-  run.traffic.kernel = run.kernel;
-  run.traffic.grid = dim3(shape.grid);
-  run.traffic.block = dim3(shape.block);
+  run.traffic = TrafficCounter(launch_log().most_traced);
   shared_memory().prepare(shape.dynamic_shared_bytes);
   findings().begin_launch();
   begin_ordering(run);
@@ -102,7 +100,13 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
   findings().end_launch();
   now.launch = nullptr;
   now.block = nullptr;
-  launch_log().push_back(std::move(run.traffic));
+  LaunchTraffic traffic;
+  traffic.kernel = run.kernel;
+  traffic.grid = dim3(shape.grid);
+  traffic.block = dim3(shape.block);
+  launch_log().trace.emplace_back();
+  run.traffic.finish(traffic, launch_log().trace.back());
+  launch_log().traffic.push_back(std::move(traffic));
 }
 
 }  // namespace simulator

@@ -31,7 +31,9 @@ void thread_body(void*) {
   Block& block = *now.block;
   thread.state = ThreadState::returned;
   --block.live;
-  block.warp_of(thread).live &= ~(1u << thread.lane);
+  Warp& warp = block.warp_of(thread);
+  warp.live &= ~(1u << thread.lane);
+  warp.requests.stop(thread.lane, warp.live, now.launch->traffic);
   warp_lane_stopped(block, thread);
   barrier_thread_returned(block);
   for (;;) wait_for_others();
@@ -69,6 +71,16 @@ void wait_for_others() {
   now.thread->fiber.suspend();
 }
 
+void let_warp_catch_up() {
+  Warp& warp = now.block->warp_of(*now.thread);
+  const int lane = now.thread->lane;
+  warp.requests.stop(lane, warp.live, now.launch->traffic);
+  if (warp.requests.is_ahead(lane)) {  // the others have not come so far
+    wait_for_others();
+    warp.requests.go_on(1u << lane);
+  }
+}
+
 void stop_launch(int error) {
   now.launch->failed = true;
   errors().set_sticky(error);
@@ -100,6 +112,7 @@ void Scheduler::begin(Seat& seat, Launch& launch, std::uint64_t number) {
   for (unsigned w = 0; w < block.warps.size(); ++w) {
     block.warps[w].live = low_lanes(count - w * 32);
     block.warps[w].waiting = block.warps[w].asking = 0;
+    block.warps[w].requests.begin(static_cast<int>(w));
   }
   for (unsigned i = 0; i < count; ++i) {
     Thread& thread = block.threads[i];

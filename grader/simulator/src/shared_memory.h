@@ -70,6 +70,13 @@ class SharedMemory {
   /// The static variable that holds this byte, or the one before it; nullptr if there is none.
   const SharedVariable* variable_before(std::uintptr_t address) const;
 
+  /// The static variable that holds this byte; nullptr if none does.
+  const SharedVariable* variable_at(std::uintptr_t address) const {
+    if (!in_static(address)) return nullptr;
+    const std::uint16_t number = variable_at_[address - static_begin_];
+    return number == 0 || number == kGuard ? nullptr : &variables_[number - 1u];
+  }
+
   /// A static variable of the running kernel that can be an array of that many bytes, or, if
   /// `bytes` is 0 because the element's type is not known, of that many elements. Of the kernel is
   /// what it has used in this launch, and what `function` declares. nullptr if there is none.

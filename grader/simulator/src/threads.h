@@ -11,6 +11,7 @@
 #include "fiber.h"
 #include "onepass_simulator/device_calls.h"
 #include "ordering.h"
+#include "request_matching.h"
 #include "shared_memory.h"
 #include "source_lines.h"
 
@@ -48,6 +49,7 @@ struct Warp {
   unsigned live = 0;     // lanes that have not returned
   unsigned waiting = 0;  // lanes in a warp operation
   unsigned asking = 0;   // lanes in __activemask()
+  WarpRequests requests;
   WarpRequest request[32];
   std::uint64_t answer[32];
   WarpClock clock;

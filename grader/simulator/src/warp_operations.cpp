@@ -93,6 +93,7 @@ void try_complete(Block& block, Thread& any_lane, int lane) {
     combine(request.operation, warp, group);
   }
   warp.waiting &= ~group;
+  warp.requests.go_on(group);
   for (int other = 0; other < 32; ++other) {
     if (group >> other & 1) block.lane_of(any_lane, other).state = ThreadState::ready;
   }
@@ -118,6 +119,7 @@ void try_answer_active_mask(Block& block, Thread& any_lane) {
   for (int lane = 0; lane < 32; ++lane) {
     if (!(group >> lane & 1)) continue;
     warp.answer[lane] = group;
+    warp.requests.go_on(1u << lane);
     block.lane_of(any_lane, lane).state = ThreadState::ready;
   }
   warp.asking &= ~group;
@@ -214,6 +216,7 @@ std::uint64_t warp_operation(WarpOperation operation, unsigned mask, std::uint64
   Warp& warp = now.block->warp_of(*thread);
   warp.request[thread->lane] = {operation, mask, value, argument, width, site, now.block->interval};
   warp.waiting |= 1u << thread->lane;
+  warp.requests.stop(thread->lane, warp.live, now.launch->traffic);
   thread->state = ThreadState::in_warp_operation;
   try_complete(*now.block, *thread, thread->lane);
   if (thread->state != ThreadState::ready) {
@@ -231,6 +234,7 @@ unsigned active_mask() {
   thread->last_site = thread->wait_site = site;
   Warp& warp = now.block->warp_of(*thread);
   warp.asking |= 1u << thread->lane;
+  warp.requests.stop(thread->lane, warp.live, now.launch->traffic);
   thread->state = ThreadState::in_warp_operation;
   try_answer_active_mask(*now.block, *thread);
   if (thread->state != ThreadState::ready) wait_for_others();

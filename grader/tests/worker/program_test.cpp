@@ -158,6 +158,44 @@ TEST_SUITE("worker program on the simulator") {
   }
 }
 
+TEST_SUITE("the trace of requests") {
+  json traced_call(int stride, int most) {
+    json request = call(right, stride);
+    request["trace"] = most;
+    return request;
+  }
+
+  TEST_CASE("a call that asks for it gets each request, with its lanes and their offsets") {
+    WorkerProgram worker(ONEPASS_TEST_WORKER);
+    const Message reply = ask(worker, traced_call(kCols, 1000));
+    REQUIRE(reply.body.at("trace").size() == 1);
+    const json requests = reply.body.at("trace").at(0);
+    // 64 threads walk over 100 columns: a read and a write of two warps each, then of 32 lanes, and
+    // of the last four.
+    CHECK(requests.size() == kRows * 2 * 4);
+    int whole = 0;
+    for (const json& request : requests) {
+      CHECK(request.at("bytes") == 4);
+      CHECK(request.at("block") < kRows);
+      CHECK(request.at("least_units") <= request.at("units"));
+      const json& offsets = request.at("offsets");
+      const bool all_lanes = request.at("lanes") == 0xffffffffu;
+      CHECK(offsets.size() == (all_lanes ? 32 : 4));
+      CHECK(offsets.back().get<int>() - offsets.front().get<int>() == 4 * (all_lanes ? 31 : 3));
+      whole += all_lanes ? 1 : 0;
+    }
+    CHECK(whole == kRows * 2 * 3);
+  }
+
+  TEST_CASE("no more than asked for, and none in the next call") {
+    WorkerProgram worker(ONEPASS_TEST_WORKER);
+    CHECK(ask(worker, traced_call(kCols, 5)).body.at("trace").at(0).size() == 5);
+    CHECK_FALSE(ask(worker, call(right, kCols)).body.contains("trace"));
+    CHECK(ask(worker, traced_call(kCols, -1)).body.at("op") == "refused");
+    CHECK(ask(worker, traced_call(kCols, 1 << 30)).body.at("op") == "refused");
+  }
+}
+
 #ifdef ONEPASS_TEST_GPU_WORKER
 TEST_SUITE("worker program on a GPU") {
   const std::string path = ONEPASS_TEST_GPU_WORKER;

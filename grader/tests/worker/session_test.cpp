@@ -232,6 +232,9 @@ TEST_SUITE("worker session") {
     CHECK(refused({{"op", 3}}));
     CHECK(refused({{"op", "dance"}}));
     CHECK(refused({{"op", "hello"}, {"protocol", 2}}));
+    json traced = call_of(json::array());
+    traced["trace"] = 10;  // this device keeps none, nor does a GPU
+    CHECK(refused(traced));
     CHECK(refused({{"op", "sample"}, {"count", 1}, {"warmup", 0}}));
     CHECK(refused({{"op", "fetch"}, {"rows", {0}}}));
     json call = call_of(json::array());

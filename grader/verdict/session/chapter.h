@@ -24,8 +24,10 @@ struct Shape {
 
 /// How an exercise is measured.
 struct Measurement {
-  std::vector<Shape> traffic;    // on the simulator: small, a second or less
-  std::vector<Shape> bandwidth;  // on a GPU: several times larger than its L2
+  std::vector<Shape> traffic;         // on the simulator: small, a second or less
+  std::vector<Shape> bandwidth;       // on a GPU: several times larger than its L2
+  Shape map = {4, 256, Dtype::fp32};  // for an access map: small enough to see every request
+  std::int64_t cols_step = 1;         // make_case() takes multiples of it as cols
   /// The least number of bytes that any kernel can move: each input read once, each output written
   /// once, what all rows share counted once.
   std::function<std::int64_t(const Shape&)> least_bytes;

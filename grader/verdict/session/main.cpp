@@ -3,17 +3,20 @@
 //   grade-rmsnorm --list
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
 //                 --device cpu|gpu --seed N [--events FILE] [--check NAME]
+//   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N --map FILE
+//                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
 //
 // PATHs are workers: of the student's file, of the naive version, of the solution. Events
 // (events.h) are appended to FILE, or printed. With --check only that check runs, and nothing is
-// measured. Exit: 0 after a complete run, whatever the score; 2 for a usage error or a fault of the
-// grader.
+// measured. With --map nothing is graded: FILE becomes the JSON of access_map.h. Exit: 0 after a
+// complete run, whatever the score; 2 for a usage error or a fault of the grader.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "verdict/session/access_map.h"
 #include "verdict/session/chapter.h"
 #include "verdict/session/events.h"
 #include "verdict/session/measure_exercise.h"
@@ -35,7 +38,12 @@ struct Options {
   std::uint64_t seed = 0;
   std::string events;
   std::string check;
+  std::string map;
+  std::optional<std::int64_t> rows, cols;
+  std::string dtype;
 };
+
+constexpr std::size_t kMostRequests = 10'000;  // of a launch that a map shows
 
 void declare(CLI::App& app, Options& options) {
   app.add_flag("--list", options.list, "print the exercises as JSON");
@@ -48,6 +56,11 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "of all random numbers");
   app.add_option("--events", options.events, "file to append events to; stdout without it");
   app.add_option("--check", options.check, "run this check only");
+  app.add_option("--map", options.map, "file for an access map of one call, instead of a grade");
+  app.add_option("--rows", options.rows, "of that call");
+  app.add_option("--cols", options.cols, "of that call");
+  app.add_option("--dtype", options.dtype, "of that call")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
 }
 
 std::vector<std::string> command(const std::string& path) {
@@ -146,6 +159,15 @@ void grade_exercise(const Exercise& exercise, const Options& options) {
   events.write(end_event(exercise.id, wanted, results));
 }
 
+void write_map(const Exercise& exercise, const Options& options) {
+  Shape shape = exercise.measurement.map;
+  shape.rows = options.rows.value_or(shape.rows);
+  shape.cols = options.cols.value_or(shape.cols);
+  shape.dtype = options.dtype.empty() ? shape.dtype : dtype_named(options.dtype);
+  Events(options.map)
+      .write(access_map(exercise, command(options.worker), shape, options.seed, kMostRequests));
+}
+
 }  // namespace
 
 int grade(const Chapter& chapter, int argc, char** argv) {
@@ -172,7 +194,11 @@ int grade(const Chapter& chapter, int argc, char** argv) {
     if (options.worker.empty()) {
       throw std::invalid_argument("Say which worker to grade: --worker PATH.");
     }
-    grade_exercise(*exercise, options);
+    if (options.map.empty()) {
+      grade_exercise(*exercise, options);
+    } else {
+      write_map(*exercise, options);
+    }
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "grade-{}: {}\n", chapter.name, error.what());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "verdict/worker/messages.h"
+#include "verdict/worker/trace.h"
 
 namespace onepass::verdict {
 namespace {
@@ -76,12 +77,27 @@ Reply WorkerClient::hello() {
 }
 
 Run WorkerClient::run(const Case& call, Poison poison, double time_limit) {
-  Reply reply = request(run_request(call, poison, time_limit), kClockPerLimit * time_limit,
-                        reply_limits(call));
+  return carry_out(run_request(call, poison, time_limit), call, poison, time_limit, nullptr);
+}
+
+TracedRun WorkerClient::trace(const Case& call, std::size_t most, double time_limit) {
+  worker::Message message = run_request(call, Poison::nan, time_limit);
+  message.body["trace"] = most;
+  TracedRun traced;
+  traced.run = carry_out(std::move(message), call, Poison::nan, time_limit, &traced.launches);
+  return traced;
+}
+
+Run WorkerClient::carry_out(worker::Message message, const Case& call, Poison poison,
+                            double time_limit, json* launches) {
+  Reply reply = request(std::move(message), kClockPerLimit * time_limit, reply_limits(call));
   Run run;
   if (reply.outcome == Outcome::ok) {
     try {
       run = read_run(call, poison, reply.message);
+      if (launches != nullptr) {
+        *launches = traced_launches(reply.message.body);
+      }
     } catch (const std::exception&) {
       reply = nonsense();
     }

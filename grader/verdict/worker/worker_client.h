@@ -53,6 +53,12 @@ struct Run {
   std::string output;  // what the student's code printed
 };
 
+/// A call, and every request that its warps made.
+struct TracedRun {
+  Run run;
+  nlohmann::json launches = nlohmann::json::array();  // see trace.h; empty if none was told
+};
+
 struct TimedCalls {
   Outcome outcome = Outcome::ok;
   std::string error;
@@ -76,6 +82,9 @@ class WorkerClient {
   /// three times as long by the clock of this process, and is killed then.
   Run run(const Case& call, Poison poison, double time_limit);
 
+  /// The same on the simulator, with the first `most` requests of each launch.
+  TracedRun trace(const Case& call, std::size_t most, double time_limit);
+
   /// Buffers for timing, timed calls, rows of the last one (blobs in the order of the case's
   /// buffers, see protocol.h).
   Reply prepare(const Case& call, int sets, double time_limit);
@@ -89,6 +98,8 @@ class WorkerClient {
   void stop();
 
  private:
+  Run carry_out(worker::Message message, const Case& call, Poison poison, double time_limit,
+                nlohmann::json* launches);
   Reply request(worker::Message message, double seconds, const worker::Limits& limits);
   Reply exchange(worker::Message message, double seconds, const worker::Limits& limits);
   Reply lost(worker::Transfer transfer, Clock::time_point deadline, double seconds);

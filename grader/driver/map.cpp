@@ -1,0 +1,196 @@
+#include "driver/map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include "driver/bad_input.h"
+#include "driver/build.h"
+#include "driver/files.h"
+#include "driver/grade.h"
+#include "driver/interrupt.h"
+#include "driver/map_page.h"
+#include "driver/process.h"
+#include "driver/progress.h"
+#include "driver/submission.h"
+
+namespace onepass::driver {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kTraceSeconds = 300;
+
+// The file to draw, and its name in messages.
+struct Drawn {
+  const Chapter* chapter;
+  Implementation implementation;
+};
+
+Drawn find_file(const Config& config, const MapOptions& options) {
+  const fs::path submission = options.submission.empty() ? config.exercises() : options.submission;
+  const Task task = select_tasks(config, submission, "", options.exercise).front();
+  const Exercise& exercise = *task.exercise;
+  if (!options.naive) {
+    return {task.chapter, {exercise.id, task.file, task.shown, exercise.binding}};
+  }
+  if (!exercise.naive) {
+    throw BadInput(fmt::format("There is no naive version of {}.", exercise.id));
+  }
+  const std::string shown = shown_path(*exercise.naive, config.source);
+  return {task.chapter, {exercise.id, *exercise.naive, shown, exercise.binding}};
+}
+
+// What the chapter's grader says of one call of the worker.
+Json trace(const Drawn& drawn, const fs::path& worker, const MapOptions& options,
+           const fs::path& scratch) {
+  const fs::path file = scratch / "map.json";
+  std::vector<std::string> command = {drawn.chapter->grader.string(),
+                                      "--exercise",
+                                      drawn.implementation.exercise,
+                                      "--worker",
+                                      worker.string(),
+                                      "--seed",
+                                      "1",
+                                      "--map",
+                                      file.string()};
+  const auto add = [&](const char* option, const std::string& value) {
+    command.insert(command.end(), {option, value});
+  };
+  if (options.rows) {
+    add("--rows", fmt::format("{}", *options.rows));
+  }
+  if (options.cols) {
+    add("--cols", fmt::format("{}", *options.cols));
+  }
+  if (!options.dtype.empty()) {
+    add("--dtype", options.dtype);
+  }
+  const ProcessResult result = run_process(command, {kTraceSeconds});
+  if (!result.succeeded()) {
+    throw GraderFault(fmt::format("{} {}.\n{}", command[0], result.describe(), result.output));
+  }
+  const Json map = Json::parse(read_file(file));
+  if (map.contains("refused")) {
+    throw BadInput(map.at("refused").get<std::string>());
+  }
+  if (map.at("status") == "ungraded") {
+    throw GraderFault(map.at("error").get<std::string>());
+  }
+  return map;
+}
+
+bool has_requests(const Json& launch) {
+  return !launch.at("requests").empty();
+}
+
+// The index of the launch to show first.
+std::size_t first_launch(const Json& launches, int asked) {
+  const auto count = static_cast<int>(launches.size());
+  if (asked < 0 || asked > count) {
+    throw BadInput(
+        count == 1 ? "There is one launch: leave --launch away."
+                   : fmt::format("There are {} launches: give --launch 1 to {}.", count, count));
+  }
+  if (asked > 0) {
+    return static_cast<std::size_t>(asked - 1);
+  }
+  return static_cast<std::size_t>(std::find_if(launches.begin(), launches.end(), has_requests) -
+                                  launches.begin());
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+// Why the call did not come to its end, with the place if there is one.
+std::string ending(const Json& map) {
+  const Json& location = map.at("location");
+  const std::string place =
+      location.is_null() ? "" : fmt::format(" At {}", location.get<std::string>());
+  return fmt::format("The call did not come to its end ({}). {}{}",
+                     map.at("status").get<std::string>(),
+                     one_line(map.at("error").get<std::string>()), place);
+}
+
+std::string nothing_to_show(const Json& map, const std::string& shown) {
+  if (map.at("status") != "passed") {
+    return ending(map);
+  }
+  return fmt::format("{}: there is nothing to draw. Fill in TODO 1 first, then draw it again.",
+                     map.at("launches").empty()
+                         ? fmt::format("{} launches no kernel", shown)
+                         : fmt::format("The kernel in {} touches no memory", shown));
+}
+
+// A file's address for a browser.
+std::string url(const fs::path& file) {
+  std::string result = "file://";
+  for (const char c : fs::absolute(file).lexically_normal().string()) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || std::strchr("/-_.~", c);
+    result += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return result;
+}
+
+fs::path default_output(const Config& config, const MapOptions& options) {
+  std::string name = options.exercise;
+  std::replace(name.begin(), name.end(), '/', '-');
+  return config.build / "map" / (name + (options.naive ? "-naive" : "") + ".html");
+}
+
+void write_page(const fs::path& output, const std::string& page) {
+  try {
+    write_file(output, page);
+  } catch (const GraderFault&) {
+    throw BadInput(fmt::format("Cannot write {}: give another file with -o.", output.string()));
+  }
+}
+
+void print_end(const Config& config, const Json& map, const fs::path& output) {
+  fmt::print("The map is in {}. Open it in a browser:\n  {}\n", shown_path(output, config.source),
+             url(output));
+  for (const Json& finding : map.at("findings")) {
+    fmt::print("Marked in it: {}\n", one_line(finding.at("message").get<std::string>()));
+  }
+  if (map.at("status") != "passed") {
+    fmt::print("{} The map shows what came before.\n", ending(map));
+  }
+}
+
+}  // namespace
+
+int map(const Config& config, const MapOptions& options) {
+  const Drawn drawn = find_file(config, options);
+  const Implementation& implementation = drawn.implementation;
+  catch_interrupts();
+  Progress progress;
+  progress.show(fmt::format("compiling {}", implementation.shown));
+  const BuildResult built = Builder(config, Device::cpu).build(implementation);
+  if (built.error) {
+    const std::string& place = built.error->location;
+    fmt::print(stderr, "{}: {}\n", place.empty() ? implementation.shown : place,
+               built.error->message);
+    return kNotAllPassed;
+  }
+  progress.show(fmt::format("running {}", implementation.exercise));
+  const ScratchFolder scratch(config.build / "scratch");
+  Json traced = trace(drawn, built.worker, options, scratch.path());
+  const Json& launches = traced.at("launches");
+  if (std::none_of(launches.begin(), launches.end(), has_requests)) {
+    fmt::print(stderr, "{}\n", nothing_to_show(traced, implementation.shown));
+    return kNotAllPassed;
+  }
+  traced["first_launch"] = first_launch(launches, options.launch);
+  traced["naive"] = options.naive;
+  traced["source"] = {{"name", implementation.shown}, {"text", read_file(implementation.file)}};
+  const fs::path output = options.output.empty() ? default_output(config, options) : options.output;
+  write_page(output, map_page(traced));
+  print_end(config, traced, output);
+  return traced.at("status") == "passed" ? kComplete : kNotAllPassed;
+}
+
+}  // namespace onepass::driver

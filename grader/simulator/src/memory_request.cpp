@@ -1,0 +1,97 @@
+#include "memory_request.h"
+
+#include <algorithm>
+
+namespace simulator {
+namespace {
+
+unsigned round_up_divide(unsigned a, unsigned b) {
+  return (a + b - 1) / b;
+}
+
+/// Bytes that differ, for two lanes may want the same ones.
+unsigned distinct_bytes(const SortedAddresses& sorted, unsigned bytes) {
+  unsigned sum = bytes;
+  for (int i = 1; i < sorted.count; ++i) {
+    sum += static_cast<unsigned>(
+        std::min<std::uintptr_t>(bytes, sorted.address[i] - sorted.address[i - 1]));
+  }
+  return sum;
+}
+
+unsigned distinct_sectors(const SortedAddresses& sorted, unsigned bytes) {
+  unsigned sectors = 0;
+  std::uintptr_t next = 0;  // the first sector that is not counted yet
+  for (int i = 0; i < sorted.count; ++i) {
+    const std::uintptr_t first = std::max(sorted.address[i] / kSectorBytes, next);
+    const std::uintptr_t end = (sorted.address[i] + bytes - 1) / kSectorBytes + 1;
+    if (end > first) sectors += static_cast<unsigned>(end - first);
+    next = std::max(next, end);
+  }
+  return sectors;
+}
+
+/// Wavefronts for the lanes of `request` that are in `group`.
+unsigned wavefronts(const MemoryRequest& request, unsigned group) {
+  std::uintptr_t words[kWarpLanes * 16 / kBankBytes];
+  int count = 0;
+  for (unsigned left = request.lanes & group; left != 0; left &= left - 1) {
+    const std::uintptr_t address = request.address[__builtin_ctz(left)];
+    const std::uintptr_t last = (address + request.bytes - 1) / kBankBytes;
+    for (std::uintptr_t word = address / kBankBytes; word <= last; ++word) words[count++] = word;
+  }
+  std::sort(words, words + count);
+  unsigned in_bank[kBanks] = {};
+  const auto* end = std::unique(words, words + count);
+  for (const auto* word = words; word != end; ++word) ++in_bank[*word % kBanks];
+  return *std::max_element(in_bank, in_bank + kBanks);
+}
+
+}  // namespace
+
+SortedAddresses::SortedAddresses(const MemoryRequest& request) {
+  bool rises = true;
+  for (unsigned left = request.lanes; left != 0; left &= left - 1) {
+    address[count] = request.address[__builtin_ctz(left)];
+    rises = rises && (count == 0 || address[count - 1] <= address[count]);
+    ++count;
+  }
+  if (!rises) std::sort(address, address + count);
+}
+
+RequestCost global_cost(const MemoryRequest& request) {
+  const SortedAddresses sorted(request);
+  RequestCost cost;
+  cost.bytes = distinct_bytes(sorted, request.bytes);
+  cost.units = distinct_sectors(sorted, request.bytes);
+  cost.least_units = round_up_divide(cost.bytes, kSectorBytes);
+  return cost;
+}
+
+RequestCost shared_cost(const MemoryRequest& request) {
+  const SortedAddresses sorted(request);
+  RequestCost cost;
+  cost.bytes = distinct_bytes(sorted, request.bytes);
+  const int lanes_at_once = request.bytes <= 4 ? 32 : request.bytes <= 8 ? 16 : 8;
+  for (int first = 0; first < kWarpLanes; first += lanes_at_once) {
+    const unsigned group = (lanes_at_once == 32 ? ~0u : (1u << lanes_at_once) - 1) << first;
+    cost.units += wavefronts(request, group);
+  }
+  cost.least_units = round_up_divide(cost.bytes, kBanks * kBankBytes);
+  return cost;
+}
+
+std::int64_t lane_distance(const MemoryRequest& request) {
+  std::int64_t distance = 0;
+  int lane = __builtin_ctz(request.lanes);
+  for (unsigned left = request.lanes & (request.lanes - 1); left != 0; left &= left - 1) {
+    const int next = __builtin_ctz(left);
+    const auto step = static_cast<std::int64_t>(request.address[next] - request.address[lane]);
+    if (next != lane + 1 || (distance != 0 && step != distance) || step == 0) return 0;
+    distance = step;
+    lane = next;
+  }
+  return distance;
+}
+
+}  // namespace simulator

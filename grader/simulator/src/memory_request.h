@@ -1,0 +1,49 @@
+// A request: one load, store or atomic of a warp, with the address of each lane that takes part.
+//
+// Its cost follows from the addresses alone. Global memory moves in sectors of 32 bytes, and a
+// request moves each sector that its lanes touch once: 32 lanes that read neighbouring floats move
+// 4 sectors, 32 lanes that read floats of 32 different rows move 32, of which 28/32 is waste.
+//
+// Shared memory lies in 32 banks, each 4 bytes wide: word w is in bank w % 32. A bank serves one
+// word at a time, to as many lanes as want it. So a request takes as many wavefronts as the busiest
+// bank has words to serve. Accesses of 8 bytes are served to half a warp at a time, of 16 to a
+// quarter.
+#pragma once
+
+#include <cstdint>
+
+namespace simulator {
+
+constexpr int kWarpLanes = 32;
+constexpr unsigned kSectorBytes = 32;
+constexpr unsigned kBanks = 32, kBankBytes = 4;
+
+struct MemoryRequest {
+  unsigned lanes = 0;       // mask of those that take part
+  unsigned bytes = 0;       // of one lane's access
+  std::uint32_t order = 0;  // among the requests of its warp
+  std::uintptr_t address[kWarpLanes];
+
+  std::uintptr_t first_address() const { return address[__builtin_ctz(lanes)]; }
+};
+
+struct RequestCost {
+  unsigned bytes = 0;  // that differ
+  unsigned units = 0;  // sectors or wavefronts
+  unsigned least_units = 0;
+};
+
+RequestCost global_cost(const MemoryRequest& request);
+RequestCost shared_cost(const MemoryRequest& request);
+
+/// From each active lane's address to the next one's, 0 if it varies.
+std::int64_t lane_distance(const MemoryRequest& request);
+
+/// The active lanes' addresses, in rising order.
+struct SortedAddresses {
+  explicit SortedAddresses(const MemoryRequest& request);
+  std::uintptr_t address[kWarpLanes];
+  int count = 0;
+};
+
+}  // namespace simulator

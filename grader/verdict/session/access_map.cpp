@@ -1,0 +1,104 @@
+#include "verdict/session/access_map.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "verdict/session/explain_finding.h"
+#include "verdict/session/failure.h"
+#include "verdict/session/judge.h"
+#include "verdict/worker/worker_client.h"
+
+namespace onepass::verdict {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kLimit = 60.0;                                // seconds for a launch
+constexpr std::int64_t kMostElements = std::int64_t{1} << 22;  // more is slow, and never drawn
+
+/// Why the exercise has no such shape; nothing if it has.
+std::optional<std::string> objection(const Exercise& exercise, const Shape& shape) {
+  if (shape.rows < 1 || shape.cols < 1) {
+    return "A map needs at least one row and one column.";
+  }
+  const std::int64_t step = exercise.measurement.cols_step;
+  if (shape.cols % step != 0) {
+    return fmt::format("The columns of {} are a multiple of {} here: take --cols {}.", exercise.id,
+                       step, (shape.cols / step + 1) * step);
+  }
+  if (shape.cols > kMostElements || shape.rows > kMostElements / shape.cols) {
+    return fmt::format("{} x {} is more than a map can show: take at most {} elements.", shape.rows,
+                       shape.cols, kMostElements);
+  }
+  return std::nullopt;
+}
+
+json describe(const Buffer& buffer) {
+  return {{"name", buffer.name},
+          {"rows", buffer.rows},
+          {"cols", buffer.cols},
+          {"stride", buffer.stride()},
+          {"element_bytes", size_of(buffer.dtype)}};
+}
+
+json describe(const Party& party) {
+  return {{"action", party.action}, {"file", party.file},   {"line", party.line},
+          {"thread", party.thread}, {"block", party.block}, {"warp", party.warp},
+          {"lane", party.lane}};
+}
+
+json describe(const Case& call, const Run& run, const Finding& finding) {
+  json parties = json::array();
+  for (const Party& party : finding.parties) {
+    parties.push_back(describe(party));
+  }
+  return {{"kind", finding.kind},
+          {"kernel", finding.kernel},
+          {"message", explain_finding(call, run, finding).sentence},
+          {"warning", finding.warning},
+          {"buffer", finding.buffer},
+          {"parties", parties}};
+}
+
+}  // namespace
+
+json access_map(const Exercise& exercise, const std::vector<std::string>& worker,
+                const Shape& shape, std::uint64_t seed, std::size_t most) {
+  if (const auto reason = objection(exercise, shape)) {
+    return {{"refused", *reason}};
+  }
+  const Case call = exercise.measurement.make_case(shape, seed);
+  WorkerClient client(worker);
+  const TracedRun traced = client.trace(call, most, kLimit);
+  const Run& run = traced.run;
+
+  json map = {{"exercise", exercise.id},
+              {"rows", shape.rows},
+              {"cols", shape.cols},
+              {"dtype", name(shape.dtype)},
+              {"call", call.describe()},
+              {"buffers", json::array()},
+              {"launches", traced.launches},
+              {"findings", json::array()},
+              {"status", name(Status::passed)},
+              {"error", ""},
+              {"location", nullptr}};
+  for (const Buffer& buffer : call.buffers()) {
+    if (!buffer.null) {
+      map["buffers"].push_back(describe(buffer));
+    }
+  }
+  for (const Finding& finding : run.findings) {
+    map["findings"].push_back(describe(call, run, finding));
+  }
+  if (run.outcome != Outcome::ok) {
+    const Failure failure = judge_ending(call, run).value();
+    map["status"] = name(failure.status);
+    map["error"] = failure.message;
+    map["location"] = failure.location ? json(*failure.location) : json(nullptr);
+  }
+  return map;
+}
+
+}  // namespace onepass::verdict

@@ -1,0 +1,26 @@
+// Access maps: one call of an exercise, with every request of its warps. `onepass map` draws them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "verdict/session/chapter.h"
+
+namespace onepass::verdict {
+
+/// What is drawn of one call in a worker of the simulator:
+///
+///   exercise, rows, cols, dtype, call: "fp32, rows 4, ..."
+///   buffers: [{name, rows, cols, stride, element_bytes}], those of the call
+///   launches: see verdict/worker/trace.h, each with its first `most` requests
+///   findings: [{kind, kernel, message, warning, buffer, parties}], the message with advice
+///   status: "passed" if the call came to its end (right or wrong), else a word of failure.h, with
+///   error: why; location: "file:line" or null
+///
+/// A shape that the exercise cannot have gives {"refused": a sentence} instead.
+nlohmann::json access_map(const Exercise& exercise, const std::vector<std::string>& worker,
+                          const Shape& shape, std::uint64_t seed, std::size_t most);
+
+}  // namespace onepass::verdict
