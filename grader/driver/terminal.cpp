@@ -146,8 +146,8 @@ void write_warnings(Out out, const Json& exercise, Style style) {
   for (const Json& check : exercise["checks"]) {
     for (const Json& warning : check.value("warnings", Json::array())) {
       if (seen.insert(warning.get<std::string>()).second) {
-        fmt::format_to(out, "\n  {} {}\n", painted("warning:", kYellow, style),
-                       warning.get<std::string>());
+        fmt::format_to(out, "\n  {}\n", painted("warning:", kYellow, style));
+        write_indented(out, warning.get<std::string>());
       }
     }
   }

@@ -121,6 +121,17 @@ const Buffer& Case::buffer(const std::string& name) const {
   throw std::out_of_range("the case has no buffer " + name);
 }
 
+const Buffer* Case::find(const std::string& name) const {
+  const auto found = std::find_if(buffers_.begin(), buffers_.end(),
+                                  [&](const Buffer& buffer) { return buffer.name == name; });
+  return found == buffers_.end() || found->null ? nullptr : &*found;
+}
+
+bool Case::is_strided(const std::string& name) const {
+  const Buffer* buffer = find(name);
+  return buffer != nullptr && buffer->stride() > buffer->cols;
+}
+
 Matrix Case::values(const std::string& name) const {
   const Buffer& wanted = buffer(name);
   return wanted.hash ? hash_filled(wanted) : wanted.values;

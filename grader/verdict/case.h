@@ -85,6 +85,10 @@ class Case {
   double real(const std::string& name) const;
   bool has_scalar(const std::string& name) const;
   const Buffer& buffer(const std::string& name) const;
+  /// The buffer, or nullptr if the case has none of this name or the function gets a null pointer.
+  const Buffer* find(const std::string& name) const;
+  /// Do its rows lie further apart than they are long? False where find() gives nullptr.
+  bool is_strided(const std::string& name) const;
   /// The contents of an input or in_place buffer as it was before the call; hash filled ones are
   /// computed here.
   Matrix values(const std::string& name) const;

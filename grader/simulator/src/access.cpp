@@ -43,12 +43,12 @@ void check_shared(Thread& thread, const Access& access, InitialisedBits& initial
   Block& block = *now.block;
   block.warp_of(thread).requests.add(thread.lane, access, MemorySpace::shared, now.launch->traffic);
   if (access.type != AccessType::write && !initialised.all_set(offset, access.size)) {
-    note_uninitialised_read(block, thread, access.address, access.size, access.site);
+    note_uninitialised_read(block, thread, access);
   }
   if (access.type != AccessType::read) {
     initialised.set(offset, access.size);
     if (!block.shared.uninitialised_reads.empty()) {
-      settle_early_reads(block, thread, access.address, access.size, access.site);
+      settle_early_reads(block, thread, access);
     }
   }
   races.check(thread, block, offset, access, MemorySpace::shared, block.first_interval);

@@ -60,10 +60,8 @@ void check_early_return(Block& block) {
     }
   }
   findings().add({Kind::early_return, now.launch->kernel,
-                  std::to_string(block.threads.size() - block.live) + " of " +
-                      std::to_string(block.threads.size()) +
-                      " threads returned before a __syncthreads() that the others reach. Current "
-                      "GPUs do not wait for them, but CUDA does not promise it.",
+                  "Some threads of the block returned before a __syncthreads() that the others "
+                  "reach. Current GPUs do not wait for them, but CUDA does not promise it.",
                   true, std::move(parties)});
 }
 

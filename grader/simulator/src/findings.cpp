@@ -1,16 +1,29 @@
 #include "findings.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace simulator {
 namespace {
 
+/// In either order: who came first is chance.
 bool same_lines(const Finding& a, const Finding& b) {
-  return a.parties.size() == b.parties.size() &&
-         std::equal(
-             a.parties.begin(), a.parties.end(), b.parties.begin(),
-             [](const Party& p, const Party& q) { return p.line == q.line && p.file == q.file; });
+  return std::is_permutation(
+      a.parties.begin(), a.parties.end(), b.parties.begin(), b.parties.end(),
+      [](const Party& p, const Party& q) { return p.line == q.line && p.file == q.file; });
+}
+
+Reach reach_of(const Finding& race) {
+  const Party& first = race.parties.front();
+  const Party& second = race.parties.back();
+  const auto place = [](const Dim3& dim) { return std::make_tuple(dim.x, dim.y, dim.z); };
+  if (place(first.block) != place(second.block)) return Reach::grid;
+  return first.warp != second.warp ? Reach::block : Reach::warp;
+}
+
+bool is_race(const Finding& finding) {
+  return finding.kind == Kind::shared_race || finding.kind == Kind::global_race;
 }
 
 /// Threads that miss each other at a barrier or in a warp operation leave memory unordered, and a
@@ -44,16 +57,19 @@ void Findings::end_launch() {
       [](const Finding& a, const Finding& b) { return rank_of_cause(a) < rank_of_cause(b); });
 }
 
-bool Findings::is_first(Kind kind, CodeAddress site, CodeAddress other) {
-  return told_.emplace(kind, site, other).second;
+bool Findings::is_first(Kind kind, CodeAddress site, CodeAddress other, Reach reach) {
+  return told_.emplace(kind, site, other, reach).second;
 }
 
 void Findings::add(Finding finding) {
-  const bool known = std::any_of(findings_.begin(), findings_.end(), [&](const Finding& other) {
+  const auto known = std::find_if(findings_.begin(), findings_.end(), [&](const Finding& other) {
     return other.kind == finding.kind && other.kernel == finding.kernel &&
            same_lines(other, finding);
   });
-  if (known) return;
+  if (known != findings_.end()) {
+    if (is_race(finding) && reach_of(finding) > reach_of(*known)) *known = std::move(finding);
+    return;
+  }
   if (findings_.size() < kMost) {
     findings_.push_back(std::move(finding));
   } else if (launch_begin_ < kMost && rank_of_cause(finding) == 0) {

@@ -13,18 +13,22 @@
 
 namespace simulator {
 
+/// Who a race is between: lanes of a warp, warps of a block, blocks of a grid. What orders a wider
+/// circle orders those inside it, so of the races at two lines the widest is told.
+enum class Reach { warp, block, grid };
+
 class Findings {
  public:
   static constexpr std::size_t kMost = 16;
 
   /// True the first time in a launch for this kind and place: asked before a finding is composed,
   /// where millions of accesses may have the same to tell.
-  bool is_first(Kind kind, CodeAddress site, CodeAddress other = 0);
+  bool is_first(Kind kind, CodeAddress site, CodeAddress other = 0, Reach reach = Reach::warp);
   void begin_launch();
   /// Puts the launch's findings in order of cause, so that the first is the one to mend first.
   void end_launch();
 
-  /// Adds a finding unless its like is there.
+  /// Adds a finding unless its like is there. Of two races at the same lines the wider one stays.
   void add(Finding finding);
 
   std::vector<Finding> take();
@@ -32,7 +36,7 @@ class Findings {
  private:
   std::vector<Finding> findings_;
   std::size_t launch_begin_ = 0;  // the first finding of this launch
-  std::set<std::tuple<Kind, CodeAddress, CodeAddress>> told_;
+  std::set<std::tuple<Kind, CodeAddress, CodeAddress, Reach>> told_;
 };
 
 Findings& findings();

@@ -1,8 +1,9 @@
 #include "race_report.h"
 
-#include <string>
+#include <utility>
 
 #include "bad_access.h"
+#include "between.h"
 #include "device_memory.h"
 #include "execution.h"
 #include "findings.h"
@@ -25,6 +26,27 @@ std::string participle(AccessType type) {
   return "";
 }
 
+/// "written and read", "written twice"
+std::string participles(AccessType first, AccessType second) {
+  return participle(first) +
+         (first == second ? std::string(" twice") : " and " + participle(second));
+}
+
+Reach reach_within_block(unsigned thread, unsigned other) {
+  return thread / 32 == other / 32 ? Reach::warp : Reach::block;
+}
+
+std::string missing_between(unsigned thread, unsigned other) {
+  return reach_within_block(thread, other) == Reach::warp
+             ? "by two lanes of a warp with no __syncwarp() or __syncthreads() between"
+             : "by two threads of a block with no __syncthreads() between";
+}
+
+std::string with_note(std::string message, const std::string& note) {
+  return std::move(message) + ": which comes first is left to chance." +
+         (note.empty() ? "" : ' ' + note);
+}
+
 /// The other party: known by its record alone, for its block may have ended.
 Party earlier_party(const AccessRecord& earlier, AccessType type, unsigned bytes) {
   const uint3& shape = now.launch->shape.block;
@@ -39,14 +61,39 @@ Party earlier_party(const AccessRecord& earlier, AccessType type, unsigned bytes
   return result;
 }
 
-std::string what_is_missing(const AccessRecord& earlier) {
-  if (block_of(earlier) != now.block->number) {
-    return "by threads of two blocks, and nothing orders blocks within a launch";
+/// Names the memory in the finding; its text, "partial[1]".
+std::string name_element(Finding& found, std::uintptr_t address, unsigned size, MemorySpace space) {
+  if (space == MemorySpace::shared) {
+    const SharedElement shared = shared_element(address, size);
+    found.buffer = shared.variable;
+    found.index = shared.index;
+    return shared.text;
   }
-  if (earlier.warp() == now.thread->number / 32u) {
-    return "by two lanes of a warp with no __syncwarp() or __syncthreads() between";
+  const Allocation* memory = device_memory().candidate(address);
+  found.buffer = memory->label.name;
+  return element_name(*memory, address, size, found.index);
+}
+
+/// An atomic on another word that would order the two blocks, were there a fence before it.
+std::string about_atomics(const AccessRecord& earlier, const Access& access) {
+  const std::uintptr_t word = word_without_fence(earlier, *now.block);
+  return word == 0 || word == access.address ? ""
+                                             : "Both blocks use one word atomically in between, "
+                                               "but without a __threadfence() before "
+                                               "it other blocks may see the atomic first.";
+}
+
+std::string relation(const AccessRecord& earlier, const Access& access) {
+  const Block& block = *now.block;
+  const Thread& thread = *now.thread;
+  if (block_of(earlier) == block.number) {
+    return with_note(
+        missing_between(earlier.thread(), thread.number),
+        what_lies_between({block.threads[earlier.thread()], site_address(earlier.site())},
+                          {thread, access.site}, block));
   }
-  return "by two threads of a block with no __syncthreads() between";
+  return with_note("by threads of two blocks, and nothing orders blocks within a launch",
+                   about_atomics(earlier, access));
 }
 
 }  // namespace
@@ -54,27 +101,39 @@ std::string what_is_missing(const AccessRecord& earlier) {
 void report_race(const AccessRecord& earlier, AccessType earlier_type, const Access& access,
                  MemorySpace space) {
   const Kind kind = space == MemorySpace::shared ? Kind::shared_race : Kind::global_race;
-  if (!findings().is_first(kind, site_address(earlier.site()), access.site)) return;
+  const CodeAddress site = site_address(earlier.site());
+  const Reach reach = block_of(earlier) == now.block->number
+                          ? reach_within_block(earlier.thread(), now.thread->number)
+                          : Reach::grid;
+  if (!findings().is_first(kind, site, access.site, reach)) return;
   const ReportInProgress guard;
   Finding found{kind, now.launch->kernel, "", false, {}, "", -1};
-  std::string element;
-  if (space == MemorySpace::shared) {
-    const SharedElement shared = shared_element(access.address, access.size);
-    element = shared.text;
-    found.buffer = shared.variable;
-    found.index = shared.index;
-  } else {
-    const Allocation* memory = device_memory().candidate(access.address);
-    element = element_name(*memory, access.address, access.size, found.index);
-    found.buffer = memory->label.name;
-  }
-  found.message = element + " is " + participle(earlier_type) + " and " + participle(access.type) +
-                  ' ' + what_is_missing(earlier) + ": which comes first is left to chance.";
+  found.message = name_element(found, access.address, access.size, space) + " is " +
+                  participles(earlier_type, access.type) + ' ' + relation(earlier, access);
   // All threads may write one and the same value, and often do: that harms nobody.
   found.warning = earlier_type == AccessType::write && access.type == AccessType::write &&
-                  site_address(earlier.site()) == access.site;
+                  source_line(site) == source_line(access.site);
   found.parties = {earlier_party(earlier, earlier_type, access.size),
                    party(*now.thread, access.site, action_text(access))};
+  findings().add(std::move(found));
+}
+
+void report_early_read(const UninitialisedRead& read, const Access& write) {
+  const Block& block = *now.block;
+  const Thread& reader = block.threads[read.thread];
+  const Thread& writer = *now.thread;
+  const Reach reach = reach_within_block(reader.number, writer.number);
+  if (!findings().is_first(Kind::shared_race, read.site, write.site, reach)) return;
+  const ReportInProgress guard;
+  Finding found{Kind::shared_race, now.launch->kernel, "", false, {}, "", -1};
+  found.message = name_element(found, write.address, write.size, MemorySpace::shared) +
+                  " is read and written " +
+                  with_note(missing_between(reader.number, writer.number),
+                            what_lies_between({writer, write.site}, {reader, read.site}, block));
+  found.parties = {
+      party(reader, read.site,
+            action_text({0, read.size, 1, AccessType::read, 0}) + ", which nobody has written yet"),
+      party(writer, write.site, action_text(write))};
   findings().add(std::move(found));
 }
 

@@ -27,6 +27,7 @@ struct UninitialisedRead {
   unsigned size;
   unsigned thread;
   CodeAddress site;
+  AccessRecord record;  // when it was (ordering.h)
 };
 
 /// What belongs to one block, whether it runs or is parked.

@@ -7,7 +7,7 @@
 
 namespace simulator {
 
-constexpr std::uint32_t kMostSites = 1u << 14;
+constexpr std::uint32_t kMostSites = 1u << 13;
 
 /// The number of a place; 0, the unknown place, when there are more than kMostSites.
 std::uint32_t site_number(CodeAddress site);

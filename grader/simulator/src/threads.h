@@ -41,6 +41,8 @@ struct WarpRequest {
   std::uint64_t value;
   int argument;
   int width;
+  CodeAddress site;
+  std::uint32_t interval;  // in which it came (ordering.h)
 };
 
 struct Warp {
@@ -50,6 +52,7 @@ struct Warp {
   WarpRequests requests;
   WarpRequest request[32];
   std::uint64_t answer[32];
+  WarpClock clock;
 };
 
 struct Block {
@@ -66,7 +69,8 @@ struct Block {
   bool told_early_return = false;
 
   // See ordering.h.
-  std::uint32_t first_interval = 0, interval = 0, phase = 0, fenced_interval = 0;
+  std::uint32_t first_interval = 0, interval = 0, fenced_interval = 0;
+  std::uint32_t phase = 0, phase_begin = 0;  // its number, and its first interval
   Knowledge knowledge;
   std::uint64_t learned_version = 0;
 

@@ -1,11 +1,11 @@
 #include "uninitialised.h"
 
 #include <algorithm>
-#include <string>
 
+#include "bad_access.h"
 #include "execution.h"
 #include "findings.h"
-#include "shared_memory.h"
+#include "race_report.h"
 #include "shared_names.h"
 #include "stopping.h"
 
@@ -15,37 +15,23 @@ namespace {
 constexpr std::size_t kMostNoted = 4096;  // more say nothing new
 }
 
-void note_uninitialised_read(Block& block, const Thread& thread, std::uintptr_t address,
-                             unsigned size, CodeAddress site) {
+void note_uninitialised_read(Block& block, const Thread& thread, const Access& read) {
   auto& reads = block.shared.uninitialised_reads;
-  if (reads.size() < kMostNoted) reads.push_back({address, size, thread.number, site});
+  if (reads.size() >= kMostNoted) return;
+  reads.push_back(
+      {read.address, read.size, thread.number, read.site, record_of(thread, block, read.site)});
 }
 
-void settle_early_reads(Block& block, const Thread& writer, std::uintptr_t address, unsigned size,
-                        CodeAddress site) {
+void settle_early_reads(Block& block, const Thread& writer, const Access& write) {
   const auto is_early = [&](const UninitialisedRead& read) {
-    return read.thread != writer.number && read.address < address + size &&
-           address < read.address + read.size;
+    return read.address < write.address + write.size && write.address < read.address + read.size &&
+           !is_ordered(read.record, writer, block);
   };
   auto& reads = block.shared.uninitialised_reads;
-  const auto early = std::find_if(reads.begin(), reads.end(), is_early);
-  if (early == reads.end()) return;
-  const ReportInProgress guard;
-  const SharedElement element = shared_element(address, size);
-  const Thread& reader = block.threads[early->thread];
-  const bool same_warp = reader.number / 32 == writer.number / 32;
-  findings().add({Kind::shared_race,
-                  now.launch->kernel,
-                  element.text + " is read by one thread and written by another with no " +
-                      (same_warp ? "__syncwarp() or __syncthreads()" : "__syncthreads()") +
-                      " between: which comes first is left to chance.",
-                  false,
-                  {party(reader, early->site,
-                         "reads " + std::to_string(early->size) + " bytes that nobody has written"),
-                   party(writer, site, "writes " + std::to_string(size) + " bytes")},
-                  element.variable,
-                  element.index});
-  reads.erase(std::remove_if(reads.begin(), reads.end(), is_early), reads.end());
+  const auto first_late = std::stable_partition(reads.begin(), reads.end(), is_early);
+  std::for_each(reads.begin(), first_late,
+                [&](const UninitialisedRead& read) { report_early_read(read, write); });
+  reads.erase(reads.begin(), first_late);
 }
 
 void report_uninitialised_reads(Block& block) {
@@ -60,7 +46,7 @@ void report_uninitialised_reads(Block& block) {
                     "Reads " + element.text + ", which no thread of the block has written.",
                     false,
                     {party(block.threads[read.thread], read.site,
-                           "reads " + std::to_string(read.size) + " bytes")},
+                           action_text({0, read.size, 1, AccessType::read, 0}))},
                     element.variable,
                     element.index});
   }

@@ -23,41 +23,35 @@ void report_inactive_read(Block& block, const Thread& reader, int source, unsign
   findings().add(
       {Kind::inactive_lane_read,
        now.launch->kernel,
-       std::string(operation_name(request.operation)) + " reads lane " + std::to_string(source) +
-           ", which does not take part (mask " + mask_text(mask) +
+       std::string(operation_name(request.operation)) +
+           " reads a lane that does not take part (mask " + mask_text(mask) +
            "): the value is undefined. This is harmless only where the result is not used.",
        true,
        {party(reader, reader.wait_site, "reads lane " + std::to_string(source))}});
 }
 
-/// Does the result of a read from a lane that is not there matter? A tree of __shfl_down_sync()
-/// reads past its end too, in lanes whose results nobody uses: those below the offset do count.
-bool is_surely_used(const WarpRequest& request, int lane) {
-  return request.operation != WarpOperation::shuffle_down ||
-         lane % request.width < request.argument;
-}
-
-/// The source has returned, and the reader counts on it.
 void report_returned_source(const Thread& reader, const Thread& source,
                             const WarpRequest& request) {
   if (!findings().is_first(Kind::early_return, reader.wait_site)) return;
   const ReportInProgress guard;
-  findings().add({Kind::early_return,
-                  now.launch->kernel,
-                  std::string(operation_name(request.operation)) + " reads lane " +
-                      std::to_string(source.lane) +
-                      ", whose thread has returned before: the value is undefined.",
-                  false,
-                  {party(reader, reader.wait_site, "reads lane " + std::to_string(source.lane)),
-                   party(source, 0, "had returned before")}});
+  findings().add(
+      {Kind::early_return,
+       now.launch->kernel,
+       std::string(operation_name(request.operation)) +
+           " reads a lane whose thread has returned before: the value is undefined. This is "
+           "harmless only where the result is not used.",
+       true,
+       {party(reader, reader.wait_site, "reads lane " + std::to_string(source.lane)),
+        party(source, 0, "had returned before")}});
 }
 
-/// Lane `lane` reads lane `source`, which does not take part.
+/// Lane `source`, which another one reads, does not take part. That is no error by itself: a tree
+/// of shuffles reads past its end in lanes whose results nobody uses. The reader gets
+/// kUndefinedValue, which shows in the results if it counts.
 void report_missing_source(Block& block, const Thread& reader, int source) {
   const WarpRequest& request = block.warp_of(reader).request[reader.lane];
   const unsigned number = reader.number / 32u * 32u + static_cast<unsigned>(source);
-  if ((request.mask >> source & 1) && number < block.threads.size() &&
-      is_surely_used(request, reader.lane)) {
+  if ((request.mask >> source & 1) && number < block.threads.size()) {
     report_returned_source(reader, block.threads[number], request);
   } else {
     report_inactive_read(block, reader, source, request.mask);
@@ -79,21 +73,6 @@ void shuffle(Block& block, Thread& any_lane, unsigned group) {
   }
 }
 
-/// __syncwarp orders the memory accesses of the lanes that meet.
-void synchronise(Block& block, Thread& any_lane, unsigned group) {
-  std::uint32_t latest = 0;
-  for (int lane = 0; lane < 32; ++lane) {
-    if (group >> lane & 1) {
-      latest = std::max(latest, block.lane_of(any_lane, lane).warp_epoch);
-    }
-  }
-  for (int lane = 0; lane < 32; ++lane) {
-    if (group >> lane & 1) block.lane_of(any_lane, lane).warp_epoch = latest + 1;
-  }
-  constexpr std::uint32_t kMostEpochs = 255;  // what a record can hold
-  if (latest + 1 == kMostEpochs) begin_phase(block);
-}
-
 /// Answers the lanes that ask together with `lane`, if all have come.
 void try_complete(Block& block, Thread& any_lane, int lane) {
   Warp& warp = block.warp_of(any_lane);
@@ -109,7 +88,7 @@ void try_complete(Block& block, Thread& any_lane, int lane) {
   if (is_shuffle(request.operation)) {
     shuffle(block, any_lane, group);
   } else if (request.operation == WarpOperation::sync) {
-    synchronise(block, any_lane, group);
+    note_syncwarp(block, any_lane.number / 32u, group);
   } else {
     combine(request.operation, warp, group);
   }
@@ -235,7 +214,7 @@ std::uint64_t warp_operation(WarpOperation operation, unsigned mask, std::uint64
                   "has width " + std::to_string(width) + ": it must be 1, 2, 4, 8, 16 or 32.");
   }
   Warp& warp = now.block->warp_of(*thread);
-  warp.request[thread->lane] = {operation, mask, value, argument, width};
+  warp.request[thread->lane] = {operation, mask, value, argument, width, site, now.block->interval};
   warp.waiting |= 1u << thread->lane;
   warp.requests.stop(thread->lane, warp.live, now.launch->traffic);
   thread->state = ThreadState::in_warp_operation;

@@ -16,13 +16,6 @@ namespace {
 constexpr std::int64_t kBeyondInt = std::int64_t{1} << 31;
 constexpr std::int64_t kMostThreads = 1024;  // of a block
 
-const Buffer* buffer_named(const Case& call, const std::string& name) {
-  const auto& buffers = call.buffers();
-  const auto found = std::find_if(buffers.begin(), buffers.end(),
-                                  [&](const Buffer& buffer) { return buffer.name == name; });
-  return found == buffers.end() || found->null ? nullptr : &*found;
-}
-
 bool is_far(const Buffer& buffer) {
   return !buffer.null && buffer.rows > 1 && (buffer.rows - 1) * buffer.stride() >= kBeyondInt;
 }
@@ -32,6 +25,12 @@ bool is_any(const Finding& finding, std::initializer_list<const char*> kinds) {
                      [&](const char* kind) { return finding.kind == kind; });
 }
 
+const Finding* first_of_kind(const std::vector<Finding>& findings, const char* kind) {
+  const auto found = std::find_if(findings.begin(), findings.end(),
+                                  [&](const Finding& finding) { return finding.kind == kind; });
+  return found == findings.end() ? nullptr : &*found;
+}
+
 /// An address far from every buffer, in a call whose offsets do not fit an int. An index that
 /// counts from the start of the far buffer is no overflow, which leads to before the start.
 bool is_overflow(const Case& call, const Finding& finding) {
@@ -39,18 +38,18 @@ bool is_overflow(const Case& call, const Finding& finding) {
       !is_any(finding, {"out-of-bounds-global", "use-after-free", "host-pointer"})) {
     return false;
   }
-  const Buffer* buffer = buffer_named(call, finding.buffer);
+  const Buffer* buffer = call.find(finding.buffer);
   return buffer == nullptr || !is_far(*buffer) || !finding.index;
 }
 
 /// A read between two rows, or out of bounds where the rows have gaps.
 bool misses_strided_rows(const Case& call, const Finding& finding) {
-  const Buffer* buffer = buffer_named(call, finding.buffer);
-  if (buffer == nullptr || buffer->stride() <= buffer->cols) {
+  if (!call.is_strided(finding.buffer)) {
     return false;
   }
+  const Buffer& buffer = call.buffer(finding.buffer);
   const bool in_gap = finding.kind == "uninitialised-global" && finding.index &&
-                      *finding.index % buffer->stride() >= buffer->cols;
+                      *finding.index % buffer.stride() >= buffer.cols;
   return in_gap || finding.kind == "out-of-bounds-global";
 }
 
@@ -85,13 +84,13 @@ std::optional<Meaning> explain_overwriting(const Case& call, const Run& run,
   const bool goes_back = finding.parties[1].line <= finding.parties[0].line;
   if (goes_back && blocks_do_several_rows(call, run, finding.kernel)) {
     return Meaning{"row-loop-race",
-                   finding.message +
+                   finding.account() +
                        "\nA block goes on to its next row while some threads still "
                        "read this one's: put a __syncthreads() at the end of the "
                        "loop over rows."};
   }
   return Meaning{"reused-buffer-race",
-                 finding.message +
+                 finding.account() +
                      "\nThe array is used a second time while some threads still read what it held "
                      "the first time: put a __syncthreads() between the two uses."};
 }
@@ -126,22 +125,24 @@ const Finding* telling_error(const std::vector<Finding>& findings) {
 }
 
 const Finding* early_return(const std::vector<Finding>& findings) {
-  const auto found = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
-    return finding.kind == "early-return";
-  });
-  return found == findings.end() ? nullptr : &*found;
+  return first_of_kind(findings, "early-return");
+}
+
+const Finding* telling_warning(const std::vector<Finding>& findings) {
+  const Finding* returned = early_return(findings);
+  return returned != nullptr ? returned : first_of_kind(findings, "inactive-lane-read");
 }
 
 Meaning explain_finding(const Case& call, const Run& run, const Finding& finding) {
   if (is_overflow(call, finding)) {
-    return {"index-overflow", finding.message + "\n" + kOverflowAdvice};
+    return {"index-overflow", finding.account() + "\n" + kOverflowAdvice};
   }
   if (misses_strided_rows(call, finding)) {
     if (is_beyond_block_0(finding)) {
-      return {"stride-ignored", finding.message + "\n" + kStrideAdvice};
+      return {"stride-ignored", finding.account() + "\n" + kStrideAdvice};
     }
     if (finding.kind == "uninitialised-global") {
-      return {std::nullopt, finding.message +
+      return {std::nullopt, finding.account() +
                                 "\nThat lies between two rows: check the column against cols, and "
                                 "find each row with its stride."};
     }
@@ -149,14 +150,14 @@ Meaning explain_finding(const Case& call, const Run& run, const Finding& finding
   if (finding.kind == "out-of-bounds-shared" && finding.index.value_or(0) >= kMostThreads) {
     return {
         "shared-row-too-big",
-        finding.message +
+        finding.account() +
             "\nA row may be longer than any array in shared memory: keep a part of it there, or "
             "read it again."};
   }
   // Lanes that returned cannot take part in a shuffle, and the slots of their warps stay empty.
   const Finding* returned = early_return(run.findings);
   if (returned != nullptr && is_any(finding, {"inactive-lane-read", "uninitialised-shared"})) {
-    return {returned->mistake(), finding.message + "\n" + returned->sentence()};
+    return {returned->mistake(), finding.account() + "\n" + returned->sentence()};
   }
   if (const std::optional<Meaning> overwriting = explain_overwriting(call, run, finding)) {
     return *overwriting;

@@ -15,8 +15,12 @@ namespace onepass::verdict {
 /// that not all threads reach comes before what follows from it: races and slots nobody wrote.
 const Finding* telling_error(const std::vector<Finding>& findings);
 
-/// The warning that some threads returned before a barrier, or nullptr.
+/// The warning that some threads returned before a barrier or a shuffle, or nullptr.
 const Finding* early_return(const std::vector<Finding>& findings);
+
+/// That warning, or the one that a shuffle reads a lane that takes no part: what may be the reason
+/// of wrong numbers. nullptr if there is neither.
+const Finding* telling_warning(const std::vector<Finding>& findings);
 
 struct Meaning {
   std::optional<std::string> mistake;  // id; nothing where it cannot be told

@@ -32,12 +32,6 @@ Status status_of(Outcome outcome) {
   return Status::failed;
 }
 
-bool is_strided(const Case& call, const std::string& buffer) {
-  return std::any_of(call.buffers().begin(), call.buffers().end(), [&](const Buffer& candidate) {
-    return candidate.name == buffer && candidate.stride() > candidate.cols;
-  });
-}
-
 Failure from_finding(const Case& call, const Run& run, const Finding& finding) {
   const Meaning meaning = explain_finding(call, run, finding);
   Failure failure;
@@ -91,7 +85,7 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run) {
     Failure failure;
     failure.status = Status::launch_error;
     failure.message =
-        (finding != nullptr ? finding->message : run.error) + "\n" + diagnosis.sentence;
+        (finding != nullptr ? finding->account() : run.error) + "\n" + diagnosis.sentence;
     failure.mistake = diagnosis.mistake;
     failure.location = finding != nullptr ? finding->location() : std::nullopt;
     return failure;
@@ -133,7 +127,7 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run) {
   if (!run.trespasses.empty()) {
     const Trespass& trespass = run.trespasses.front();
     // Who takes the stride for cols writes between the rows, and never gets to the end of the last.
-    const bool stride = is_strided(call, trespass.buffer) && any_unwritten(call, run);
+    const bool stride = call.is_strided(trespass.buffer) && any_unwritten(call, run);
     failure.mistake = stride ? "stride-ignored" : "no-tail-mask";
     failure.message = fmt::format(
         "Memory that does not belong to {} was written: {}.\n{}", trespass.buffer, trespass.where,
@@ -145,7 +139,7 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run) {
 
 Failure wrong_numbers(const Case& call, const std::string& output, const Matrix& got,
                       const Field& value, const Field& bound, const Comparison& comparison,
-                      const std::vector<Oracle>& oracles) {
+                      const std::vector<Oracle>& oracles, const std::optional<Finding>& doubt) {
   Failure failure;
   failure.where = element_name(output, got, comparison.worst);
   failure.expected = show(comparison.expected);
@@ -158,7 +152,9 @@ Failure wrong_numbers(const Case& call, const std::string& output, const Matrix&
   if (!diagnosis && only_far_rows_wrong(call, comparison)) {
     diagnosis = Diagnosis{"index-overflow", kOverflowAdvice};
   }
-  if (!diagnosis) {
+  // A lane that is not there gives NaN in the simulator.
+  const bool undefined = doubt && std::isnan(comparison.got) && comparison.unwritten == 0;
+  if (!diagnosis && !undefined) {
     diagnosis = explain_pattern(output, comparison);
   }
   failure.message =
@@ -170,6 +166,10 @@ Failure wrong_numbers(const Case& call, const std::string& output, const Matrix&
   if (diagnosis) {
     failure.message += "\n" + diagnosis->sentence;
     failure.mistake = diagnosis->mistake;
+  } else if (doubt) {
+    failure.message += "\n" + doubt->sentence();
+    failure.mistake = doubt->mistake();
+    failure.location = doubt->location();
   }
   return failure;
 }

@@ -19,9 +19,10 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run);
 /// An input was modified, or memory between rows or around a buffer was written.
 std::optional<Failure> judge_memory(const Case& call, const Run& run);
 
-/// An output that is wrong: where, by how much, in what pattern, and why.
+/// An output that is wrong: where, by how much, in what pattern, and why. `doubt`: a warning of the
+/// simulator that can be the reason, telling_warning().
 Failure wrong_numbers(const Case& call, const std::string& output, const Matrix& got,
                       const Field& value, const Field& bound, const Comparison& comparison,
-                      const std::vector<Oracle>& oracles);
+                      const std::vector<Oracle>& oracles, const std::optional<Finding>& doubt);
 
 }  // namespace onepass::verdict

@@ -87,8 +87,8 @@ Run Session::attempt(const Case& call) {
   const bool finite = ((random().bits(0) + static_cast<std::uint64_t>(check_.calls++)) & 1) != 0;
   Run run = worker_->run(call, finite ? Poison::finite : Poison::nan, settings_.time_limit);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
-  const Finding* returned = early_return(run.findings);
-  check_.returned = returned != nullptr ? std::optional(*returned) : std::nullopt;
+  const Finding* warning = telling_warning(run.findings);
+  check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
   for (const Finding& finding : run.findings) {
     if (finding.warning) {
       const std::string where = finding.location().value_or("");
@@ -180,12 +180,7 @@ void Session::compare(const Case& call, const Answer& answer,
       const Expectation& expectation = expectations[i];
       Failure failure =
           wrong_numbers(call, expectation.output, answer[expectation.output], expectation.value,
-                        expectation.bound, comparisons[i], oracles);
-      if (!failure.mistake && check_.returned) {  // nothing says it better
-        failure.mistake = check_.returned->mistake();
-        failure.location = check_.returned->location();
-        failure.message += "\n" + check_.returned->sentence();
-      }
+                        expectation.bound, comparisons[i], oracles, check_.doubt);
       fail(call, std::move(failure));
     }
   }

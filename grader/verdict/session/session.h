@@ -81,7 +81,7 @@ class Session {
     std::string output;              // what the student's code printed
     std::optional<Failure> failure;  // set if it has failed
     std::vector<std::string> warnings;
-    std::optional<Finding> returned;  // threads that did so before a barrier, in the last call
+    std::optional<Finding> doubt;  // of the simulator about the last call: telling_warning()
   };
   void begin_check(const std::string& name, int todo);
   const Check& check() const { return check_; }

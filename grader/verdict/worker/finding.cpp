@@ -1,5 +1,7 @@
 #include "verdict/worker/finding.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -34,7 +36,7 @@ constexpr Meaning kMeanings[] = {
     {"barrier-divergence", "divergent-barrier",
      "All threads of a block must meet at the same barrier: move it out of the branch."},
     {"early-return", "early-return-barrier",
-     "Let threads with nothing to do skip the work, not the barrier."},
+     "Let threads with nothing to do skip the work, not the barrier or the shuffle."},
     {"deadlock", "divergent-barrier", "Threads wait for others that never come."},
     {"bad-warp-mask", "bad-shuffle-mask",
      "The mask must name exactly the lanes that take part, the calling one included."},
@@ -45,8 +47,14 @@ constexpr Meaning kMeanings[] = {
     {"invalid-launch", "launch-failed",
      "Look at the launch's grid, block and shared memory sizes."},
     {"shared-race", "missing-barrier", "Put a __syncthreads() between the two."},
-    {"global-race", nullptr, "Two threads use the same element and nothing orders them."},
+    {"global-race", nullptr, "Let one thread do both, or put a __syncthreads() between the two."},
 };
+
+// Races of lanes of one warp, and of threads of two blocks.
+constexpr const char* kWarpAdvice = "Put a __syncwarp() of both lanes between the two.";
+constexpr const char* kBlocksAdvice =
+    "Blocks run in no order: let one block do both, use an atomic, or let each block write to a "
+    "place of its own and add those up in a second kernel.";
 
 const Meaning* meaning_of(const std::string& kind) {
   const auto found = std::find_if(std::begin(kMeanings), std::end(kMeanings),
@@ -61,6 +69,25 @@ T value_or(const json& object, const char* key, T otherwise) {
   return found == object.end() || found->is_null() ? otherwise : found->get<T>();
 }
 
+/// "5", or "(5, 1, 0)" if it is not all in x.
+std::string place(const std::array<int, 3>& index) {
+  return index[1] == 0 && index[2] == 0 ? std::to_string(index[0])
+                                        : fmt::format("({}, {}, {})", index[0], index[1], index[2]);
+}
+
+bool is_race(const Finding& finding) {
+  return (finding.kind == "shared-race" || finding.kind == "global-race") &&
+         finding.parties.size() == 2;
+}
+
+bool in_one_block(const Finding& finding) {
+  return finding.parties[0].block == finding.parties[1].block;
+}
+
+bool in_one_warp(const Finding& finding) {
+  return in_one_block(finding) && finding.parties[0].warp == finding.parties[1].warp;
+}
+
 }  // namespace
 
 std::optional<std::string> Party::location() const {
@@ -68,6 +95,13 @@ std::optional<std::string> Party::location() const {
     return std::nullopt;
   }
   return file + ":" + std::to_string(line);
+}
+
+std::string Party::text() const {
+  const std::string where =
+      location() ? fmt::format("{}:{}: ", file.substr(file.rfind('/') + 1), line) : "";
+  return fmt::format("{}thread {} (warp {}, lane {}) of block {} {}", where, place(thread), warp,
+                     lane, place(block), action);
 }
 
 std::optional<std::string> Finding::location() const {
@@ -88,9 +122,7 @@ std::optional<std::string> Finding::mistake() const {
   if (meaning == nullptr || meaning->mistake == nullptr) {
     return std::nullopt;
   }
-  const bool one_warp = parties.size() == 2 && parties[0].block == parties[1].block &&
-                        parties[0].warp == parties[1].warp;
-  if (kind == "shared-race" && one_warp) {
+  if (kind == "shared-race" && is_race(*this) && in_one_warp(*this)) {
     return "missing-syncwarp";
   }
   if (kind == "deadlock" && message.find("a word in memory") != std::string::npos) {
@@ -99,9 +131,30 @@ std::optional<std::string> Finding::mistake() const {
   return meaning->mistake;
 }
 
-std::string Finding::sentence() const {
+std::string Finding::advice() const {
+  if (is_race(*this) && !in_one_block(*this)) {
+    return kBlocksAdvice;
+  }
+  if (is_race(*this) && in_one_warp(*this)) {
+    return kWarpAdvice;
+  }
   const Meaning* meaning = meaning_of(kind);
-  return meaning == nullptr ? message : message + "\n" + meaning->advice;
+  return meaning == nullptr ? "" : meaning->advice;
+}
+
+std::string Finding::account() const {
+  std::string text = message;
+  if (!warning && !kernel.empty()) {
+    for (const Party& party : parties) {
+      text += "\n  " + party.text();
+    }
+  }
+  return text;
+}
+
+std::string Finding::sentence() const {
+  const std::string what_to_do = advice();
+  return what_to_do.empty() ? account() : account() + "\n" + what_to_do;
 }
 
 Finding finding_from(const json& object) {

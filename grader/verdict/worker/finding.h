@@ -23,6 +23,10 @@ struct Party {
 
   /// "forward.cu:41", the path as the simulator gives it; nothing without a line.
   std::optional<std::string> location() const;
+
+  /// "forward.cu:41: thread 32 (warp 1, lane 0) of block 0 writes 4 bytes", the file without its
+  /// folder.
+  std::string text() const;
 };
 
 struct Finding {
@@ -42,7 +46,14 @@ struct Finding {
   /// The id of the mistake behind it, or nothing where the kind does not tell.
   std::optional<std::string> mistake() const;
 
-  /// The simulator's message, and what to do about it.
+  /// What to do about it; empty where the kind is not known.
+  std::string advice() const;
+
+  /// The simulator's message, then who took part, a line each. No such lines for host code, and
+  /// none in a warning, which is told once however many threads it concerns.
+  std::string account() const;
+
+  /// The account and the advice.
   std::string sentence() const;
 };
 
