@@ -140,7 +140,7 @@ std::vector<Launch> read_profile(const std::string& file) {
     Row row;
     for (std::size_t i = 0; i < cells.size() && i < header.size(); ++i) row[header[i]] = cells[i];
     const std::string& kernel = row["Kernel Name"];
-    const bool is_workers_own = kernel.find("onepass::worker::") != std::string::npos;
+    const bool is_workers_own = kernel.find("hash_fill_kernel<") != std::string::npos;
     if (!kernel.empty() && !is_workers_own) launches.push_back({kernel, counts_of(row)});
   }
   return launches;

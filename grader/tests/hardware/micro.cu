@@ -73,6 +73,15 @@ __global__ void odd_lanes(const float* x, float* y) {
 }
 __global__ void divergent_loop(const float* x, float* y) {
   float sum = 0;
+#pragma unroll 1
+  for (int i = 0; i < static_cast<int>(threadIdx.x % 32); ++i) sum += x[i * 32 + threadIdx.x % 32];
+  y[index()] = sum;
+}
+/// The same, unrolled by nvcc: four steps at a time, and what is left over step by step. So lanes
+/// are at different steps in what is left over.
+__global__ void divergent_unrolled(const float* x, float* y) {
+  float sum = 0;
+#pragma unroll 4
   for (int i = 0; i < static_cast<int>(threadIdx.x % 32); ++i) sum += x[i * 32 + threadIdx.x % 32];
   y[index()] = sum;
 }
@@ -100,8 +109,24 @@ __global__ void strided_store(const float* x, float* y) {
 __global__ void kept_in_register(const float* x, float* y) {
   for (int i = 0; i < 8; ++i) y[index()] += x[i * 4096 + index()];
 }
-__global__ void atomic_add(const float* x, float* y) {
+__global__ void atomic_own(const float* x, float* y) {
+  atomicAdd(&y[index()], x[index()]);
+}
+__global__ void atomic_pairs(const float* x, float* y) {
+  atomicAdd(&y[index() / 2], x[index()]);
+}
+__global__ void atomic_eight(const float* x, float* y) {
   atomicAdd(&y[index() % 8], x[index()]);
+}
+__global__ void atomic_same(const float* x, float* y) {
+  atomicAdd(&y[blockIdx.x], x[index()]);
+}
+__global__ void atomic_strided(const float* x, float* y) {
+  atomicAdd(&y[8 * index()], x[index()]);
+}
+/// The old value is used: the GPU must answer.
+__global__ void atomic_answered(const float* x, float* y) {
+  y[4096 + index()] = atomicAdd(&y[index() / 4], x[index()]);
 }
 
 // ---- Shared memory
@@ -152,6 +177,45 @@ __global__ void shared_bytes_16(const float* x, float* y) {
 __global__ void shared_broadcast_8(const float* x, float* y) {
   const int i = threadIdx.x;
   reinterpret_cast<float2*>(y)[index()] = through_shared<float2>(x, i, i / 32);
+}
+__global__ void shared_pairs_8(const float* x, float* y) {
+  const int i = threadIdx.x;
+  reinterpret_cast<float2*>(y)[index()] = through_shared<float2>(x, i, i / 2);
+}
+__global__ void shared_halves_8(const float* x, float* y) {
+  const int i = threadIdx.x;
+  reinterpret_cast<float2*>(y)[index()] = through_shared<float2>(x, i, i % 16);
+}
+__global__ void shared_broadcast_16(const float* x, float* y) {
+  const int i = threadIdx.x;
+  reinterpret_cast<float4*>(y)[index()] = through_shared<float4>(x, i, i / 32);
+}
+__global__ void shared_fours_16(const float* x, float* y) {
+  const int i = threadIdx.x;
+  reinterpret_cast<float4*>(y)[index()] = through_shared<float4>(x, i, i / 4);
+}
+__global__ void shared_eights_16(const float* x, float* y) {
+  const int i = threadIdx.x;
+  reinterpret_cast<float4*>(y)[index()] = through_shared<float4>(x, i, i % 8);
+}
+__global__ void shared_pairs_16(const float* x, float* y) {
+  const int i = threadIdx.x;
+  reinterpret_cast<float4*>(y)[index()] = through_shared<float4>(x, i, i / 2);
+}
+/// Eight lanes take part, of four quarters of the warp: two each.
+__global__ void shared_few_16(const float* x, float* y) {
+  __shared__ float4 s[kThreads];
+  const int i = threadIdx.x;
+  s[i] = reinterpret_cast<const float4*>(x)[index()];
+  __syncthreads();
+  if (i % 4 == 0) reinterpret_cast<float4*>(y)[index()] = s[i / 4];
+}
+__global__ void shared_few_8(const float* x, float* y) {
+  __shared__ float2 s[kThreads];
+  const int i = threadIdx.x;
+  s[i] = reinterpret_cast<const float2*>(x)[index()];
+  __syncthreads();
+  if (i % 2 == 0) reinterpret_cast<float2*>(y)[index()] = s[i / 2];
 }
 __global__ void shared_stride_2_bytes_8(const float* x, float* y) {
   const int i = threadIdx.x;
