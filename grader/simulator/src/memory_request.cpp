@@ -34,6 +34,23 @@ unsigned distinct_bytes(const SortedAddresses& sorted, unsigned bytes) {
   return sum;
 }
 
+/// True if lanes 2k and 2k + 1 want the same bytes, for every k, or at most one of them takes part.
+bool pairs_agree(const MemoryRequest& request) {
+  const unsigned both = request.lanes & request.lanes >> 1 & 0x55555555u;
+  for (unsigned left = both; left != 0; left &= left - 1) {
+    const int lane = __builtin_ctz(left);
+    if (request.address[lane] != request.address[lane + 1]) return false;
+  }
+  return true;
+}
+
+/// To how many lanes shared memory is served at a time.
+int lanes_at_once(const MemoryRequest& request) {
+  if (request.bytes <= 4) return kWarpLanes;
+  const int lanes = request.bytes <= 8 ? kWarpLanes / 2 : kWarpLanes / 4;
+  return pairs_agree(request) ? 2 * lanes : lanes;
+}
+
 /// Wavefronts for the lanes of `request` that are in `group`.
 unsigned wavefronts(const MemoryRequest& request, unsigned group) {
   std::uintptr_t words[kWarpLanes * 16 / kBankBytes];
@@ -68,12 +85,29 @@ RequestCost global_cost(const MemoryRequest& request, Sectors& sectors) {
   return cost;
 }
 
+RequestCost atomic_cost(const MemoryRequest& request, Sectors& sectors) {
+  RequestCost cost = global_cost(request, sectors);
+  const SortedAddresses sorted(request);
+  cost.units = 0;
+  unsigned same = 0, most = 0;  // lanes at one address; the most of them in the present sector
+  for (int i = 0; i < sorted.count; ++i) {
+    const std::uintptr_t address = sorted.address[i];
+    same = i > 0 && sorted.address[i - 1] == address ? same + 1 : 1;
+    most = std::max(most, same);
+    if (i + 1 == sorted.count || sorted.address[i + 1] / kSectorBytes != address / kSectorBytes) {
+      cost.units += most;
+      most = 0;
+    }
+  }
+  return cost;
+}
+
 RequestCost shared_cost(const MemoryRequest& request) {
   RequestCost cost;
   cost.bytes = distinct_bytes(SortedAddresses(request), request.bytes);
-  const int lanes_at_once = request.bytes <= 4 ? 32 : request.bytes <= 8 ? 16 : 8;
-  for (int first = 0; first < kWarpLanes; first += lanes_at_once) {
-    const unsigned group = (lanes_at_once == 32 ? ~0u : (1u << lanes_at_once) - 1) << first;
+  const int lanes = lanes_at_once(request);
+  for (int first = 0; first < kWarpLanes; first += lanes) {
+    const unsigned group = (lanes == kWarpLanes ? ~0u : (1u << lanes) - 1) << first;
     cost.units += wavefronts(request, group);
   }
   cost.least_units = round_up_divide(cost.bytes, kBanks * kBankBytes);

@@ -4,10 +4,16 @@
 // request moves each sector that its lanes touch once: 32 lanes that read neighbouring floats move
 // 4 sectors, 32 lanes that read floats of 32 different rows move 32, of which 28/32 is waste.
 //
+// An atomic that several lanes do to the same word is done once for each of them: a sector counts
+// as often as the most wanted of its words.
+//
 // Shared memory lies in 32 banks, each 4 bytes wide: word w is in bank w % 32. A bank serves one
 // word at a time, to as many lanes as want it. So a request takes as many wavefronts as the busiest
 // bank has words to serve. Accesses of 8 bytes are served to half a warp at a time, of 16 to a
-// quarter.
+// quarter; to twice as many lanes if lanes 0 and 1, 2 and 3, ... want the same, or only one of them
+// takes part.
+//
+// All this was found by comparison with the counters of an H200 (docs/simulator.md).
 #pragma once
 
 #include <cstdint>
@@ -40,8 +46,9 @@ struct Sectors {
   int count = 0;
 };
 
-/// Also fills `sectors`, which must be empty.
+/// Of a load or store. Also fills `sectors`, which must be empty.
 RequestCost global_cost(const MemoryRequest& request, Sectors& sectors);
+RequestCost atomic_cost(const MemoryRequest& request, Sectors& sectors);
 RequestCost shared_cost(const MemoryRequest& request);
 
 /// From each active lane's address to the next one's, 0 if it varies.

@@ -105,8 +105,9 @@ void TrafficCounter::count(CodeAddress place, MemorySpace space, AccessType type
       site = &site_of(place, space, type, address);
     }
     Sectors sectors;
-    const RequestCost cost =
-        space == MemorySpace::global ? global_cost(request, sectors) : shared_cost(request);
+    const RequestCost cost = space == MemorySpace::shared ? shared_cost(request)
+                             : type == AccessType::atomic ? atomic_cost(request, sectors)
+                                                          : global_cost(request, sectors);
     add(*site, request, cost);
     const std::uintptr_t origin = site->first_sector;
     for (int k = 0; k < sectors.count; ++k) site->touched.insert(sectors.number[k] - origin);

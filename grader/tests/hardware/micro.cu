@@ -210,6 +210,30 @@ __global__ void shared_few_16(const float* x, float* y) {
   __syncthreads();
   if (i % 4 == 0) reinterpret_cast<float4*>(y)[index()] = s[i / 4];
 }
+/// Lanes i and i ^ 2 want the same.
+__global__ void shared_twos_8(const float* x, float* y) {
+  const int i = threadIdx.x;
+  reinterpret_cast<float2*>(y)[index()] = through_shared<float2>(x, i, i / 4 * 2 + i % 2);
+}
+__global__ void shared_twos_16(const float* x, float* y) {
+  const int i = threadIdx.x;
+  reinterpret_cast<float4*>(y)[index()] = through_shared<float4>(x, i, i / 4 * 2 + i % 2);
+}
+/// Every second lane stores.
+__global__ void shared_store_few_8(const float* x, float* y) {
+  __shared__ float2 s[kThreads];
+  const int i = threadIdx.x;
+  if (i % 2 == 0) s[i / 2] = reinterpret_cast<const float2*>(x)[index()];
+  __syncthreads();
+  reinterpret_cast<float2*>(y)[index()] = s[i % 128];
+}
+__global__ void shared_store_few_16(const float* x, float* y) {
+  __shared__ float4 s[kThreads];
+  const int i = threadIdx.x;
+  if (i % 2 == 0) s[i / 2] = reinterpret_cast<const float4*>(x)[index()];
+  __syncthreads();
+  reinterpret_cast<float4*>(y)[index()] = s[i % 128];
+}
 __global__ void shared_few_8(const float* x, float* y) {
   __shared__ float2 s[kThreads];
   const int i = threadIdx.x;
@@ -234,8 +258,31 @@ __global__ void shared_tree(const float* x, float* y) {
   if (i == 0) y[blockIdx.x] = s[0];
 }
 
-// ---- More than a cache holds
+// ---- Many blocks
 
+/// Shared memory alone: nothing else uses the memory that it shares with the first-level cache.
+__global__ void big_shared(const float*, float* y) {
+  __shared__ float s[kThreads];
+  const int i = threadIdx.x;
+  s[i] = static_cast<float>(i);
+  __syncthreads();
+  float sum = 0;
+  for (int step = 0; step < 8; ++step) sum += s[(i + 32 * step) % kThreads];
+  if (sum < 0) y[index()] = sum;  // never
+}
+/// The same, while global memory is read.
+__global__ void big_shared_beside_loads(const float* x, float* y) {
+  __shared__ float s[kThreads];
+  const int i = threadIdx.x;
+  s[i] = static_cast<float>(i);
+  __syncthreads();
+  float sum = 0;
+  for (int step = 0; step < 8; ++step) {
+    sum += s[(i + 32 * step) % kThreads] + x[(index() + step * 4096) % (1 << 24)];
+  }
+  if (sum < 0) y[index()] = sum;  // never
+}
+/// More than a cache holds.
 __global__ void big_copy(const float* x, float* y) {
   y[index()] = x[index()];
 }

@@ -29,8 +29,9 @@ json buffer(const char* name, int elements, int seed) {
 
 onepass::worker::Message request_for(const std::string& kernel, bool lines) {
   constexpr int kThreads = 256;
-  const int blocks = kernel == "big_copy" ? 1 << 17 : 8;  // 128 MiB: more than an L2 holds
-  const int elements = kernel == "big_copy" ? blocks * kThreads : 1 << 17;
+  const bool is_big = kernel.rfind("big_", 0) == 0;
+  const int blocks = is_big ? 1 << 17 : 8;  // 128 MiB: more than an L2 holds
+  const int elements = is_big ? blocks * kThreads : 1 << 17;
   onepass::worker::Message request;
   request.body = {{"op", "run"},
                   {"function", kernel},
