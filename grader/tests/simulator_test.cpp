@@ -81,7 +81,7 @@ void check_finding(const Finding& finding, const Expected& expected) {
 }  // namespace
 
 TEST_CASE("every checker finds its mistake, and nothing in right kernels") {
-  simulator::set_time_limit(0.5);
+  simulator::set_time_limit(1);
   REQUIRE(cases().size() > 200);
   for (const Case& entry : cases()) {
     CAPTURE(entry.name);
