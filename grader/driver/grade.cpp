@@ -94,7 +94,9 @@ int grade(const Config& config, const GradeOptions& options) {
     work_until_interrupted(run);
     report = run.report();
   }
-  fmt::print("{}", render(report, style_for(STDOUT_FILENO)));
+  Style style = style_for(STDOUT_FILENO);
+  style.lines = options.lines;
+  fmt::print("{}", render(report, style));
   return exit_code(report, options.strict);
 }
 

@@ -106,6 +106,8 @@ int run(int argc, char** argv) {
   grade_command->add_option("--report", grading.report,
                             "Where the JSON goes; default: build/report/<folder's name>.json");
   grade_command->add_flag("--strict", grading.strict, "Exit with 1 unless all is passed");
+  grade_command->add_flag("--lines", grading.lines,
+                          "Tell what each line of a kernel moves, on the simulator");
 
   MapOptions mapping;
   CLI::App* map_command = add_map_command(app, mapping);

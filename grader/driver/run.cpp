@@ -9,6 +9,7 @@
 #include "driver/bad_input.h"
 #include "driver/interrupt.h"
 #include "driver/parallel.h"
+#include "driver/skeleton.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
@@ -23,6 +24,11 @@ std::size_t processors() {
 
 bool is_failure(const std::string& status) {
   return status != "passed" && status != "not started" && status != "ungraded";
+}
+
+// Nothing of an untouched exercise is measured, so it needs no solution to be measured beside.
+bool is_untouched(const fs::path& file, const fs::path& solution) {
+  return read_file(file) == skeleton_of(read_file(solution), solution.string());
 }
 
 }  // namespace
@@ -106,7 +112,7 @@ void Run::build(std::size_t index) {
   }
   const fs::path solution =
       config_.source / "solutions" / task.chapter->folder / task.exercise->file;
-  if (settings_.device == Device::gpu && fs::exists(solution)) {
+  if (fs::exists(solution) && !is_untouched(task.file, solution)) {
     item.reference = build_own(builder_, task, solution);
   }
 }

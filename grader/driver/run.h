@@ -39,7 +39,7 @@ class Run {
     Task task;
     std::filesystem::path worker;  // empty: does not compile
     std::optional<std::filesystem::path> naive;
-    std::optional<std::filesystem::path> reference;  // the solution's worker, on a GPU
+    std::optional<std::filesystem::path> reference;  // the solution's worker
   };
 
   void list();

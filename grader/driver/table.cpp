@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <vector>
 
 namespace onepass::driver {
@@ -10,8 +11,8 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-// Columns as wide as their widest cell: the first to the left, all others to the right.
-std::string laid_out(const std::string& title, const std::vector<Row>& rows) {
+// Columns as wide as their widest cell: the first `left` ones to the left, all others to the right.
+std::string laid_out(const std::string& title, const std::vector<Row>& rows, std::size_t left = 1) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -20,10 +21,11 @@ std::string laid_out(const std::string& title, const std::vector<Row>& rows) {
   }
   std::string text = fmt::format("\n{}\n", title);
   for (const Row& row : rows) {
-    text += fmt::format("  {:<{}}", row[0], widths[0]);
-    for (std::size_t i = 1; i < row.size(); ++i) {
-      text += fmt::format("  {:>{}}", row[i], widths[i]);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += i < left ? fmt::format("  {:<{}}", row[i], widths[i])
+                       : fmt::format("  {:>{}}", row[i], widths[i]);
     }
+    text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
   }
   return text;
@@ -55,19 +57,53 @@ std::string share_of_copy(const Json& entry) {
 
 }  // namespace
 
+std::string place(const Json& line) {
+  const std::string file = std::filesystem::path(line.value("file", "")).filename().string();
+  return fmt::format("{}:{}", file.empty() ? "?" : file, line.value("line", 0));
+}
+
 std::string traffic_table(const Json& report) {
-  std::vector<Row> rows = {{"", "rows", "cols", "dtype", "least", "yours", "naive"}};
+  std::vector<Row> rows = {
+      {"", "rows", "cols", "dtype", "least", "yours", "distinct", "naive", "solution"}};
   for (const Json& exercise : report["exercises"]) {
     for (const Json& entry : exercise["traffic"]) {
       const double elements = entry.value("rows", 1.0) * entry.value("cols", 1.0);
+      const auto figure = [&](const char* who, const char* key) {
+        const Json of_whom = entry.value(who, Json());
+        return of_whom.is_object() ? number(of_whom, key, 1 / elements, 2) : "-";
+      };
       Row row = shape(exercise, entry);
-      for (const char* key : {"least_bytes", "student_bytes", "naive_bytes"}) {
-        row.push_back(number(entry, key, 1 / elements, 2));
-      }
+      row.push_back(number(entry, "least_bytes", 1 / elements, 2));
+      row.push_back(figure("student", "requested_bytes"));
+      row.push_back(figure("student", "distinct_bytes"));
+      row.push_back(figure("naive", "requested_bytes"));
+      row.push_back(figure("reference", "requested_bytes"));
       rows.push_back(row);
     }
   }
-  return rows.size() == 1 ? "" : laid_out("Global memory traffic, bytes per element:", rows);
+  return rows.size() == 1
+             ? ""
+             : laid_out("Global memory traffic, bytes per element, in sectors of 32 bytes:", rows);
+}
+
+std::string lines_table(const Json& exercise, const Json& entry) {
+  std::vector<Row> rows = {{"", "", "requests", "moved by each", "least", "bytes used"}};
+  for (const Json& line : entry.value("lines", Json::array())) {
+    const double requests = line.value("requests", 1.0);
+    const bool is_shared = line.value("space", "") == "shared";
+    const double moved = line.value("units", 0.0) * (is_shared ? 128 : 32);
+    rows.push_back(
+        {place(line), line.value("action", ""), number(line, "requests", 1, 0),
+         number(line, "units", 1 / requests, 1) + (is_shared ? " wavefronts" : " sectors"),
+         number(line, "least_units", 1 / requests, 1),
+         number(line, "bytes", 100 / moved, 0) + " %"});
+  }
+  const Row what = shape(exercise, entry);
+  return rows.size() == 1
+             ? ""
+             : laid_out(fmt::format("The lines of {}, {} x {} {}, and the requests of their warps:",
+                                    what[0], what[1], what[2], what[3]),
+                        rows, 2);
 }
 
 std::string bandwidth_table(const Json& report) {

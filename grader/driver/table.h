@@ -1,4 +1,5 @@
-// The report's two tables: what the exercises move, and how fast. Empty where nothing was measured.
+// The report's tables: what the exercises and their lines move, and how fast. Empty where nothing
+// was measured.
 #pragma once
 
 #include <string>
@@ -7,8 +8,14 @@
 
 namespace onepass::driver {
 
-/// Bytes of global memory moved per element, on the simulator: least, student's, naive.
+/// Bytes of global memory moved per element, on the simulator: least, student's, naive, solution's.
 std::string traffic_table(const Json& report);
+
+/// What each line of the student's moves: `entry` is one of the exercise's "traffic".
+std::string lines_table(const Json& exercise, const Json& entry);
+
+/// "forward.cu:41"
+std::string place(const Json& line);
 
 /// Effective bandwidth, on a GPU: naive, student's, copy of the same number of bytes.
 std::string bandwidth_table(const Json& report);

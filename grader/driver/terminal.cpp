@@ -221,6 +221,34 @@ void write_exercises(Out out, const Json& report, Style style) {
   }
 }
 
+// What is wasted where, each line once though several shapes were measured.
+void write_advice(Out out, const Json& exercise) {
+  std::set<std::string> told;
+  for (const Json& entry : exercise["traffic"]) {
+    for (const Json& line : entry.value("lines", Json::array())) {
+      const std::string advice = text(line, "advice");
+      if (!advice.empty() && told.insert(place(line)).second) {
+        fmt::format_to(out, "\n  {} {}\n", place(line), advice);
+      }
+    }
+  }
+}
+
+// What each line of the student's moves: for a single exercise, or where it is asked for.
+void write_lines(Out out, const Json& report, Style style) {
+  for (const Json& exercise : report["exercises"]) {
+    if (style.lines || report["exercises"].size() == 1) {
+      for (const Json& entry : exercise["traffic"]) {
+        fmt::format_to(out, "{}", lines_table(exercise, entry));
+        if (!style.lines) {
+          break;  // the other shapes have much the same to tell
+        }
+      }
+    }
+    write_advice(out, exercise);
+  }
+}
+
 // The first TODO whose check is not passed, in the order of the workbook.
 std::string what_to_open_next(const Json& report) {
   for (const Json& exercise : report["exercises"]) {
@@ -254,6 +282,7 @@ std::string render(const Json& report, Style style) {
   write_heading(out, report);
   write_exercises(out, report, style);
   result += traffic_table(report);
+  write_lines(out, report, style);
   result += bandwidth_table(report);
   result += measurement_notes(report);
   fmt::format_to(

@@ -9,6 +9,7 @@ namespace onepass::driver {
 
 struct Style {
   bool color = false;
+  bool lines = false;  // a table of what each line moves, for more than a single exercise too
 };
 
 /// Colour for a terminal, none in a pipe or where NO_COLOR is set (no-color.org).

@@ -91,8 +91,9 @@ struct LineTraffic {
   std::uint64_t units = 0;             // sectors (global) or wavefronts (shared)
   std::uint64_t least_units = 0;       // had the bytes of each request lain side by side
   std::uint64_t distinct_sectors = 0;  // global: each once, however often the line requests it
-  std::int64_t lane_distance = 0;      // bytes from one lane's address to the next lane's, in the
-                                       // first of the costliest requests; 0 if it varies
+  unsigned lane_bytes = 0;             // of one lane's access, in the first costliest request
+  std::int64_t lane_distance = 0;      // there, bytes from one lane's address to the next lane's; 0
+                                       // if they vary
 };
 
 /// What one launch moved.
@@ -101,10 +102,15 @@ struct LaunchTraffic {
   Dim3 grid, block;
   std::uint64_t read_bytes = 0;  // of global memory, as the lanes ask for them
   std::uint64_t written_bytes = 0;
+  // On demand (count_requests()):
   std::uint64_t read_sectors = 0;  // of global memory, each once however often it is requested
   std::uint64_t written_sectors = 0;
-  std::vector<LineTraffic> lines;  // in the order of file and line
+  std::vector<LineTraffic> lines;  // in the order of file and line; see count_requests()
 };
+
+/// Whether launches count requests, by line of source. They do from the start; without, they are
+/// faster, and only bytes are counted.
+void count_requests(bool wanted);
 
 /// The launches since the last call, in order. A launch that failed counts up to its failure; one
 /// that was refused is not listed.

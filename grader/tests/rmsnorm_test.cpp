@@ -9,12 +9,14 @@
 
 #include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/rmsnorm/calls.h"
+#include "chapters/rmsnorm/calls_backward.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/reference.h"
 #include "verdict/diagnosis.h"
 #include "verdict/values/random.h"
 
 using namespace onepass::rmsnorm;
+using onepass::CastOrder;
 using onepass::common::sum_in;
 using onepass::verdict::Oracle;
 using onepass::verdict::Random;
@@ -80,6 +82,45 @@ std::vector<Case> block_sum_calls() {
   return calls;
 }
 
+std::vector<Case> backward_calls() {
+  std::vector<Case> calls;
+  std::uint64_t seed = 100;
+  const auto add = [&](Dtype dtype, std::int64_t rows, std::int64_t cols, double mean,
+                       CastOrder order, BackwardLayout layout) {
+    const Random random(++seed);
+    calls.push_back(
+        backward_call(gradients(random.stream("dy").normal_matrix(dtype, rows, cols, 0.3),
+                                random.stream("x").normal_matrix(dtype, rows, cols, mean, 2.0),
+                                random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5)),
+                      order, layout));
+  };
+  for (Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
+    const CastOrder in_fp32 = CastOrder::weight_in_fp32;
+    for (std::int64_t cols : {17, 100, 257, 1023, 4097}) {
+      add(dtype, 2, cols, 0.5, in_fp32, {});
+    }
+    add(dtype, 17, 17, 0.5, in_fp32, {});
+    add(dtype, 65, 40, 0.5, in_fp32, {});
+    add(dtype, 4, 100, 0.5, in_fp32, {{107, 0}, {104, 0}, {}, {111, 0}});
+    for (CastOrder order : {in_fp32, CastOrder::llama}) {
+      // Twins, as in checks_backward.cpp: the same x, opposite dy, nearly the same rstd.
+      Gradients twins{Matrix(dtype, 2, 100), Matrix(dtype, 2, 100), Matrix(dtype, 1, 100),
+                      Matrix(Dtype::fp32, 2, 1)};
+      for (std::int64_t col = 0; col < 100; ++col) {
+        for (std::int64_t row : {0, 1}) {
+          twins.dy.set(row, col, row == 0 ? 2.0 : -2.0);
+          twins.x.set(row, col, 1.0 + static_cast<double>(col) / 128.0);
+        }
+        twins.weight.set(0, col, 0.75);
+      }
+      twins.rstd.set(0, 0, 0.7);
+      twins.rstd.set(1, 0, 0.7 * (1.0 + onepass::verdict::ulp(dtype, 1.0) / 16.0));
+      calls.push_back(backward_call(twins, order));
+    }
+  }
+  return calls;
+}
+
 /// How far off a mistake must be somewhere, in bounds. A second rounding to 16 bits is small by
 /// nature.
 double clearly_wrong(const Oracle& oracle) {
@@ -139,4 +180,8 @@ TEST_CASE("each mistake of rmsnorm/block_sum is told from the right result and f
 
 TEST_CASE("each mistake of rmsnorm/forward is told from the right result and from the others") {
   check_names(forward_calls(), forward_mistakes(), {expected_rstd, expected_y});
+}
+
+TEST_CASE("each mistake of rmsnorm/backward is told from the right result and from the others") {
+  check_names(backward_calls(), backward_mistakes(), {expected_dx, expected_dweight});
 }

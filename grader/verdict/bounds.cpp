@@ -57,6 +57,18 @@ double rmsnorm_y(Dtype dtype, std::int64_t cols, double y) {
   return rounded(dtype, y, u * (sum_of_squares(cols) / 2.0 + 8.0) * std::abs(y));
 }
 
+// rstd is given, so that x_hat is off by one rounding, and so is wdy. The mean errs like a sum over
+// the row: u * k times the mean magnitude of its terms, whose own roundings are in k. Then come
+// roundings of the products and the difference; the form rstd * wdy - x * (rstd^3 * mean(wdy * x))
+// has two more of them than the one above.
+double rmsnorm_dx(Dtype dtype, const RmsnormGradient& element, double dx) {
+  const double mean = u * summation(element.cols) * element.mean_wdy_hat_magnitude;
+  const double product = std::abs(element.x_hat * element.mean_wdy_hat);
+  const double inside =
+      std::abs(element.x_hat) * mean + 4.0 * u * (std::abs(element.wdy) + product);
+  return rounded(dtype, dx, std::abs(element.rstd) * inside + 2.0 * u * std::abs(dx));
+}
+
 // Two products and their sum. Each product is off by u times itself, and |a cos| + |b sin| <=
 // length (Cauchy and Schwarz); the sum is off by u times |value| <= length. With a fused
 // multiply-add one of them is missing. The products' errors are independent of each other, so 2 u

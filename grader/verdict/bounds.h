@@ -34,6 +34,19 @@ double rmsnorm_rstd(std::int64_t cols, double rstd);
 /// RMSNorm: y = x * rstd * weight, in fp32, rounded to `dtype` once.
 double rmsnorm_y(Dtype dtype, std::int64_t cols, double y);
 
+/// What one element of RMSNorm's dx is made of.
+struct RmsnormGradient {
+  std::int64_t cols = 0;
+  double rstd = 0.0;
+  double mean_wdy_hat = 0.0;            // mean over the row of wdy * x_hat
+  double mean_wdy_hat_magnitude = 0.0;  // mean over the row of |wdy * x_hat|
+  double wdy = 0.0;
+  double x_hat = 0.0;
+};
+
+/// RMSNorm: dx = rstd * (wdy - x_hat * mean(wdy * x_hat)) in fp32, rounded to `dtype` once.
+double rmsnorm_dx(Dtype dtype, const RmsnormGradient& element, double dx);
+
 /// RoPE: a' = a * cos - b * sin, in fp32, rounded to `dtype` once. length: sqrt(a^2 + b^2) *
 /// sqrt(cos^2 + sin^2), of the pair and of its angle.
 double rope(Dtype dtype, double value, double length);

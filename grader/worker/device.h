@@ -107,9 +107,9 @@ class Device {
   virtual Outcome call(const Function& function, const ArgumentTable& table,
                        double time_limit_s) = 0;
 
-  /// From now on keeps the first `most` requests of each launch, for a map of accesses. False if
-  /// the device cannot.
-  virtual bool trace_requests(size_t most) { return most == 0; }
+  /// From now on counts requests by line of source, and keeps the first `trace` ones of each
+  /// launch for a map of accesses. False if the device cannot.
+  virtual bool observe_requests(bool lines, size_t trace) { return !lines && trace == 0; }
 
   /// Adds what the device saw during the last call to a reply: "findings", "traffic", and "trace"
   /// if it keeps one.

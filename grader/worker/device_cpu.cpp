@@ -9,7 +9,7 @@
 #include "worker/call_outcome.h"
 #include "worker/device.h"
 #include "worker/hash_fill.h"
-#include "worker/trace_json.h"
+#include "worker/traffic_json.h"
 
 namespace onepass::worker {
 namespace {
@@ -38,14 +38,6 @@ json to_json(const simulator::Finding& finding) {
           {"parties", parties},
           {"buffer", finding.buffer.empty() ? json() : json(finding.buffer)},
           {"index", finding.index < 0 ? json() : json(finding.index)}};
-}
-
-json to_json(const simulator::LaunchTraffic& launch) {
-  return {{"kernel", launch.kernel},
-          {"grid", to_json(launch.grid)},
-          {"block", to_json(launch.block)},
-          {"read_bytes", launch.read_bytes},
-          {"written_bytes", launch.written_bytes}};
 }
 
 /// One row of hashed numbers, as bytes of the dtype.
@@ -136,9 +128,10 @@ class CpuDevice : public Device {
     return call_and_wait(function, table);
   }
 
-  bool trace_requests(size_t most) override {
-    simulator::trace_requests(most);
-    traces_ = most > 0;
+  bool observe_requests(bool lines, size_t trace) override {
+    simulator::count_requests(lines || trace > 0);
+    simulator::trace_requests(trace);
+    traces_ = trace > 0;
     return true;
   }
 
@@ -147,7 +140,7 @@ class CpuDevice : public Device {
       reply["findings"].push_back(to_json(finding));
     }
     for (const simulator::LaunchTraffic& launch : simulator::take_traffic()) {
-      reply["traffic"].push_back(to_json(launch));
+      reply["traffic"].push_back(traffic_json(launch));
     }
     if (traces_) {
       reply["trace"] = json::array();

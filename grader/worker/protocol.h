@@ -14,7 +14,8 @@
 //             "multiprocessors"?,"peak_gbs"?},"functions":[{"name","dtype"}]}
 //            {"op":"unavailable","reason"}           there is no device to work with
 //   run      {"function","dtype","scalars":{name:number},"buffers":[Buffer],"time_limit_s",
-//             "trace": keep the first so many requests of each launch (0); on the simulator only}
+//             and on the simulator "lines": count traffic by line of source too (false),
+//             "trace": and keep the first so many requests of each launch (0)}
 //            {"op":"ran","status","error","findings":[Finding],"traffic":[LaunchTraffic],
 //             "buffers":[{"name","blob":i|null,"padding_changed":null|{"row","col"},
 //                         "guard_changed":null|{"elements_before":n}|{"elements_after":n}}]}
@@ -37,6 +38,10 @@
 //
 //   Any request that makes no sense, or that fails before the student's code has been called:
 //            {"op":"refused","reason"}               a fault of the grader or of the machine
+//
+//   LaunchTraffic  {"kernel","grid","block","read_bytes","written_bytes"}, and with "lines" also
+//             "read_sectors","written_sectors","lines":[LineTraffic of simulator.h, its fields with
+//             "space": "global" or "shared", "type": "read", "write" or "atomic"]
 //
 //   TracedRequest  of simulator.h: {"block","warp","step","line": index into the launch's "lines",
 //             "lanes","bytes","units","least_units","offsets":[of the active lanes]}

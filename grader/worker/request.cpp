@@ -118,6 +118,7 @@ CallRequest parse_call(const Message& message) {
   if (!(request.time_limit_s > 0)) {
     throw BadRequest("the time limit is no positive number");
   }
+  request.lines = body.value("lines", false);
   if (body.contains("trace")) {
     request.trace = static_cast<size_t>(count_at(body, "trace", kMostTraced));
   }

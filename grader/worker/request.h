@@ -23,7 +23,8 @@ struct CallRequest {
   std::map<std::string, double> scalars;
   std::vector<BufferSpec> buffers;
   double time_limit_s;
-  size_t trace = 0;  // requests of each launch to keep
+  bool lines = false;  // count traffic by line of source
+  size_t trace = 0;    // requests of each launch to keep
 };
 
 /// Throws BadRequest, or nlohmann::json::exception for a field that is missing or of a wrong type.

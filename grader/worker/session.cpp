@@ -162,8 +162,8 @@ Message Session::hello(const Message& request) {
 Message Session::run(const Message& request) {
   const CallRequest call = parse_call(request);
   const Function function = find_function(device_, call);
-  if (!device_.trace_requests(call.trace)) {
-    return refusal("this device keeps no trace of requests");
+  if (!device_.observe_requests(call.lines, call.trace)) {
+    return refusal("this device does not see requests");
   }
   Timing::BufferSet buffers;
   Outcome outcome;

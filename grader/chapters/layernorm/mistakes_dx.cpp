@@ -3,12 +3,16 @@
 #include <utility>
 
 #include "chapters/common/lost_columns.h"
+#include "chapters/common/misread.h"
 #include "chapters/layernorm/calls.h"
-#include "chapters/layernorm/inputs.h"
 #include "chapters/layernorm/mistakes.h"
 
 namespace onepass::layernorm {
 
+using common::map;
+using common::only;
+using common::transposed;
+using common::with_stride;
 using verdict::Oracle;
 
 namespace {

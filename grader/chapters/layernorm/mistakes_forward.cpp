@@ -6,16 +6,21 @@
 #include <utility>
 
 #include "chapters/common/lost_columns.h"
+#include "chapters/common/misread.h"
 #include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/layernorm/calls.h"
-#include "chapters/layernorm/inputs.h"
 #include "chapters/layernorm/mistakes.h"
 
 namespace onepass::layernorm {
 
 using common::LostColumns;
+using common::map;
+using common::only;
+using common::rounded;
 using common::SixteenBitSum;
 using common::sum_in;
+using common::transposed;
+using common::with_stride;
 using verdict::Oracle;
 
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "chapters/rmsnorm/calls.h"
+#include "chapters/rmsnorm/calls_backward.h"
 
 namespace onepass::rmsnorm {
 namespace {
@@ -38,6 +39,23 @@ Case measured_forward(const Shape& shape, std::uint64_t seed) {
   call.input("weight", shape.dtype, 1, shape.cols, HashFill{seed + 1, 1.0, 0.5});
   call.output("y", shape.dtype, shape.rows, shape.cols);
   call.output("rstd", Dtype::fp32, shape.rows, 1);
+  return call;
+}
+
+/// rstd is numbers of their own here: close to those of x, which is uniform in [-1, 1).
+Case measured_backward(const Shape& shape, std::uint64_t seed) {
+  const auto rows = static_cast<int>(shape.rows);
+  const auto cols = static_cast<int>(shape.cols);
+  Case call("rmsnorm_backward", shape.dtype);
+  call.integer("rows", rows).integer("cols", cols);
+  call.integer("order", static_cast<std::int64_t>(CastOrder::llama));
+  call.integer("dy_stride", cols).integer("x_stride", cols).integer("dx_stride", cols);
+  call.input("dy", shape.dtype, rows, cols, HashFill{seed, 0.0, 1.0});
+  call.input("x", shape.dtype, rows, cols, HashFill{seed + 1, 0.0, 1.0});
+  call.input("weight", shape.dtype, 1, cols, HashFill{seed + 2, 1.0, 0.5});
+  call.input("rstd", Dtype::fp32, rows, 1, HashFill{seed + 3, 1.7, 0.1});
+  call.output("dx", shape.dtype, rows, cols).output("dweight", shape.dtype, 1, cols);
+  call.output("scratch", Dtype::fp32, 1, rmsnorm_scratch_size(rows, cols));
   return call;
 }
 
@@ -87,10 +105,32 @@ Exercise forward() {
           "docs/01_rmsnorm.md, \"1.2 The forward pass\"", std::move(measurement)};
 }
 
+Exercise backward() {
+  Measurement measurement;
+  // Narrow, so that the rows outnumber the blocks: their partial sums do not count then.
+  measurement.traffic = {{2048, 32, Dtype::fp32}, {2048, 32, Dtype::fp16}};
+  measurement.bandwidth = {{4096, 4096, Dtype::fp16},
+                           {4096, 8192, Dtype::fp16},
+                           {4096, 8192, Dtype::fp32},
+                           {16384, 4096, Dtype::bf16},
+                           {8192, 16384, Dtype::bf16}};
+  measurement.least_bytes = [](const Shape& shape) {
+    const std::int64_t vectors = 2 * tensor_bytes({1, shape.cols, shape.dtype});  // the weight's
+    return 3 * tensor_bytes(shape) + vectors + shape.rows * kRowResult;
+  };
+  measurement.make_case = measured_backward;
+  // dweight runs over all rows: those of a sample tell nothing of it. The checks compare it.
+  measurement.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
+    return std::vector<Expectation>{expected_dx(sampled)};
+  };
+  return {"rmsnorm/backward", "The backward pass", "01_rmsnorm/backward.cu",
+          "docs/01_rmsnorm.md, \"1.3 The backward pass\"", std::move(measurement)};
+}
+
 }  // namespace
 }  // namespace onepass::rmsnorm
 
 int main(int argc, char** argv) {
   using namespace onepass::rmsnorm;
-  return onepass::verdict::grade({"rmsnorm", {block_sum(), forward()}}, argc, argv);
+  return onepass::verdict::grade({"rmsnorm", {block_sum(), forward(), backward()}}, argc, argv);
 }

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "chapters/common/lost_columns.h"
+#include "chapters/common/misread.h"
 #include "chapters/common/sixteen_bit_sums.h"
-#include "chapters/rmsnorm/inputs.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/reference.h"
 
@@ -100,13 +100,15 @@ Oracle added_to_poison() {
 
 std::vector<Oracle> block_sum_mistakes() {
   std::vector<Oracle> all;
-  all.push_back(sum_of("stride-ignored",
-                       "The rows were read as if they lay cols elements apart: they start x_stride "
-                       "elements apart.",
-                       [](const Case& call) { return x_with_stride(call, call.integer("cols")); }));
-  all.push_back(sum_of("transposed-index",
-                       "These are the sums of the columns: row and column are swapped in an index.",
-                       x_transposed));
+  all.push_back(sum_of(
+      "stride-ignored",
+      "The rows were read as if they lay cols elements apart: they start x_stride "
+      "elements apart.",
+      [](const Case& call) { return common::with_stride(call, "x", call.integer("cols")); }));
+  all.push_back(
+      sum_of("transposed-index",
+             "These are the sums of the columns: row and column are swapped in an index.",
+             [](const Case& call) { return common::transposed(call.values("x").field()); }));
   for (const LostColumns& lost : lost_columns()) {
     all.push_back(sum_without(lost));
   }

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "chapters/common/lost_columns.h"
+#include "chapters/common/misread.h"
 #include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/common/thread_sums.h"
-#include "chapters/rmsnorm/inputs.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/wrong_forward.h"
 
@@ -15,11 +15,15 @@ namespace onepass::rmsnorm {
 
 using common::lost_columns;
 using common::LostColumns;
+using common::map;
+using common::rounded;
 using common::sixteen_bit_sums;
 using common::SixteenBitSum;
 using common::sum_in;
 using common::thread_sums;
 using common::ThreadSums;
+using common::transposed;
+using common::with_stride;
 using verdict::Oracle;
 
 namespace {
@@ -254,12 +258,13 @@ std::vector<Oracle> wrong_reading() {
       wrong_x("stride-ignored",
               "The rows of x were read as if they lay cols elements apart: they start x_stride "
               "elements apart.",
-              [](const Case& call) { return x_with_stride(call, call.integer("cols")); }),
+              [](const Case& call) { return with_stride(call, "x", call.integer("cols")); }),
       wrong_x(
           "stride-ignored",
           "The rows of x were read y_stride elements apart: they start x_stride elements apart.",
-          [](const Case& call) { return x_with_stride(call, call.integer("y_stride")); }),
-      wrong_x("transposed-index", "Row and column of x are swapped in an index.", x_transposed),
+          [](const Case& call) { return with_stride(call, "x", call.integer("y_stride")); }),
+      wrong_x("transposed-index", "Row and column of x are swapped in an index.",
+              [](const Case& call) { return transposed(call.values("x").field()); }),
   };
 }
 

@@ -2,6 +2,7 @@
 // numbers as they were rounded to their dtype; nothing here is rounded again.
 #pragma once
 
+#include "verdict/values/dtype.h"
 #include "verdict/values/field.h"
 
 namespace onepass::rmsnorm {
@@ -25,5 +26,27 @@ Field scaled(const Field& x, const Field& rstd, const Field& weight);
 
 /// Both together.
 Forward rmsnorm_forward(const Field& x, const Field& weight, double eps);
+
+// ---- The backward pass ----
+
+/// a[r][c] * b[r][c]; `b` may be [1, cols] or [rows, 1], and is then repeated.
+Field product(const Field& a, const Field& b);
+
+/// x_hat[r][c] = x[r][c] * rstd[r] as LLaMA's forward pass has it: an fp32 product, rounded to
+/// `dtype`.
+Field rounded_x_hat(verdict::Dtype dtype, const Field& x, const Field& rstd);
+
+/// means[r] = mean over c of values[r][c]. Returns [rows, 1].
+Field row_means(const Field& values);
+
+/// dx[r][c] = rstd[r] * (wdy[r][c] - x_hat[r][c] * mean_wdy_hat[r]).
+Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd,
+                   const Field& mean_wdy_hat);
+
+/// The same with the mean that belongs there, of wdy * x_hat.
+Field backward_dx(const Field& wdy, const Field& x_hat, const Field& rstd);
+
+/// sums[c] = sum over r of terms[r][c]. Returns [1, cols].
+Field column_sums(const Field& terms);
 
 }  // namespace onepass::rmsnorm

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "chapters/common/misread.h"
+
 namespace onepass::rmsnorm {
 
+using common::map;
 using verdict::Oracle;
 
 namespace {
@@ -73,19 +76,8 @@ Oracle wrong_x(std::string mistake, std::string sentence, WrongX wrong) {
   return {std::move(mistake), std::move(sentence), result, kSlack};
 }
 
-Field map(Field field, const std::function<double(double)>& f) {
-  for (double& value : field.values) {
-    value = f(value);
-  }
-  return field;
-}
-
 Field squares_of(const Field& x) {
   return map(x, [](double value) { return value * value; });
-}
-
-Field rounded(Dtype dtype, const Field& field) {
-  return map(field, [dtype](double value) { return verdict::round_to(dtype, value); });
 }
 
 }  // namespace onepass::rmsnorm

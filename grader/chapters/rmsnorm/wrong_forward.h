@@ -47,10 +47,6 @@ verdict::Oracle wrong_y(std::string mistake, std::string sentence, WrongY wrong)
 using WrongX = std::function<std::optional<Field>(const Case&)>;
 verdict::Oracle wrong_x(std::string mistake, std::string sentence, WrongX wrong);
 
-/// f(value) for each element.
-Field map(Field field, const std::function<double(double)>& f);
 Field squares_of(const Field& x);
-/// Each element rounded to `dtype`.
-Field rounded(Dtype dtype, const Field& field);
 
 }  // namespace onepass::rmsnorm

@@ -6,12 +6,13 @@
 //
 // For all functions here:
 //   T        float, __half or __nv_bfloat16. All arithmetic is fp32; a result is rounded to T once.
-//   rows     0 to 2^31 - 1. Zero rows are legal: nothing is launched and nothing is written.
+//   rows     0 to 2^31 - 1. Zero rows are legal: no row is read or written.
 //   cols     1 to 65,536.
 //   stride   the distance between the starts of two rows, in elements, at least cols. Elements
 //            between the end of one row and the start of the next belong to somebody else: they
 //            are neither read nor written.
-//   pointers aligned to their element type, to nothing more; no two buffers overlap.
+//   pointers aligned to their element type, to nothing more; no two buffers overlap. Inputs are not
+//            written to.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
+
+#include <onepass/rmsnorm_types.h>
 
 namespace onepass {
 
@@ -41,5 +44,26 @@ void block_sum(const T* x, int64_t x_stride, float* sums, int rows, int cols, cu
 template <typename T>
 void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                      float* rstd, int rows, int cols, float eps, cudaStream_t stream);
+
+/// Exercise 1.3. The gradients of x and of the weight, from the gradient dy of y:
+///
+///     x̂[r][c]    = x[r][c] * rstd[r]
+///     wdy[r][c]  = weight[c] * dy[r][c]
+///     dx[r][c]   = rstd[r] * (wdy[r][c] - x̂[r][c] * mean over c of (wdy[r][c] * x̂[r][c]))
+///     dweight[c] = sum over r of dy[r][c] * x̂[r][c]      where order is weight_in_fp32
+///     dweight[c] = sum over r of dy[r][c] * T(x̂[r][c])   where order is llama
+///
+/// Everything is fp32, and dx and dweight are rounded to T once, at the very end: also partial sums
+/// of dweight are fp32. T(x̂) is the fp32 product x * rstd, rounded to T. dx does not depend on
+/// `order`: what rounding does to a derivative is passed over.
+///
+/// dy, x, dx: [rows, cols], rows dy_stride, x_stride and dx_stride elements apart. weight, dweight:
+/// [cols]. rstd: [rows], fp32, as rmsnorm_forward saved it; it is taken as given. With zero rows
+/// dweight is all zeros. scratch: rmsnorm_scratch_size(rows, cols) fp32 numbers, aligned to 16
+/// bytes, to use freely; what is in it before the call is undefined.
+template <typename T>
+void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
+                      const float* rstd, T* dx, int64_t dx_stride, T* dweight, float* scratch,
+                      CastOrder order, int rows, int cols, cudaStream_t stream);
 
 }  // namespace onepass

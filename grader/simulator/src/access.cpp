@@ -22,7 +22,9 @@ void check_global(Thread& thread, const Access& access) {
   const std::size_t offset = access.address - memory->begin;
   TrafficCounter& traffic = now.launch->traffic;
   traffic.count_bytes(access.type, access.size);
-  now.block->warp_of(thread).requests.add(thread.lane, access, MemorySpace::global, traffic);
+  if (traffic.counts_requests()) {
+    now.block->warp_of(thread).requests.add(thread.lane, access, MemorySpace::global, traffic);
+  }
   if (access.type != AccessType::write) {
     if (__builtin_expect(!memory->initialised.all_set(offset, access.size), 0)) {
       report_uninitialised_global(access);
@@ -64,7 +66,7 @@ bool is_harmless(const Thread& thread, std::uintptr_t address) {
 
 }  // namespace
 
-void check_access(const Access& access) {
+__attribute__((flatten)) void check_access(const Access& access) {
   Thread* thread = now.thread;
   if (thread == nullptr) {
     if (__builtin_expect(DeviceMemory::in_range(access.address), 0)) {

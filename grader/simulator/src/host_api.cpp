@@ -26,6 +26,10 @@ std::vector<LaunchTraffic> take_traffic() {
   return std::exchange(launch_log().traffic, {});
 }
 
+void count_requests(bool wanted) {
+  launch_log().count_requests = wanted;
+}
+
 void trace_requests(std::size_t most) {
   launch_log().most_traced = most;
 }

@@ -88,7 +88,7 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
   run.body = body;
   run.arguments = arguments;
   run.argument_bytes = argument_bytes;
-  run.traffic = TrafficCounter(launch_log().most_traced);
+  run.traffic = TrafficCounter(launch_log().count_requests, launch_log().most_traced);
   shared_memory().prepare(shape.dynamic_shared_bytes);
   findings().begin_launch();
   begin_ordering(run);

@@ -11,7 +11,8 @@ namespace simulator {
 struct LaunchLog {
   std::vector<LaunchTraffic> traffic;
   std::vector<std::vector<TracedRequest>> trace;  // one list for each launch
-  std::size_t most_traced = 0;                    // requests to keep of each launch
+  bool count_requests = true;
+  std::size_t most_traced = 0;  // requests to keep of each launch
 };
 
 LaunchLog& launch_log();

@@ -9,26 +9,29 @@ unsigned round_up_divide(unsigned a, unsigned b) {
   return (a + b - 1) / b;
 }
 
+/// The active lanes' addresses in rising order.
+struct SortedAddresses {
+  explicit SortedAddresses(const MemoryRequest& request) {
+    bool rises = true;
+    for (unsigned left = request.lanes; left != 0; left &= left - 1) {
+      const std::uintptr_t next = request.address[__builtin_ctz(left)];
+      rises = rises && (count == 0 || address[count - 1] <= next);
+      address[count++] = next;
+    }
+    if (!rises) std::sort(address, address + count);
+  }
+  std::uintptr_t address[kWarpLanes];
+  int count = 0;
+};
+
 /// Bytes that differ, for two lanes may want the same ones.
 unsigned distinct_bytes(const SortedAddresses& sorted, unsigned bytes) {
   unsigned sum = bytes;
   for (int i = 1; i < sorted.count; ++i) {
-    sum += static_cast<unsigned>(
-        std::min<std::uintptr_t>(bytes, sorted.address[i] - sorted.address[i - 1]));
+    const std::uintptr_t step = sorted.address[i] - sorted.address[i - 1];
+    sum += step < bytes ? static_cast<unsigned>(step) : bytes;
   }
   return sum;
-}
-
-unsigned distinct_sectors(const SortedAddresses& sorted, unsigned bytes) {
-  unsigned sectors = 0;
-  std::uintptr_t next = 0;  // the first sector that is not counted yet
-  for (int i = 0; i < sorted.count; ++i) {
-    const std::uintptr_t first = std::max(sorted.address[i] / kSectorBytes, next);
-    const std::uintptr_t end = (sorted.address[i] + bytes - 1) / kSectorBytes + 1;
-    if (end > first) sectors += static_cast<unsigned>(end - first);
-    next = std::max(next, end);
-  }
-  return sectors;
 }
 
 /// Wavefronts for the lanes of `request` that are in `group`.
@@ -49,29 +52,25 @@ unsigned wavefronts(const MemoryRequest& request, unsigned group) {
 
 }  // namespace
 
-SortedAddresses::SortedAddresses(const MemoryRequest& request) {
-  bool rises = true;
-  for (unsigned left = request.lanes; left != 0; left &= left - 1) {
-    address[count] = request.address[__builtin_ctz(left)];
-    rises = rises && (count == 0 || address[count - 1] <= address[count]);
-    ++count;
-  }
-  if (!rises) std::sort(address, address + count);
-}
-
-RequestCost global_cost(const MemoryRequest& request) {
+RequestCost global_cost(const MemoryRequest& request, Sectors& sectors) {
   const SortedAddresses sorted(request);
+  std::uintptr_t next = 0;  // the first sector that is not in the list yet
+  for (int i = 0; i < sorted.count; ++i) {
+    const std::uintptr_t last = (sorted.address[i] + request.bytes - 1) / kSectorBytes;
+    if (last < next) continue;
+    const std::uintptr_t first = std::max(sorted.address[i] / kSectorBytes, next);
+    for (next = first; next <= last; ++next) sectors.number[sectors.count++] = next;
+  }
   RequestCost cost;
   cost.bytes = distinct_bytes(sorted, request.bytes);
-  cost.units = distinct_sectors(sorted, request.bytes);
+  cost.units = static_cast<unsigned>(sectors.count);
   cost.least_units = round_up_divide(cost.bytes, kSectorBytes);
   return cost;
 }
 
 RequestCost shared_cost(const MemoryRequest& request) {
-  const SortedAddresses sorted(request);
   RequestCost cost;
-  cost.bytes = distinct_bytes(sorted, request.bytes);
+  cost.bytes = distinct_bytes(SortedAddresses(request), request.bytes);
   const int lanes_at_once = request.bytes <= 4 ? 32 : request.bytes <= 8 ? 16 : 8;
   for (int first = 0; first < kWarpLanes; first += lanes_at_once) {
     const unsigned group = (lanes_at_once == 32 ? ~0u : (1u << lanes_at_once) - 1) << first;

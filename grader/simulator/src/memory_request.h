@@ -33,17 +33,18 @@ struct RequestCost {
   unsigned least_units = 0;
 };
 
-RequestCost global_cost(const MemoryRequest& request);
+/// The sectors of a request, each once, in rising order: numbers of 32-byte pieces of the address
+/// space. An access of 16 bytes may lie in two.
+struct Sectors {
+  std::uintptr_t number[2 * kWarpLanes];
+  int count = 0;
+};
+
+/// Also fills `sectors`, which must be empty.
+RequestCost global_cost(const MemoryRequest& request, Sectors& sectors);
 RequestCost shared_cost(const MemoryRequest& request);
 
 /// From each active lane's address to the next one's, 0 if it varies.
 std::int64_t lane_distance(const MemoryRequest& request);
-
-/// The active lanes' addresses, in rising order.
-struct SortedAddresses {
-  explicit SortedAddresses(const MemoryRequest& request);
-  std::uintptr_t address[kWarpLanes];
-  int count = 0;
-};
 
 }  // namespace simulator

@@ -25,18 +25,10 @@ std::uintptr_t begin_of(MemorySpace space, const void* buffer) {
   return shared_memory().static_begin() + static_cast<const SharedVariable*>(buffer)->begin;
 }
 
-void mark(SectorSet& touched, const Allocation& memory, const MemoryRequest& request) {
-  const std::uintptr_t origin = memory.begin / kSectorBytes;
-  for (unsigned left = request.lanes; left != 0; left &= left - 1) {
-    const std::uintptr_t address = request.address[__builtin_ctz(left)];
-    touched.insert(address / kSectorBytes - origin);
-    touched.insert((address + request.bytes - 1) / kSectorBytes - origin);
-  }
-}
-
 /// The sums of two places at one line; `into` keeps its file, line and buffer.
 void add_line(LineTraffic& into, const LineTraffic& other) {
   if (other.units * into.requests > into.units * other.requests) {
+    into.lane_bytes = other.lane_bytes;
     into.lane_distance = other.lane_distance;
   }
   into.requests += other.requests;
@@ -63,6 +55,7 @@ TrafficCounter::Site& TrafficCounter::site_of(CodeAddress site, MemorySpace spac
     const auto* memory = static_cast<const Allocation*>(buffer);
     fresh.sum.buffer = memory->label.name;
     fresh.touched = SectorSet(memory->size);
+    fresh.first_sector = memory->begin / kSectorBytes;
   } else {
     fresh.sum.buffer = shared_element(address, 1).variable;
   }
@@ -78,6 +71,7 @@ void TrafficCounter::add(Site& site, const MemoryRequest& request, const Request
   sum.least_units += cost.least_units;
   if (cost.units > site.costliest) {
     site.costliest = cost.units;
+    sum.lane_bytes = request.bytes;
     sum.lane_distance = lane_distance(request);
   }
 }
@@ -110,10 +104,12 @@ void TrafficCounter::count(CodeAddress place, MemorySpace space, AccessType type
     if (site == nullptr || site->buffer != buffer_at(space, address)) {
       site = &site_of(place, space, type, address);
     }
-    const bool is_global = space == MemorySpace::global;
-    const RequestCost cost = is_global ? global_cost(request) : shared_cost(request);
+    Sectors sectors;
+    const RequestCost cost =
+        space == MemorySpace::global ? global_cost(request, sectors) : shared_cost(request);
     add(*site, request, cost);
-    if (is_global) mark(site->touched, *static_cast<const Allocation*>(site->buffer), request);
+    const std::uintptr_t origin = site->first_sector;
+    for (int k = 0; k < sectors.count; ++k) site->touched.insert(sectors.number[k] - origin);
     if (traced_.size() < most_traced_) keep(*site, warp, request, cost);
   }
 }

@@ -17,7 +17,11 @@ class TrafficCounter {
  public:
   TrafficCounter() = default;
   /// Keeps the first `most_traced` requests.
-  explicit TrafficCounter(std::size_t most_traced) : most_traced_(most_traced) {}
+  TrafficCounter(bool count_requests, std::size_t most_traced)
+      : counts_requests_(count_requests), most_traced_(most_traced) {}
+
+  /// False if only bytes are wanted.
+  bool counts_requests() const { return counts_requests_; }
 
   /// Bytes of global memory, as one lane asks for them.
   void count_bytes(AccessType type, unsigned bytes) {
@@ -38,8 +42,9 @@ class TrafficCounter {
     CodeAddress site = 0;
     const void* buffer = nullptr;  // an Allocation, a SharedVariable, or nullptr: dynamic shared
     SectorSet touched;             // global
-    unsigned costliest = 0;        // units of its costliest request
-    LineTraffic sum;               // file and line are looked up at the end
+    std::uintptr_t first_sector = 0;
+    unsigned costliest = 0;  // units of its costliest request
+    LineTraffic sum;         // file and line are looked up at the end
   };
 
   Site& site_of(CodeAddress site, MemorySpace space, AccessType type, std::uintptr_t address);
@@ -49,6 +54,7 @@ class TrafficCounter {
 
   std::uint64_t read_bytes_ = 0, written_bytes_ = 0;
   std::vector<Site> sites_;
+  bool counts_requests_ = false;
   std::size_t most_traced_ = 0;
   std::vector<TracedRequest> traced_;
 };

@@ -76,6 +76,6 @@ TEST_CASE("what the simulator says is added to a GPU's verdict and replaces noth
 TEST_CASE("measurements are kept as they come") {
   Json report = report_with({"passed"});
   Json& exercise = report["exercises"][0];
-  apply_event(exercise, {{"event", "traffic"}, {"rows", 3}, {"student_bytes", 12}});
-  CHECK(exercise["traffic"] == Json::array({{{"rows", 3}, {"student_bytes", 12}}}));
+  apply_event(exercise, {{"event", "traffic"}, {"rows", 3}, {"least_bytes", 12}});
+  CHECK(exercise["traffic"] == Json::array({{{"rows", 3}, {"least_bytes", 12}}}));
 }

@@ -37,7 +37,7 @@ std::optional<std::string> named(const Case& call, const Finding& finding,
                                  std::int64_t blocks = 3) {
   Run run;
   run.findings = {finding};
-  run.traffic = {{"k", blocks, 0, 0}};
+  run.traffic = {{"k", blocks, 0, 0, 0, {}}};
   return explain_finding(call, run, finding).mistake;
 }
 

@@ -1,16 +1,47 @@
 #include "verdict/measure/traffic.h"
 
+#include <algorithm>
+#include <tuple>
+
 namespace onepass::verdict {
+namespace {
+
+auto key(const LineTraffic& line) {
+  return std::tie(line.file, line.line, line.buffer, line.is_shared, line.type);
+}
+
+/// Adds a line's traffic, to that of earlier launches of the same kernel if there were any.
+void add(std::vector<LineTraffic>& lines, const LineTraffic& line) {
+  const auto known = std::find_if(lines.begin(), lines.end(), [&](const LineTraffic& candidate) {
+    return key(candidate) == key(line);
+  });
+  if (known == lines.end()) {
+    lines.push_back(line);
+    return;
+  }
+  known->requests += line.requests;
+  known->lanes += line.lanes;
+  known->bytes += line.bytes;
+  known->units += line.units;
+  known->least_units += line.least_units;
+  known->distinct_sectors += line.distinct_sectors;
+}
+
+}  // namespace
 
 Traffic measure_traffic(WorkerClient& worker, const Case& call, double time_limit) {
-  const Run run = worker.run(call, Poison::nan, time_limit);
+  const Run run = worker.run(call, Poison::nan, time_limit, true);
   Traffic traffic;
   if (run.outcome != Outcome::ok) {
     traffic.error = run.error.empty() ? "the call failed" : run.error;
     return traffic;
   }
   for (const LaunchTraffic& launch : run.traffic) {
-    traffic.bytes += launch.read_bytes + launch.written_bytes;
+    traffic.requested_bytes += launch.requested_sectors() * kSectorBytes;
+    traffic.distinct_bytes += launch.distinct_sectors * kSectorBytes;
+    for (const LineTraffic& line : launch.lines) {
+      add(traffic.lines, line);
+    }
   }
   return traffic;
 }

@@ -1,8 +1,9 @@
-// Traffic: bytes that kernels ask of global memory, counted by the simulator. No times.
+// Traffic: what a call's kernels ask of memory, counted by the simulator. No times.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "verdict/case.h"
 #include "verdict/worker/worker_client.h"
@@ -10,8 +11,10 @@
 namespace onepass::verdict {
 
 struct Traffic {
-  std::int64_t bytes = 0;  // read and written, all launches of the call
-  std::string error;       // a sentence if the call failed; then there are no bytes
+  std::int64_t requested_bytes = 0;  // sectors that warps request of global memory, times 32
+  std::int64_t distinct_bytes = 0;   // the same, each sector once a launch for reads and for writes
+  std::vector<LineTraffic> lines;    // of all launches
+  std::string error;                 // a sentence if the call failed; then there is nothing else
 };
 
 /// One call of `call` in `worker`, which must be one of the simulator.

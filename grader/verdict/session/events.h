@@ -9,7 +9,10 @@
 //   in the
 //              report; todo; warnings: [text]; output: what the student's code printed; and detail:
 //              {where, expected, got, pattern, call}, each "" if there is none
-//   traffic    exercise, rows, cols, dtype, least_bytes, student_bytes, naive_bytes
+//   traffic    exercise, rows, cols, dtype, least_bytes; "student", "naive" and "reference":
+//              {requested_bytes, distinct_bytes} or null; "lines": the student's, [{file, line,
+//              action, space, requests, lanes, bytes, units, least_units, distinct_sectors,
+//              advice}]
 //   bandwidth  exercise, rows, cols, dtype, bytes, naive_gbs, student_gbs, copy_gbs, reference_gbs
 //   or
 //              null; student_ms: {median, p20, p80}; note: "" or why not to trust the figure

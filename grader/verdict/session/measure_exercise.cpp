@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "verdict/measure/bandwidth.h"
+#include "verdict/measure/explain_line.h"
 #include "verdict/measure/traffic.h"
 
 namespace onepass::verdict {
@@ -46,30 +47,62 @@ json bandwidth_event(const Exercise& exercise, const Shape& shape, std::int64_t 
   return event;
 }
 
+/// The student's lines, each with what it wastes, if it does.
+json lines_of(const Traffic& traffic) {
+  std::int64_t wavefronts = 0;
+  for (const LineTraffic& line : traffic.lines) {
+    wavefronts += line.is_shared ? line.units : 0;
+  }
+  json lines = json::array();
+  for (const LineTraffic& line : traffic.lines) {
+    const auto text = advice(line, traffic.requested_bytes / kSectorBytes, wavefronts);
+    lines.push_back({{"file", line.file},
+                     {"line", line.line},
+                     {"action", action(line)},
+                     {"space", line.is_shared ? "shared" : "global"},
+                     {"requests", line.requests},
+                     {"lanes", line.lanes},
+                     {"bytes", line.bytes},
+                     {"units", line.units},
+                     {"least_units", line.least_units},
+                     {"distinct_sectors", line.distinct_sectors},
+                     {"advice", text ? json(*text) : json()}});
+  }
+  return lines;
+}
+
 }  // namespace
 
 void measure_traffic(const Exercise& exercise, const Implementations& implementations,
                      std::uint64_t seed, Events& events) {
-  WorkerClient student(implementations.student);
-  WorkerClient naive(implementations.naive);
+  struct Candidate {
+    const char* name;
+    WorkerClient worker;
+  };
+  std::vector<Candidate> candidates;
+  candidates.push_back({"student", WorkerClient(implementations.student)});
+  if (!implementations.naive.empty()) {
+    candidates.push_back({"naive", WorkerClient(implementations.naive)});
+  }
+  if (!implementations.reference.empty()) {
+    candidates.push_back({"reference", WorkerClient(implementations.reference)});
+  }
   for (const Shape& shape : exercise.measurement.traffic) {
     const Case call = exercise.measurement.make_case(shape, seed);
-    const Traffic students = measure_traffic(student, call, kTrafficLimit);
-    if (!students.error.empty()) {
-      events.write(failed(exercise, "student: " + students.error));
-      return;
-    }
     json event = event_of("traffic", exercise, shape);
     event["least_bytes"] = exercise.measurement.least_bytes(shape);
-    event["student_bytes"] = students.bytes;
-    event["naive_bytes"] = nullptr;
-    if (!implementations.naive.empty()) {
-      const Traffic naives = measure_traffic(naive, call, kTrafficLimit);
-      if (!naives.error.empty()) {
-        events.write(failed(exercise, "naive: " + naives.error));
+    event["naive"] = event["reference"] = nullptr;
+    for (Candidate& candidate : candidates) {
+      const Traffic traffic = measure_traffic(candidate.worker, call, kTrafficLimit);
+      if (!traffic.error.empty()) {
+        events.write(failed(exercise, std::string(candidate.name) + ": " + traffic.error));
         return;
       }
-      event["naive_bytes"] = naives.bytes;
+      event[candidate.name] = {{"requested_bytes", traffic.requested_bytes},
+                                {"distinct_bytes", traffic.distinct_bytes}};
+      if (candidate.name == std::string("student")) {
+        event["lines"] = lines_of(traffic);
+      }
     }
     events.write(event);
   }

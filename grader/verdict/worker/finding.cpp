@@ -181,11 +181,4 @@ Finding finding_from(const json& object) {
   return finding;
 }
 
-LaunchTraffic traffic_from(const json& object) {
-  const auto grid = value_or(object, "grid", std::array<std::int64_t, 3>{});
-  return {value_or<std::string>(object, "kernel", ""), grid[0] * grid[1] * grid[2],
-          object.at("read_bytes").get<std::int64_t>(),
-          object.at("written_bytes").get<std::int64_t>()};
-}
-
 }  // namespace onepass::verdict

@@ -57,16 +57,7 @@ struct Finding {
   std::string sentence() const;
 };
 
-/// Bytes moved by one launch, as its lanes asked for them.
-struct LaunchTraffic {
-  std::string kernel;
-  std::int64_t blocks = 0;  // of the grid
-  std::int64_t read_bytes = 0;
-  std::int64_t written_bytes = 0;
-};
-
-/// These throw nlohmann::json::exception for what is not a finding or a launch.
+/// Throws nlohmann::json::exception for what is not a finding.
 Finding finding_from(const nlohmann::json& json);
-LaunchTraffic traffic_from(const nlohmann::json& json);
 
 }  // namespace onepass::verdict

@@ -76,8 +76,10 @@ Reply WorkerClient::hello() {
   return reply;
 }
 
-Run WorkerClient::run(const Case& call, Poison poison, double time_limit) {
-  return carry_out(run_request(call, poison, time_limit), call, poison, time_limit, nullptr);
+Run WorkerClient::run(const Case& call, Poison poison, double time_limit, bool lines) {
+  worker::Message message = run_request(call, poison, time_limit);
+  message.body["lines"] = lines;
+  return carry_out(std::move(message), call, poison, time_limit, nullptr);
 }
 
 TracedRun WorkerClient::trace(const Case& call, std::size_t most, double time_limit) {

@@ -12,6 +12,7 @@
 
 #include "verdict/case.h"
 #include "verdict/worker/finding.h"
+#include "verdict/worker/launch_traffic.h"
 #include "verdict/worker/process.h"
 #include "worker/protocol.h"
 
@@ -80,7 +81,8 @@ class WorkerClient {
 
   /// One call. time_limit: seconds that the simulator gives each launch; the whole call may take
   /// three times as long by the clock of this process, and is killed then.
-  Run run(const Case& call, Poison poison, double time_limit);
+  /// lines: count the traffic by line of source too, on the simulator.
+  Run run(const Case& call, Poison poison, double time_limit, bool lines = false);
 
   /// The same on the simulator, with the first `most` requests of each launch.
   TracedRun trace(const Case& call, std::size_t most, double time_limit);

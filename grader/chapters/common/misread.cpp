@@ -1,22 +1,11 @@
 // Tensors as a kernel sees them that reads or sums them wrongly.
-#include "chapters/layernorm/inputs.h"
+#include "chapters/common/misread.h"
 
-#include <array>
+#include <limits>
 
-namespace onepass::layernorm {
+namespace onepass::common {
 
 using verdict::Field;
-
-namespace {
-
-/// What the bytes between two rows mean as a number; 0xA5 is the worker's filling.
-double padding_value(verdict::Dtype dtype) {
-  std::array<std::byte, 8> bytes;
-  bytes.fill(std::byte{0xA5});
-  return verdict::decode(dtype, bytes.data());
-}
-
-}  // namespace
 
 std::optional<Field> with_stride(const verdict::Case& call, const char* buffer,
                                  std::int64_t stride) {
@@ -26,7 +15,8 @@ std::optional<Field> with_stride(const verdict::Case& call, const char* buffer,
   if (stride == right_stride || right.rows < 2 || last >= right.rows * right_stride) {
     return std::nullopt;
   }
-  Field wrong(right.rows, right.cols, padding_value(call.dtype()));
+  // Between the rows of an input the worker leaves NaN.
+  Field wrong(right.rows, right.cols, std::numeric_limits<double>::quiet_NaN());
   for (std::int64_t row = 0; row < right.rows; ++row) {
     for (std::int64_t col = 0; col < right.cols; ++col) {
       const std::int64_t position = row * stride + col;
@@ -71,4 +61,4 @@ Field rounded(verdict::Dtype dtype, const Field& field) {
   return map(field, [dtype](double value) { return verdict::round_to(dtype, value); });
 }
 
-}  // namespace onepass::layernorm
+}  // namespace onepass::common

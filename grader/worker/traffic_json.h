@@ -1,4 +1,4 @@
-// The simulator's trace of one launch, as the protocol tells it.
+// What the simulator saw of a launch's traffic, as the protocol tells it.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,9 @@
 #include "simulator/simulator.h"
 
 namespace onepass::worker {
+
+/// LaunchTraffic, see protocol.h.
+nlohmann::json traffic_json(const simulator::LaunchTraffic& launch);
 
 /// [TracedRequest], see protocol.h: of the active lanes only.
 nlohmann::json trace_json(const std::vector<simulator::TracedRequest>& requests);

@@ -1,4 +1,4 @@
-// Tensors as a kernel sees them that reads or sums them wrongly; chapter 2's mistakes share these.
+// Tensors as a kernel sees them that reads or sums them wrongly.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include "verdict/case.h"
 #include "verdict/values/field.h"
 
-namespace onepass::layernorm {
+namespace onepass::common {
 
 /// The buffer with row r taken from `stride` * r on; nothing where that makes no difference or
 /// leaves the buffer.
@@ -27,4 +27,4 @@ verdict::Field map(verdict::Field field, const std::function<double(double)>& f)
 /// Each element rounded to `dtype`.
 verdict::Field rounded(verdict::Dtype dtype, const verdict::Field& field);
 
-}  // namespace onepass::layernorm
+}  // namespace onepass::common

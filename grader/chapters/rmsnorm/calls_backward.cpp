@@ -1,0 +1,104 @@
+// Calls of exercise 1.3's function.
+#include "chapters/rmsnorm/calls_backward.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "chapters/common/misread.h"
+#include "chapters/rmsnorm/reference.h"
+#include "verdict/bounds.h"
+
+namespace onepass::rmsnorm {
+
+namespace bounds = verdict::bounds;
+
+namespace {
+
+std::int64_t stride_of(Layout layout, std::int64_t cols) {
+  return layout.stride == 0 ? cols : layout.stride;
+}
+
+Field magnitudes(const Field& field) {
+  return common::map(field, [](double value) { return std::abs(value); });
+}
+
+}  // namespace
+
+Gradients gradients(Matrix dy, Matrix x, Matrix weight, double eps) {
+  Matrix rstd = Matrix::rounded(Dtype::fp32, rms_rstd(x.field(), eps));
+  return {std::move(dy), std::move(x), std::move(weight), std::move(rstd)};
+}
+
+Case backward_call(Gradients inputs, CastOrder order, BackwardLayout layout) {
+  const Dtype dtype = inputs.x.dtype();
+  const std::int64_t rows = inputs.x.rows();
+  const std::int64_t cols = inputs.x.cols();
+  Case call("rmsnorm_backward", dtype);
+  call.integer("rows", layout.no_rows ? 0 : rows).integer("cols", cols);
+  call.integer("order", static_cast<std::int64_t>(order));
+  call.integer("dy_stride", stride_of(layout.dy, cols));
+  call.integer("x_stride", stride_of(layout.x, cols));
+  call.integer("dx_stride", stride_of(layout.dx, cols));
+  call.input("dy", std::move(inputs.dy), layout.dy).input("x", std::move(inputs.x), layout.x);
+  call.input("weight", std::move(inputs.weight), layout.weight);
+  call.input("rstd", std::move(inputs.rstd));
+  call.output("dx", dtype, rows, cols, layout.dx).output("dweight", dtype, 1, cols);
+  call.output("scratch", Dtype::fp32, 1,
+              rmsnorm_scratch_size(static_cast<int>(rows), static_cast<int>(cols)));
+  return call;
+}
+
+CastOrder order_of(const Case& call) {
+  return static_cast<CastOrder>(call.integer("order"));
+}
+
+Field x_hat_of(const Case& call) {
+  return product(call.values("x").field(), call.values("rstd").field());
+}
+
+Field x_hat_for_dweight_of(const Case& call) {
+  return order_of(call) == CastOrder::llama
+             ? rounded_x_hat(call.dtype(), call.values("x").field(), call.values("rstd").field())
+             : x_hat_of(call);
+}
+
+Field wdy_of(const Case& call) {
+  return product(call.values("dy").field(), call.values("weight").field());
+}
+
+Expectation expected_dx(const Case& call) {
+  const Field rstd = call.values("rstd").field();
+  const Field x_hat = x_hat_of(call);
+  const Field wdy = wdy_of(call);
+  const Field terms = product(wdy, x_hat);
+  const Field mean = row_means(terms);
+  const Field mean_magnitude = row_means(magnitudes(terms));
+  const Field dx = row_gradient(wdy, x_hat, rstd, mean);
+  Field bound(dx.rows, dx.cols);
+  for (std::int64_t row = 0; row < dx.rows; ++row) {
+    for (std::int64_t col = 0; col < dx.cols; ++col) {
+      bounds::RmsnormGradient element{dx.cols, rstd(row, 0), mean(row, 0), mean_magnitude(row, 0)};
+      element.wdy = wdy(row, col);
+      element.x_hat = x_hat(row, col);
+      bound(row, col) = bounds::rmsnorm_dx(call.dtype(), element, dx(row, col));
+    }
+  }
+  return {"dx", dx, bound};
+}
+
+Expectation expected_dweight(const Case& call) {
+  // A call without rows has buffers with some nevertheless.
+  const Field dy =
+      call.integer("rows") == 0 ? Field(0, call.integer("cols")) : call.values("dy").field();
+  const Field terms = product(dy, x_hat_for_dweight_of(call));
+  const Field sums = column_sums(terms);
+  const Field sizes = column_sums(magnitudes(terms));
+  Field bound(1, terms.cols);
+  for (std::int64_t col = 0; col < terms.cols; ++col) {
+    bound(0, col) = bounds::column_sum(call.dtype(), terms.rows, sums(0, col), sizes(0, col));
+  }
+  return {"dweight", sums, bound};
+}
+
+}  // namespace onepass::rmsnorm

@@ -1,0 +1,36 @@
+// Calls of exercise 1.3's function, with the names of buffers and scalars that the binding asks
+// for, and what its outputs must be.
+#pragma once
+
+#include <onepass/rmsnorm_types.h>
+
+#include "chapters/rmsnorm/calls.h"
+
+namespace onepass::rmsnorm {
+
+/// What a backward call gets.
+struct Gradients {
+  Matrix dy, x;   // [rows, cols]
+  Matrix weight;  // [1, cols]
+  Matrix rstd;    // [rows, 1], fp32
+};
+
+struct BackwardLayout {
+  Layout dy, x, weight, dx;
+  bool no_rows = false;  // the call says rows = 0, whatever the buffers hold
+};
+
+/// dy, x and weight, with x's own rstd, rounded to fp32 as the forward pass saves it.
+Gradients gradients(Matrix dy, Matrix x, Matrix weight, double eps = 1e-6);
+
+Case backward_call(Gradients inputs, CastOrder order, BackwardLayout layout = {});
+Expectation expected_dx(const Case& call);
+Expectation expected_dweight(const Case& call);
+
+/// Of a backward call.
+CastOrder order_of(const Case& call);
+Field x_hat_of(const Case& call);              // x * rstd
+Field x_hat_for_dweight_of(const Case& call);  // the same, rounded if the order says so
+Field wdy_of(const Case& call);                // weight * dy
+
+}  // namespace onepass::rmsnorm

@@ -1,0 +1,291 @@
+// The checks of exercise 1.3. Those of TODO 1 look at dx only, those of TODO 2 at dweight where the
+// weight is applied in fp32, those of TODO 3 at LLaMA's order.
+#include <utility>
+
+#include "chapters/rmsnorm/calls_backward.h"
+#include "chapters/rmsnorm/mistakes.h"
+#include "chapters/rmsnorm/shapes.h"
+#include "chapters/rmsnorm/witness.h"
+#include "verdict/session/check.h"
+
+namespace onepass::rmsnorm {
+namespace {
+
+using verdict::points;
+using verdict::session;
+using verdict::todo;
+
+constexpr double kEps = 1e-6;
+
+using Expected = std::vector<Expectation> (*)(const Case&);
+
+std::vector<Expectation> dx(const Case& call) {
+  return {expected_dx(call)};
+}
+std::vector<Expectation> dweight(const Case& call) {
+  return {expected_dweight(call)};
+}
+std::vector<Expectation> both(const Case& call) {
+  return {expected_dx(call), expected_dweight(call)};
+}
+
+const std::vector<verdict::Oracle>& mistakes() {
+  static const std::vector<verdict::Oracle> all = backward_mistakes();
+  return all;
+}
+
+void check(Expected expected, Gradients inputs, BackwardLayout layout = {},
+           CastOrder order = CastOrder::weight_in_fp32) {
+  const Case call = backward_call(std::move(inputs), order, layout);
+  session().expect(call, expected(call), mistakes());
+}
+
+Matrix random_dy(Dtype dtype, std::int64_t rows, std::int64_t cols) {
+  return numbers("dy", dtype, rows, cols).normal_matrix(dtype, rows, cols, 0.3);
+}
+
+/// Random dy and weight, and x of this mean with its own rstd.
+Gradients random_gradients(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean = 0.5) {
+  return gradients(random_dy(dtype, rows, cols), random_x(dtype, rows, cols, mean, 2.0),
+                   random_weight(dtype, cols), kEps);
+}
+
+/// The same with numbers of their own for rstd, as if of another tensor.
+Gradients with_other_rstd(Gradients inputs) {
+  const std::int64_t rows = inputs.x.rows();
+  inputs.rstd =
+      numbers("rstd", inputs.x.dtype(), rows, 1).uniform_matrix(Dtype::fp32, rows, 1, 0.5, 2.0);
+  return inputs;
+}
+
+/// dy all zeros but for one number a row, in row r at column columns[r].
+Gradients spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
+  const auto rows = static_cast<std::int64_t>(columns.size());
+  Gradients inputs = random_gradients(dtype, rows, cols);
+  inputs.dy = Matrix(dtype, rows, cols);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    inputs.dy.set(row, columns[static_cast<std::size_t>(row)], 4.0);
+  }
+  return inputs;
+}
+
+/// In each column a huge number and its negative, in rows of different groups, and small ones.
+/// Partial sums that are rounded to 16 bits lose the small ones.
+Gradients cancelling(Dtype dtype, std::int64_t rows, std::int64_t cols) {
+  Gradients inputs = random_gradients(dtype, rows, cols);
+  for (std::int64_t col = 0; col < cols; ++col) {
+    inputs.dy.set(0, col, 1024.0);
+    inputs.dy.set(1, col, -1024.0);
+    inputs.x.set(1, col, inputs.x.get(0, col));  // the same x, so that the terms cancel
+  }
+  return gradients(inputs.dy, inputs.x, inputs.weight, kEps);
+}
+
+/// Twin rows: the same x, opposite dy, and rstd that differ by a fraction of the type's last digit.
+/// Most x_hat of twins are rounded to the same number, and then their terms cancel to 0; unrounded
+/// they do not. So what is rounded, and what is not, decides every digit of dweight.
+Gradients twins(Dtype dtype, std::int64_t pairs, std::int64_t cols) {
+  Gradients inputs = random_gradients(dtype, 2 * pairs, cols);
+  const double fraction = verdict::ulp(dtype, 1.0) / 16.0;
+  for (std::int64_t row = 0; row < 2 * pairs; row += 2) {
+    for (std::int64_t col = 0; col < cols; ++col) {
+      inputs.dy.set(row + 1, col, -inputs.dy.get(row, col));
+      inputs.x.set(row + 1, col, inputs.x.get(row, col));
+    }
+    inputs.rstd.set(row + 1, 0, inputs.rstd.get(row, 0) * (1.0 + fraction));
+  }
+  return inputs;
+}
+
+/// More rows than scratch has room for groups, so that some block or thread has several.
+void check_many_rows(Expected expected) {
+  check(expected, random_gradients(Dtype::fp32, 1031, 3));   // a prime
+  check(expected, random_gradients(Dtype::fp16, 514, 257));  // several warps a block
+  if (session().device() == "gpu") {
+    check(expected, random_gradients(Dtype::fp16, 65537, 3));
+    check(expected, random_gradients(Dtype::bf16, 3000, 4096));
+    check(expected, random_gradients(Dtype::fp32, 3000, 1000));
+  }
+}
+
+void check_placements(Expected expected) {
+  for (Dtype dtype : kEveryDtype) {
+    for (const Placement& placement : kPlacements) {
+      const Layout odd = layout_of(placement);
+      const Layout further = {odd.stride + 16, 0};
+      const Layout furthest = {odd.stride + 32, 0};
+      check(expected, random_gradients(dtype, 3, placement.cols), {odd, further, {}, furthest});
+      check(expected, random_gradients(dtype, 3, placement.cols), {further, odd, {}, furthest});
+      check(expected, random_gradients(dtype, 2, placement.cols), {further, furthest, {0, 1}, odd});
+    }
+  }
+  const Layout far_apart = {(std::int64_t{1} << 30) + 8, 0};  // row * stride is beyond 2^31
+  check(expected, random_gradients(Dtype::fp16, 3, 65), {far_apart, {}, {}, {}});
+  check(expected, random_gradients(Dtype::fp16, 3, 65), {{}, far_apart, {}, {}});
+  check(expected, random_gradients(Dtype::fp16, 3, 65), {{}, {}, {}, far_apart});
+}
+
+TEST_SUITE("rmsnorm/backward") {
+  // ---- TODO 1: dx ----
+
+  TEST_CASE("1 to 257 columns: dx is rstd * (wdy - x_hat * mean of wdy * x_hat)" * points(2) *
+            todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      check(dx, random_gradients(dtype, 17, 17));  // square: swapped indices stay inside
+      check(dx, with_other_rstd(random_gradients(dtype, 7, 1)));
+      for (std::int64_t cols : kUpToAWarp) {
+        check(dx, random_gradients(dtype, 3, cols));
+      }
+      for (std::int64_t cols : kUpToABlock) {
+        check(dx, random_gradients(dtype, 2, cols));
+      }
+    }
+  }
+
+  TEST_CASE("769 to 1025 columns: the mean is over the whole row" * points(1) * todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t cols : kWide) {
+        check(dx, random_gradients(dtype, 2, cols));
+      }
+    }
+  }
+
+  TEST_CASE("dx is the derivative: it agrees with differences of the forward pass" * points(1) *
+            todo(1)) {
+    const Gradients inputs = random_gradients(Dtype::fp32, 3, 37);
+    const Case call = backward_call(inputs, CastOrder::weight_in_fp32);
+    const verdict::Answer answer = session().expect(call, dx(call), mistakes());
+    Expectation differences = expected_dx(call);
+    differences.value =
+        dx_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight.field(), kEps);
+    for (double& bound : differences.bound.values) {
+      bound += 1e-6;  // of the differences, and of rstd, which was rounded
+    }
+    session().compare(call, answer, {differences});
+  }
+
+  TEST_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is" * points(1) *
+            todo(1)) {
+    for (std::int64_t cols : {63, 257, 1000, 4097}) {
+      check(dx, spikes(Dtype::fp32, cols, boundary_columns(cols)));
+    }
+    check(dx, spikes(Dtype::fp16, 1003, boundary_columns(1003)));
+  }
+
+  TEST_CASE("fp16 and bf16: dx is rounded once, at the very end, in either cast order" * points(1) *
+            todo(1)) {
+    for (Dtype dtype : kSixteenBit) {
+      for (CastOrder order : {CastOrder::weight_in_fp32, CastOrder::llama}) {
+        check(dx, random_gradients(dtype, 4, 1000), {}, order);
+        check(dx, random_gradients(dtype, 3, 200, 100.0), {}, order);
+        check(dx, random_gradients(dtype, 3, 70, 300.0), {}, order);  // 300^2 overflows fp16
+      }
+    }
+  }
+
+  TEST_CASE("dx of more rows than there are blocks" * points(1) * todo(1)) {
+    check_many_rows(dx);
+  }
+
+  TEST_CASE("dx of wide rows, to 65,536 columns" * points(1) * todo(1)) {
+    check(dx, random_gradients(Dtype::bf16, 2, 4096));
+    check(dx, random_gradients(Dtype::fp32, 1, 4101));  // odd
+    check(dx, random_gradients(Dtype::fp16, 1, 16384));
+    check(dx, random_gradients(Dtype::fp16, 1, 65536));
+  }
+
+  TEST_CASE("dx: dy, x and dx have strides of their own, and start at any address" * points(2) *
+            todo(1)) {
+    check_placements(dx);
+  }
+
+  // ---- TODO 2: dweight ----
+
+  TEST_CASE("dweight is the sum of dy * x_hat over all rows, for every column" * points(2) *
+            todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      check(dweight, random_gradients(dtype, 17, 17));  // square: swapped axes stay inside
+      for (std::int64_t rows : {1, 2, 3, 7, 31, 65}) {  // no multiple of any number of groups
+        check(dweight, random_gradients(dtype, rows, 5));
+      }
+      for (std::int64_t cols : {1, 31, 33, 257, 1000, 1025}) {
+        check(dweight, random_gradients(dtype, 3, cols));
+      }
+    }
+  }
+
+  TEST_CASE("dweight is the derivative: it agrees with differences of the forward pass" *
+            points(1) * todo(2)) {
+    const Gradients inputs = random_gradients(Dtype::fp32, 9, 37);
+    const Case call = backward_call(inputs, CastOrder::weight_in_fp32);
+    const verdict::Answer answer = session().expect(call, dweight(call), mistakes());
+    Expectation differences = expected_dweight(call);
+    differences.value =
+        dweight_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight.field(), kEps);
+    for (double& bound : differences.bound.values) {
+      bound += 1e-6;
+    }
+    session().compare(call, answer, {differences});
+  }
+
+  TEST_CASE("dweight over more rows than there are blocks" * points(2) * todo(2)) {
+    check_many_rows(dweight);
+  }
+
+  TEST_CASE("dweight: partial sums stay in fp32 until the very end" * points(1) * todo(2)) {
+    for (Dtype dtype : kSixteenBit) {
+      check(dweight, cancelling(dtype, 67, 40));
+      check(dweight, twins(dtype, 3, 100));
+    }
+  }
+
+  TEST_CASE("dweight of wide rows, to 65,536 columns" * points(1) * todo(2)) {
+    check(dweight, random_gradients(Dtype::fp32, 2, 4101));  // odd
+    check(dweight, random_gradients(Dtype::fp16, 1, 65536));
+  }
+
+  TEST_CASE("dweight of strided rows at any address" * points(1) * todo(2)) {
+    check_placements(dweight);
+  }
+
+  TEST_CASE("no rows: the sum over none of them is 0" * points(1) * todo(2)) {
+    BackwardLayout layout;
+    layout.no_rows = true;
+    check(dweight, random_gradients(Dtype::fp32, 1, 33), layout);
+    check(dweight, random_gradients(Dtype::bf16, 1, 300), layout);
+  }
+
+  TEST_CASE("called again, on other numbers or the same, both results are right again" * points(1) *
+            todo(2)) {
+    for (int repeat = 0; repeat < 5; ++repeat) {
+      check(both, random_gradients(Dtype::fp32, 40, 300));
+      check(both, random_gradients(Dtype::bf16, 20 + repeat, 100));
+    }
+  }
+
+  // ---- TODO 3: LLaMA's order ----
+
+  TEST_CASE("LLaMA's order: dweight takes x_hat as the forward pass rounded it" * points(2) *
+            todo(3)) {
+    for (Dtype dtype : kEveryDtype) {
+      for (std::int64_t cols : {1, 17, 100, 257, 1000}) {
+        check(dweight, twins(dtype, 1, cols), {}, CastOrder::llama);
+        check(dweight, twins(dtype, 5, cols), {}, CastOrder::llama);
+      }
+      check(dweight, random_gradients(dtype, 33, 65), {}, CastOrder::llama);
+    }
+  }
+
+  TEST_CASE("each order as it is asked for, in shapes drawn at random" * points(1) * todo(3)) {
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const DrawnShape shape = drawn_shape(number);
+      const BackwardLayout layout = {shape.x, shape.y, {}, shape.x};
+      check(both, twins(shape.dtype, (shape.rows + 1) / 2, shape.cols), layout, CastOrder::llama);
+      check(both, twins(shape.dtype, (shape.rows + 1) / 2, shape.cols), layout);
+      check(both, random_gradients(shape.dtype, shape.rows, shape.cols), layout, CastOrder::llama);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace onepass::rmsnorm
