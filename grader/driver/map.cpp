@@ -101,19 +101,12 @@ std::size_t first_launch(const Json& launches, int asked) {
                                   launches.begin());
 }
 
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
 // Why the call did not come to its end, with the place if there is one.
 std::string ending(const Json& map) {
   const Json& location = map.at("location");
-  const std::string place =
-      location.is_null() ? "" : fmt::format(" At {}", location.get<std::string>());
-  return fmt::format("The call did not come to its end ({}). {}{}",
-                     map.at("status").get<std::string>(),
-                     one_line(map.at("error").get<std::string>()), place);
+  return fmt::format("The call did not come to its end ({}): {}{}",
+                     map.at("status").get<std::string>(), map.at("error").get<std::string>(),
+                     location.is_null() ? "" : "\nAt " + location.get<std::string>());
 }
 
 std::string nothing_to_show(const Json& map, const std::string& shown) {
@@ -153,11 +146,12 @@ void write_page(const fs::path& output, const std::string& page) {
 void print_end(const Config& config, const Json& map, const fs::path& output) {
   fmt::print("The map is in {}. Open it in a browser:\n  {}\n", shown_path(output, config.source),
              url(output));
-  for (const Json& finding : map.at("findings")) {
-    fmt::print("Marked in it: {}\n", one_line(finding.at("message").get<std::string>()));
-  }
   if (map.at("status") != "passed") {
-    fmt::print("{} The map shows what came before.\n", ending(map));
+    fmt::print("{}\nThe map shows what came before.\n", ending(map));
+    return;
+  }
+  for (const Json& finding : map.at("findings")) {
+    fmt::print("Marked in it: {}\n", finding.at("message").get<std::string>());
   }
 }
 

@@ -86,14 +86,16 @@ TEST_CASE("every solution and every naive version can be drawn at its own shape"
         REQUIRE(map.data.is_object());
         CHECK(map.data["findings"].empty());
         CHECK(map.data["naive"] == naive);
+        std::size_t drawn = 0;
         for (const Json& launch : map.data["launches"]) {
-          CHECK_FALSE(launch["requests"].empty());
           std::size_t requests = 0;
           for (const Json& line : launch["lines"]) {
             requests += line["requests"].get<std::size_t>();
           }
           CHECK(launch["requests"].size() == requests);  // small enough to be drawn as a whole
+          drawn += requests;
         }
+        CHECK(drawn > 0);
       }
     }
   }

@@ -6,24 +6,22 @@ function drawFindings(page) {
   box.replaceChildren();
   box.hidden = findings.length === 0 && !error;
   if (error) {
-    add(box, 'p', `The call did not come to its end. ${error} The map shows what came before.`);
+    const why = findings.length === 0 ? `: ${error}` : '';
+    add(box, 'p', `The call did not come to its end${why}. The map shows what came before.`);
   }
   for (const finding of findings) {
     const text = add(box, 'p');
     add(text, 'span', `✕ ${finding.number} `, 'mark');
     add(text, 'b', `${finding.kind} in ${finding.kernel}: `);
-    text.append(finding.message.replace(/\n/g, ' '));
-    const parties = add(box, 'p', '', 'party');
-    finding.parties.forEach((party) => addParty(page, parties, finding, party));
+    // The lines that begin with spaces are those of the parties, who get theirs with a button.
+    text.append(finding.message.split('\n').filter((line) => !line.startsWith('  ')).join(' '));
+    finding.parties.forEach((party) => addParty(page, box, finding, party));
   }
 }
 
 function addParty(page, box, finding, party) {
+  const text = add(box, 'p', `${party.text} `, 'party');
   const launch = page.map.launches.find(({kernel}) => kernel === finding.kernel);
-  const place = party.line > 0 ? `${fileName(party.file)}:${party.line} ` : '';
-  const block = launch ? blockNumber(party.block, launch.grid) : party.block.join(', ');
-  const text = add(box, 'span');
-  text.append(`${place}block ${block}, warp ${party.warp}, lane ${party.lane} ${party.action} `);
   const found = launch && placesOf(finding, launch).find((one) => one.party === party);
   if (found) {
     add(text, 'button', 'show').addEventListener('click', () => {
@@ -31,4 +29,14 @@ function addParty(page, box, finding, party) {
       page.select(found.request, true);
     });
   }
+}
+
+/// "✕ 1" for each finding that has a part at that line.
+function marksOf(page, line) {
+  return page.map.findings
+      .filter(
+          ({parties}) =>
+              parties.some((party) => party.file === page.map.source.name && party.line === line))
+      .map(({number}) => ` ✕ ${number}`)
+      .join('');
 }

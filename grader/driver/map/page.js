@@ -82,6 +82,9 @@ class Page {
     const rank = ({isMarked, buffer}) => 2 * isMarked + (grade(total(buffer.requests).ratio) > 0);
     this.panels.sort((a, b) => rank(b) - rank(a));
     box.append(...this.panels.map(({element}) => element));
+    if (this.launch.requests.length === 0) {
+      add(box, 'p', 'This launch touched no memory.');
+    }
     const missing = total(this.launch.lines).requests - this.launch.requests.length;
     if (missing > 0) {
       const drawn = count(this.launch.requests.length, 'request');

@@ -8,8 +8,8 @@ const kMostWavefronts = 8;  // that are drawn
 function drawRequest(page, request) {
   const box = document.getElementById('request');
   box.replaceChildren();
+  box.hidden = !request;
   if (!request) {
-    add(box, 'p', 'Click a request in a panel below, or step with ← and →.', 'quiet');
     return;
   }
   box.style.setProperty('--hue', `var(--ratio${grade(request.ratio)})`);
@@ -22,7 +22,7 @@ function drawRequest(page, request) {
   box.append(access.shared ? sharedDrawing(request) : globalDrawing(page, request));
 }
 
-/// " First byte: x[1][32]."
+/// " Lane 0 is at x[1][32]."
 function positionText(page, request) {
   const first = request.lanesAt[0];
   return first ? ` Lane ${first.lane} is at ${elementName(page.map, request, first.offset)}.` : '';
@@ -40,7 +40,7 @@ function svg(tag, attributes, text) {
 }
 
 function drawing(height) {
-  return svg('svg', {viewBox: `0 0 ${kDrawing} ${height}`, role: 'img'});
+  return svg('svg', {viewBox: `0 0 ${kDrawing} ${height}`, 'aria-hidden': true});
 }
 
 /// The 32 lanes in a row; those that take part are filled.

@@ -9,7 +9,8 @@ function drawSource(page) {
   const lines = text.replace(/\n$/, '').split('\n');
   lines.forEach((code, i) => {
     const own = accesses.filter((access) => access.file === name && access.line === i + 1);
-    addCode(box, i + 1, code, own);
+    const row = addCode(box, i + 1, code, own);
+    add(row, 'span', marksOf(page, i + 1), 'mark');
     own.forEach((access) => addAccess(page, box, access));
   });
   const elsewhere = accesses.filter(
@@ -35,6 +36,7 @@ function addCode(box, number, code, accesses) {
     row.classList.add('touches');
     row.style.setProperty('--hue', `var(--ratio${grade(worst)})`);
   }
+  return row;
 }
 
 function addAccess(page, box, access, name) {

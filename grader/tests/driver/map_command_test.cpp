@@ -142,15 +142,15 @@ TEST_CASE("a call that does not come to its end: what came before is drawn, and 
   auto outcome = workbook.onepass("map toy/first");
   CHECK(outcome.code == 1);
   CHECK(has(outcome.output,
-            "The call did not come to its end (device error). x[9] is past its "
-            "end. At first.cu:2 The map shows what came before.\n"));
+            "The call did not come to its end (device error): x[9] is past\nits end.\n"
+            "At first.cu:2\nThe map shows what came before.\n"));
   CHECK(fs::exists(workbook.root() / "build/map/toy-first.html"));
 
   workbook.set_grader(grader_with("", failed));
   outcome = workbook.onepass("map toy/first -o none.html");
   CHECK(outcome.code == 1);
   CHECK(outcome.output ==
-        "The call did not come to its end (device error). x[9] is past its end. At first.cu:2\n");
+        "The call did not come to its end (device error): x[9] is past\nits end.\nAt first.cu:2\n");
   CHECK_FALSE(fs::exists("none.html"));
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("what the simulator found is told too") {
       kLaunch, R"(, "findings": [{"message": "x[3] is written twice.\nDo it once."}])"));
   const auto outcome = workbook.onepass("map toy/first");
   CHECK(outcome.code == 0);
-  CHECK(has(outcome.output, "Marked in it: x[3] is written twice. Do it once.\n"));
+  CHECK(has(outcome.output, "Marked in it: x[3] is written twice.\nDo it once.\n"));
 }
 
 TEST_CASE("a fault of the grader is told as one, and exit 3") {

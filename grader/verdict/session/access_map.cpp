@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kLimit = 60.0;                                // seconds for a launch
+constexpr double kLimit = 10.0;                                // seconds for a launch
 constexpr std::int64_t kMostElements = std::int64_t{1} << 22;  // more is slow, and never drawn
 
 /// Why the exercise has no such shape; nothing if it has.
@@ -43,7 +43,7 @@ json describe(const Buffer& buffer) {
 }
 
 json describe(const Party& party) {
-  return {{"action", party.action}, {"file", party.file},   {"line", party.line},
+  return {{"text", party.text()},   {"file", party.file},   {"line", party.line},
           {"thread", party.thread}, {"block", party.block}, {"warp", party.warp},
           {"lane", party.lane}};
 }
