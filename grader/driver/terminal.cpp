@@ -58,6 +58,15 @@ void write_indented(Out out, const std::string& lines) {
   }
 }
 
+std::string first_line(const std::string& lines) {
+  return lines.substr(0, lines.find('\n'));
+}
+
+std::string after_first_line(const std::string& lines) {
+  const std::size_t end = lines.find('\n');
+  return end == std::string::npos ? "" : lines.substr(end + 1);
+}
+
 // "3 points", "1 point".
 std::string worth(const Json& check) {
   const std::string points = text(check, "points");
@@ -146,8 +155,9 @@ void write_warnings(Out out, const Json& exercise, Style style) {
   for (const Json& check : exercise["checks"]) {
     for (const Json& warning : check.value("warnings", Json::array())) {
       if (seen.insert(warning.get<std::string>()).second) {
-        fmt::format_to(out, "\n  {}\n", painted("warning:", kYellow, style));
-        write_indented(out, warning.get<std::string>());
+        fmt::format_to(out, "\n  {} {}\n", painted("warning:", kYellow, style),
+                       first_line(warning.get<std::string>()));
+        write_indented(out, after_first_line(warning.get<std::string>()));
       }
     }
   }

@@ -1,65 +1,101 @@
-// Runs the kernels of simulator/*_cases.cu and checks what the simulator says of each.
+// Runs the kernels of simulator/*.cu and checks what the simulator says of each.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "simulator/simulator.h"
 #include "tests/simulator/cases.h"
 
 namespace {
 
-std::string line_of(const std::string& file, int line) {
+using simulator::Finding;
+using simulator::Party;
+
+std::vector<std::string> lines_of(const std::string& file) {
   std::ifstream in(file);
-  std::string text;
-  while (line-- > 0 && std::getline(in, text)) {
-  }
-  return text;
+  std::vector<std::string> lines;
+  for (std::string text; std::getline(in, text);) lines.push_back(text);
+  return lines;
+}
+
+/// Does the line end in this comment?
+bool has_comment(const std::string& file, int line, const std::string& comment) {
+  static std::map<std::string, std::vector<std::string>> files;
+  const auto [entry, is_new] = files.try_emplace(file);
+  if (is_new) entry->second = lines_of(file);
+  if (line < 1 || line > static_cast<int>(entry->second.size())) return false;
+  const std::string& text = entry->second[static_cast<std::size_t>(line) - 1];
+  const std::string wanted = "// " + comment;
+  return text.size() >= wanted.size() &&
+         text.compare(text.size() - wanted.size(), wanted.size(), wanted) == 0;
 }
 
 /// A finding in full, for the test's own messages.
-std::string describe(const simulator::Finding& finding) {
+std::string describe(const Finding& finding) {
   std::string text = std::string(simulator::kind_name(finding.kind)) + ": " + finding.message;
-  for (const simulator::Party& party : finding.parties) {
-    text += "\n  " + party.action + " at " + party.file + ":" + std::to_string(party.line) +
-            " thread " + std::to_string(party.thread.x) + " block " + std::to_string(party.block.x);
+  for (const Party& party : finding.parties) {
+    text += "\n  " + party.file + ":" + std::to_string(party.line) + ": thread " +
+            std::to_string(party.thread.x) + " block " + std::to_string(party.block.x) + " " +
+            party.action;
   }
   return text;
 }
 
-/// True if the case marks a line and a party of the finding is there.
-bool is_at_marked_line(const simulator::Finding& finding) {
-  for (const simulator::Party& party : finding.parties) {
-    if (line_of(party.file, party.line).find("// here") != std::string::npos) return true;
+bool is_at_marked_line(const Finding& finding) {
+  return std::any_of(finding.parties.begin(), finding.parties.end(), [](const Party& party) {
+    return has_comment(party.file, party.line, "here");
+  });
+}
+
+void check_parties(const Finding& finding, const std::vector<Who>& expected) {
+  REQUIRE(finding.parties.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Party& party = finding.parties[i];
+    CAPTURE(i);
+    CHECK(has_comment(party.file, party.line, expected[i].comment));
+    CHECK(party.thread.x == expected[i].thread);
+    CHECK(party.warp == static_cast<int>(expected[i].thread / 32));
+    CHECK(party.lane == static_cast<int>(expected[i].thread % 32));
+    CHECK(party.block.x == expected[i].block);
   }
-  return false;
+}
+
+void check_finding(const Finding& finding, const Expected& expected) {
+  const std::string kind = simulator::kind_name(finding.kind);
+  CHECK((finding.warning ? "warning: " + kind : kind) == expected.finds);
+  for (const std::string words : expected.words) {
+    CAPTURE(words);
+    CHECK(finding.message.find(words) != std::string::npos);
+  }
+  if (!expected.parties.empty()) {
+    check_parties(finding, expected.parties);
+  } else if (finding.kind != simulator::Kind::invalid_launch) {
+    CHECK(is_at_marked_line(finding));
+  }
 }
 
 }  // namespace
 
 TEST_CASE("every checker finds its mistake, and nothing in right kernels") {
-  simulator::set_time_limit(0.5);
-  REQUIRE(cases().size() > 50);
+  simulator::set_time_limit(1);
+  REQUIRE(cases().size() > 200);
   for (const Case& entry : cases()) {
-    const std::string name = entry.name;
-    CAPTURE(name);
+    CAPTURE(entry.name);
     simulator::reset();
     entry.run();
-    const auto findings = simulator::take_findings();
+    const std::vector<Finding> findings = simulator::take_findings();
     std::string all;
-    for (const auto& finding : findings) all += describe(finding) + "\n";
+    for (const Finding& finding : findings) all += describe(finding) + "\n";
     CAPTURE(all);
-    if (entry.finds[0] == '\0') {
+    if (entry.expected.finds.empty()) {
       CHECK(findings.empty());
-      continue;
-    }
-    REQUIRE(findings.size() >= 1);
-    const std::string expected = entry.finds;
-    CHECK(simulator::kind_name(findings[0].kind) == expected);
-    if (findings[0].kind == simulator::Kind::invalid_launch) continue;
-    CHECK(!findings[0].parties.empty());
-    if (findings[0].kind != simulator::Kind::stack_overflow) {
-      CHECK(is_at_marked_line(findings[0]));
+    } else {
+      CHECK(!findings.empty());
+      if (!findings.empty()) check_finding(findings.front(), entry.expected);
     }
   }
   simulator::reset();

@@ -1,6 +1,8 @@
 #include "atomics.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "execution.h"
 #include "onepass_simulator/device_calls.h"
@@ -13,10 +15,17 @@ namespace {
 /// A thread that reads or tries the same word so often waits for another thread to change it.
 constexpr std::uint32_t kPatience = 32;
 
-/// Called after an operation that changed nothing: lets the others run now and then.
-void count_fruitless(Thread& thread) {
-  if (++thread.fruitless % kPatience == 0) {
-    thread.gave_way = true;
+/// Called after an operation that changed nothing: lets the others run now and then. Work, such as
+/// a maximum over many elements, is told from waiting by its different operands.
+void count_try(Thread& thread, std::uintptr_t word, std::uint64_t operand) {
+  SpinWait& spin = thread.spin;
+  const std::uint64_t key = word ^ operand * 0x9e3779b97f4a7c15;
+  if (std::find(std::begin(spin.recent), std::end(spin.recent), key) == std::end(spin.recent)) {
+    spin.recent[spin.newest++ % std::size(spin.recent)] = key;
+    spin.tries = 0;
+  }
+  if (++spin.tries % kPatience == 0) {
+    thread.gave_way = spin.tries > kPatience;  // else it may have done something before
     wait_for_others();
   }
 }
@@ -28,15 +37,17 @@ void check_volatile(const Access& access) {
     check_access(access);
     return;
   }
+  // The load itself comes after this call. So if others run first, they do so before the load is
+  // noted: what it then reads is known to be theirs.
+  if (access.type == AccessType::read) {
+    count_try(*now.thread, access.address, 0);
+  } else {
+    now.thread->spin = {};
+  }
   note_synchronising_access(*now.thread, *now.block, access.address);
   Access as_atomic = access;
   as_atomic.is_atomic = true;
   check_access(as_atomic);
-  if (access.type == AccessType::read) {
-    count_fruitless(*now.thread);
-  } else {
-    now.thread->fruitless = 0;
-  }
 }
 
 std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
@@ -52,9 +63,9 @@ std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::
   std::memcpy(address, &new_bits, size);
   if (now.thread != nullptr) {
     if (std::memcmp(&new_bits, &old_bits, size) == 0) {
-      count_fruitless(*now.thread);
+      count_try(*now.thread, word, operand);
     } else {
-      now.thread->fruitless = 0;
+      now.thread->spin = {};
     }
   }
   return old_bits;
@@ -67,7 +78,7 @@ void memory_fence(FenceScope) {
 void yield() {
   if (now.thread == nullptr) return;
   obey_stop(reinterpret_cast<CodeAddress>(__builtin_return_address(0)));
-  now.thread->gave_way = true;
+  now.thread->gave_way = now.thread->spin.tries > 1;
   wait_for_others();
 }
 

@@ -103,7 +103,7 @@ int block_barrier(Barrier kind, int predicate) {
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   obey_stop(site);
   thread->last_site = thread->wait_site = site;
-  thread->fruitless = 0;
+  thread->spin = {};
   Block& block = *now.block;
   block.barrier_kind = kind;
   block.barrier_true += predicate != 0;

@@ -27,8 +27,7 @@ bool is_race(const Finding& finding) {
 }
 
 /// Threads that miss each other at a barrier or in a warp operation leave memory unordered, and a
-/// race leaves it unwritten: so they are told in this order. Ranks are kept as they come,
-/// otherwise.
+/// race leaves it unwritten: so they are told in this order.
 int rank_of_cause(const Finding& finding) {
   switch (finding.kind) {
     case Kind::barrier_divergence:
@@ -52,9 +51,11 @@ void Findings::begin_launch() {
 }
 
 void Findings::end_launch() {
-  std::stable_sort(
-      findings_.begin() + static_cast<std::ptrdiff_t>(launch_begin_), findings_.end(),
-      [](const Finding& a, const Finding& b) { return rank_of_cause(a) < rank_of_cause(b); });
+  const auto order = [](const Finding& finding) {
+    return std::make_pair(finding.warning, rank_of_cause(finding));
+  };
+  std::stable_sort(findings_.begin() + static_cast<std::ptrdiff_t>(launch_begin_), findings_.end(),
+                   [&](const Finding& a, const Finding& b) { return order(a) < order(b); });
 }
 
 bool Findings::is_first(Kind kind, CodeAddress site, CodeAddress other, Reach reach) {

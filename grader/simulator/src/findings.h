@@ -25,7 +25,8 @@ class Findings {
   /// where millions of accesses may have the same to tell.
   bool is_first(Kind kind, CodeAddress site, CodeAddress other = 0, Reach reach = Reach::warp);
   void begin_launch();
-  /// Puts the launch's findings in order of cause, so that the first is the one to mend first.
+  /// Puts the launch's findings in order: warnings last, and causes before what follows from them,
+  /// so that the first is the one to mend first.
   void end_launch();
 
   /// Adds a finding unless its like is there. Of two races at the same lines the wider one stays.

@@ -4,7 +4,8 @@
 // not its name. If a static shared variable of the running kernel has just that size, it is taken
 // for the array that is meant: only a local array of the same type in the same kernel could be
 // another. An index into the rows of a matrix comes with the row's type, which fits no whole
-// variable, and stays an array without a name.
+// variable, and stays an array without a name. Of an array of structures (float4, __half) the
+// element just past the end is not seen: they are copied by address, and that address is legal.
 #include <cstdlib>
 #include <string>
 #include <utility>

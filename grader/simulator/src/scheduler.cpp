@@ -14,7 +14,7 @@ namespace simulator {
 namespace {
 
 /// How many turns each block of a full house gets in which nobody makes progress.
-constexpr unsigned kIdleTurns = 64;
+constexpr unsigned kIdleTurns = 16;
 
 std::uint64_t volume(const uint3& shape) {
   return std::uint64_t{shape.x} * shape.y * shape.z;
@@ -122,7 +122,8 @@ void Scheduler::begin(Seat& seat, Launch& launch, std::uint64_t number) {
     thread.number = static_cast<std::uint16_t>(i);
     thread.lane = i % 32;
     thread.state = ThreadState::ready;
-    thread.warp_epoch = thread.fenced_interval = thread.fruitless = 0;
+    thread.warp_epoch = thread.fenced_interval = 0;
+    thread.spin = {};
     thread.gave_way = false;
     thread.last_site = thread.wait_site = 0;
   }
@@ -142,6 +143,7 @@ void Scheduler::resume(Thread& thread, Block& block) {
 Scheduler::Outcome Scheduler::run_block(Block& block) {
   now.block = &block;
   current_thread_writable.block = block.index;
+  bool any_progress = false;
   while (block.live > 0) {
     bool any_ready = false;
     bool progress = false;
@@ -156,7 +158,8 @@ Scheduler::Outcome Scheduler::run_block(Block& block) {
       report_deadlock(block);
       return Outcome::failed;
     }
-    if (!progress) return Outcome::stalled;
+    if (!progress) return any_progress ? Outcome::stalled : Outcome::idle;
+    any_progress = true;
   }
   report_uninitialised_reads(block);
   return Outcome::finished;
@@ -173,7 +176,7 @@ void Scheduler::run(Launch& launch) {
   current_thread_writable.grid_size = launch.shape.grid;
 
   std::uint64_t next = 0;
-  std::size_t idle_turns = 0;  // turns in a row in which a block could not go on
+  std::size_t idle_turns = 0;  // in a row
   while (next < blocks || !waiting_.empty()) {
     const bool start_new =
         next < blocks && (waiting_.empty() || (idle_turns > 0 && waiting_.size() < most_seats));
@@ -188,14 +191,14 @@ void Scheduler::run(Launch& launch) {
     }
     const Outcome outcome = run_block(seat->block);
     if (outcome == Outcome::failed) return;
+    idle_turns = outcome == Outcome::idle ? idle_turns + 1 : 0;
     if (outcome == Outcome::finished) {
-      idle_turns = 0;
       free_.push_back(seat);
       continue;
     }
     shared_memory().park(seat->block.shared);
     waiting_.push_back(seat);
-    if (++idle_turns > kIdleTurns * waiting_.size() &&
+    if (idle_turns > kIdleTurns * waiting_.size() &&
         (next == blocks || waiting_.size() == most_seats)) {
       report_blocks_waiting(seat->block, blocks - next);
       return;

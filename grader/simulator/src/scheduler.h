@@ -27,7 +27,8 @@ class Scheduler {
   const StackPool& stacks() const { return stacks_; }
 
  private:
-  enum class Outcome { finished, stalled, failed };
+  /// stalled: after some work, all threads wait for another block; idle: they did nothing else.
+  enum class Outcome { finished, stalled, idle, failed };
 
   struct Seat {  // a block and the number of its first stack
     Block block;
@@ -38,7 +39,6 @@ class Scheduler {
   void begin(Seat& seat, Launch& launch, std::uint64_t number);
   Outcome run_block(Block& block);
   void resume(Thread& thread, Block& block);
-  bool give_turn_to_another(Launch& launch);
 
   StackPool stacks_;
   std::vector<std::unique_ptr<Seat>> seats_;  // kept for the next launches

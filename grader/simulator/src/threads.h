@@ -19,6 +19,14 @@ namespace simulator {
 
 enum class ThreadState : std::uint8_t { ready, at_barrier, in_warp_operation, returned };
 
+/// A thread that does the same few atomics or volatile reads again and again, and changes nothing
+/// by it, waits for another thread.
+struct SpinWait {
+  std::uint64_t recent[4] = {};  // the last different ones: address and operand, mixed
+  std::uint32_t newest = 0;
+  std::uint32_t tries = 0;  // in a row
+};
+
 struct Thread {
   Fiber fiber;
   Stack stack;
@@ -28,10 +36,10 @@ struct Thread {
   ThreadState state = ThreadState::ready;
   std::uint32_t warp_epoch = 0;       // __syncwarp()s passed since the last barrier (ordering.h)
   std::uint32_t fenced_interval = 0;  // the last interval before its last memory fence
-  std::uint32_t fruitless = 0;        // atomics and volatile reads in a row that changed nothing
-  bool gave_way = false;              // in its last turn, it only waited for a word to change
-  CodeAddress last_site = 0;          // of the last load, store or call that the simulator saw
-  CodeAddress wait_site = 0;          // where it waits, if it does
+  SpinWait spin;
+  bool gave_way = false;      // in its last turn, it only waited for a word to change
+  CodeAddress last_site = 0;  // of the last load, store or call that the simulator saw
+  CodeAddress wait_site = 0;  // where it waits, if it does
 };
 
 /// What a lane asks of its warp.

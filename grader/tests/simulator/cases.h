@@ -1,12 +1,35 @@
 // Small kernels that each do one thing wrong, or nothing. The runner (simulator_test.cpp) launches
-// every case and compares what the simulator found with what the case says.
+// every case and compares what the simulator found with what the case says:
+//
+//     CASE(name, "kind", {"words of the message"}, {{"writes", 32}, {"reads", 1}}) { ... }
+//
+// The kind is that of the first finding, behind "warning: " for a warning; "" means that nothing
+// may be found. Then, as far as they are given, what its message must contain, and its parties: the
+// comment at the end of their line, their thread, their block (both in x). A case without parties
+// has a line that ends in the comment "here", which one of the parties must be at.
 #pragma once
 
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <string>
 #include <vector>
 
+struct Who {
+  const char* comment;
+  unsigned thread;
+  unsigned block = 0;
+};
+
+struct Expected {
+  std::string finds;
+  std::vector<const char*> words = {};
+  std::vector<Who> parties = {};
+};
+
 struct Case {
-  const char* name;
-  const char* finds;  // the kind of the one finding; "" for none
+  std::string name;
+  Expected expected;
   void (*run)();
 };
 
@@ -16,12 +39,34 @@ inline std::vector<Case>& cases() {
 }
 
 struct CaseEntry {
-  explicit CaseEntry(const Case& entry) { cases().push_back(entry); }
+  explicit CaseEntry(Case entry) { cases().push_back(std::move(entry)); }
 };
 
-#define CASE(name, finds)                                           \
-  static void run_##name();                                         \
-  static const CaseEntry entry_##name({#name, finds, &run_##name}); \
+#define CASE(name, ...)                                                                 \
+  static void run_##name();                                                             \
+  static const CaseEntry entry_##name(Case{#name, Expected{__VA_ARGS__}, &run_##name}); \
   static void run_##name()
 
-/// A kernel's line that must be named in the finding carries this comment: // here
+/// The same case with T of 1, 2, 4, 8 and 16 bytes.
+#define CASE_OF_EACH_SIZE(name, ...)                                                  \
+  template <typename T>                                                               \
+  static void run_##name();                                                           \
+  static const CaseEntry entries_##name[] = {                                         \
+      CaseEntry(Case{#name "_1", Expected{__VA_ARGS__}, &run_##name<unsigned char>}), \
+      CaseEntry(Case{#name "_2", Expected{__VA_ARGS__}, &run_##name<__half>}),        \
+      CaseEntry(Case{#name "_4", Expected{__VA_ARGS__}, &run_##name<float>}),         \
+      CaseEntry(Case{#name "_8", Expected{__VA_ARGS__}, &run_##name<float2>}),        \
+      CaseEntry(Case{#name "_16", Expected{__VA_ARGS__}, &run_##name<float4>})};      \
+  template <typename T>                                                               \
+  static void run_##name()
+
+constexpr size_t kZeroBytes = 1 << 16;
+
+/// 64 KiB of zeroed device memory; a different piece for each `which`.
+template <typename T>
+T* zeros(int which = 0) {
+  static char* memory[4] = {};
+  if (memory[which] == nullptr) cudaMalloc(&memory[which], kZeroBytes);
+  cudaMemset(memory[which], 0, kZeroBytes);
+  return reinterpret_cast<T*>(memory[which]);
+}

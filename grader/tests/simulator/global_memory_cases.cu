@@ -1,0 +1,189 @@
+// Global memory: bounds, alignment, what nobody has written, freed memory, and pointers that are
+// not the device's.
+#include "simulator/simulator.h"
+#include "tests/simulator/cases.h"
+
+namespace {
+
+/// Device memory of `count` elements, called x, freed at the end of the case.
+template <typename T>
+class Device {
+ public:
+  explicit Device(size_t count, bool initialised = true) {
+    simulator::Label label;
+    label.name = "x";
+    label.element_bytes = sizeof(T);
+    data_ = static_cast<T*>(simulator::allocate(count * sizeof(T), 0, label));
+    if (initialised) simulator::mark_initialised(data_, count * sizeof(T));
+  }
+  ~Device() { simulator::release(data_); }
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  T* data() { return data_; }
+
+ private:
+  T* data_;
+};
+
+template <typename T>
+__global__ void copy(const T* x, T* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i];  // here
+}
+
+// ---- Bounds
+
+template <typename T>
+void copy_elements(int elements, int threads) {
+  Device<T> x(elements), y(elements);
+  copy<T><<<(threads + 63) / 64, 64>>>(x.data(), y.data(), threads);
+}
+CASE_OF_EACH_SIZE(copy_all, "") {
+  copy_elements<T>(100, 100);
+}
+CASE_OF_EACH_SIZE(past_the_end, "out-of-bounds-global", {"x[100]", "1 element past the end of x"},
+                  {{"here", 36, 1}}) {
+  copy_elements<T>(100, 101);
+}
+
+template <typename T>
+__global__ void write_at(T* x, long index) {
+  x[index] = T();  // here
+}
+CASE_OF_EACH_SIZE(before_the_start, "out-of-bounds-global",
+                  {"Writes x[-1]", "1 element before the start of x"}, {{"here", 0}}) {
+  Device<T> x(64);
+  write_at<<<1, 1>>>(x.data(), -1);
+}
+CASE(far_from_every_buffer, "out-of-bounds-global", {"belongs to no buffer", "MiB away"}) {
+  Device<float> x(64);
+  write_at<<<1, 1>>>(x.data(), 168427136);
+}
+
+__global__ void vector_tail(const float* x, float4* y) {
+  y[threadIdx.x] = reinterpret_cast<const float4*>(x)[threadIdx.x];  // here
+}
+CASE(vector_over_the_end, "out-of-bounds-global", {"Reads x[60]"}, {{"here", 15}}) {
+  Device<float> x(63);
+  Device<float4> y(16);
+  vector_tail<<<1, 16>>>(x.data(), y.data());
+}
+CASE(vector_up_to_the_end, "") {
+  Device<float> x(64);
+  Device<float4> y(16);
+  vector_tail<<<1, 16>>>(x.data(), y.data());
+}
+
+// ---- Alignment
+
+template <typename T>
+void read_with_offset(int bytes) {
+  Device<char> x(64);
+  Device<T> y(1);
+  copy<T><<<1, 1>>>(reinterpret_cast<const T*>(x.data() + bytes), y.data(), 1);
+}
+CASE_OF_EACH_SIZE(aligned, "") {
+  read_with_offset<T>(sizeof(T));
+}
+CASE(misaligned_2, "misaligned", {"an address that 2 divides"}, {{"here", 0}}) {
+  read_with_offset<__half>(1);
+}
+CASE(misaligned_4, "misaligned", {"2 past a multiple of 4"}, {{"here", 0}}) {
+  read_with_offset<float>(2);
+}
+CASE(misaligned_8, "misaligned", {"4 past a multiple of 8"}, {{"here", 0}}) {
+  read_with_offset<float2>(4);
+}
+CASE(misaligned_16, "misaligned", {"8 past a multiple of 16"}, {{"here", 0}}) {
+  read_with_offset<float4>(8);
+}
+
+// ---- Uninitialised
+
+CASE_OF_EACH_SIZE(uninitialised_global, "uninitialised-global",
+                  {"Reads x[0], which nobody has written"}, {{"here", 0}}) {
+  Device<T> x(64, false), y(64);
+  copy<T><<<1, 64>>>(x.data(), y.data(), 64);
+}
+CASE_OF_EACH_SIZE(written_then_read, "") {
+  Device<T> x(64), y(64, false), z(64, false);
+  copy<T><<<1, 64>>>(x.data(), y.data(), 64);
+  copy<T><<<1, 64>>>(y.data(), z.data(), 64);
+}
+CASE(one_byte_is_missing, "uninitialised-global", {"x[7]"}, {{"here", 7}}) {
+  Device<float> x(64), y(64);
+  simulator::mark_initialised(reinterpret_cast<char*>(x.data()) + 31, 1, false);
+  copy<float><<<1, 64>>>(x.data(), y.data(), 64);
+}
+
+__global__ void accumulate(float* x) {
+  atomicAdd(x, 1.0f);  // here
+}
+CASE(atomic_on_uninitialised, "uninitialised-global", {"x[0]"}) {
+  Device<float> x(1, false);
+  accumulate<<<1, 32>>>(x.data());
+}
+CASE(atomic_on_zero, "") {
+  Device<float> x(1, false);
+  cudaMemset(x.data(), 0, sizeof(float));
+  accumulate<<<1, 32>>>(x.data());
+}
+
+// ---- Freed memory, and pointers that are not the device's
+
+CASE_OF_EACH_SIZE(freed_memory, "use-after-free", {"Reads x[0] after its memory was freed"},
+                  {{"here", 0}}) {
+  Device<T> y(64);
+  T* freed = nullptr;
+  {
+    Device<T> x(64);
+    freed = x.data();
+  }
+  copy<T><<<1, 64>>>(freed, y.data(), 64);
+}
+CASE(cuda_freed_memory, "use-after-free", {"after its memory was freed"}) {
+  Device<float> y(64);
+  float* freed = nullptr;
+  cudaMalloc(&freed, 64 * sizeof(float));
+  cudaFree(freed);
+  copy<float><<<1, 64>>>(freed, y.data(), 64);
+}
+CASE_OF_EACH_SIZE(null, "null-pointer", {"Reads through a null pointer"}, {{"here", 0}}) {
+  Device<T> y(64);
+  copy<T><<<1, 64>>>(nullptr, y.data(), 64);
+}
+CASE(null_not_used, "") {
+  Device<float> y(64);
+  copy<float><<<1, 64>>>(nullptr, y.data(), 0);
+}
+CASE(host_stack, "host-pointer", {"not the device's"}) {
+  Device<float> y(64);
+  float x[64] = {};
+  copy<float><<<1, 64>>>(x, y.data(), 64);
+}
+CASE(host_heap, "host-pointer", {"not the device's"}) {
+  Device<float> y(64);
+  float* x = new float[64]();
+  copy<float><<<1, 64>>>(x, y.data(), 64);
+  delete[] x;
+}
+CASE(copied_from_host, "") {
+  Device<float> x(64, false), y(64);
+  const float host[64] = {};
+  cudaMemcpy(x.data(), host, sizeof host, cudaMemcpyHostToDevice);
+  copy<float><<<1, 64>>>(x.data(), y.data(), 64);
+}
+CASE(device_memory_on_host, "device-pointer", {"Host code writes 4 bytes at x[0]"}) {
+  Device<float> x(8);
+  x.data()[0] = 1;  // here
+}
+
+__constant__ float table[64] = {1, 2, 3};
+__global__ void use_table(float* y) {
+  y[threadIdx.x] = table[threadIdx.x % 64];
+}
+CASE(constant_memory, "") {
+  use_table<<<1, 128>>>(zeros<float>());
+}
+
+}  // namespace

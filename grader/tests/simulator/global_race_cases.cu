@@ -1,0 +1,201 @@
+// Races in global memory: between blocks, within a block, within a warp.
+#include "tests/simulator/cases.h"
+
+namespace {
+
+// ---- Between blocks
+
+template <typename T>
+__global__ void shift(T* x, unsigned first_block) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (blockIdx.x == first_block) x[i] = T();        // writes
+  if (blockIdx.x != first_block) x[i] = x[i ^ 64];  // reads
+}
+CASE_OF_EACH_SIZE(another_block_reads, "global-race",
+                  {"written and read by threads of two blocks", "nothing orders blocks"},
+                  {{"writes", 0, 0}, {"reads", 0, 1}}) {
+  shift<<<2, 64>>>(zeros<T>(), 0);
+}
+CASE_OF_EACH_SIZE(another_block_writes, "global-race",
+                  {"read and written by threads of two blocks"},
+                  {{"reads", 0, 0}, {"writes", 0, 1}}) {
+  shift<<<2, 64>>>(zeros<T>(), 1);
+}
+
+__global__ void unguarded(float* y) {
+  y[threadIdx.x] += 1;  // here
+}
+CASE(blocks_add_without_atomics, "global-race", {"written and read"},
+     {{"here", 0, 0}, {"here", 0, 1}}) {
+  unguarded<<<4, 32>>>(zeros<float>());
+}
+CASE(launches_are_ordered, "") {
+  float* y = zeros<float>();
+  for (int i = 0; i < 300; ++i) unguarded<<<1, 64>>>(y + i % 3);
+}
+
+__global__ void all_read_one_writes(float* y) {
+  y[32 * (blockIdx.x + 1) + threadIdx.x] = y[threadIdx.x];  // reads
+  if (blockIdx.x == gridDim.x - 1) y[threadIdx.x] = 1;      // writes
+}
+CASE(last_block_writes_what_all_read, "global-race", {"read and written by threads of two blocks"},
+     {{"reads", 0, 0}, {"writes", 0, 2}}) {
+  all_read_one_writes<<<3, 32>>>(zeros<float>());
+}
+
+__global__ void column_sums(float* partial, float* sum, int* count, bool fence) {
+  __shared__ bool is_last;
+  partial[blockIdx.x * 32 + threadIdx.x] = 1;  // writes
+  if (fence) __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicAdd(count, 1) == static_cast<int>(gridDim.x) - 1;
+  __syncthreads();
+  if (!is_last) return;
+  if (fence) __threadfence();
+  float total = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) total += partial[b * 32 + threadIdx.x];  // reads
+  sum[threadIdx.x] = total;
+  if (threadIdx.x == 0) *count = 0;  // ready for the next launch
+}
+CASE(last_block_with_fence, "") {
+  float* partial = zeros<float>(1);
+  int* count = zeros<int>(2);
+  column_sums<<<8, 32>>>(partial, zeros<float>(), count, true);
+  column_sums<<<8, 32>>>(partial, zeros<float>(), count, true);
+}
+CASE(last_block_without_fence, "global-race",
+     {"Both blocks use one word atomically", "without a __threadfence() before it"},
+     {{"writes", 30, 0}, {"reads", 30, 7}}) {
+  column_sums<<<8, 32>>>(zeros<float>(1), zeros<float>(), zeros<int>(2), false);
+}
+
+__global__ void add_under_lock(int* lock, float* group, bool fence) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  group[threadIdx.x] += 1;  // here
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (fence) __threadfence();
+    atomicExch(lock, 0);
+  }
+}
+CASE(groups_under_a_lock, "") {
+  add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), true);
+}
+CASE(lock_released_without_fence, "global-race", {"without a __threadfence() before it"},
+     {{"here", 63, 0}, {"here", 63, 1}}) {
+  add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), false);
+}
+
+__global__ void flag_for_next_block(float* data, int* flag, bool plain) {
+  if (blockIdx.x == 0) {
+    data[0] = 1;
+    __threadfence();
+    if (plain) {
+      *flag = 1;  // writes
+    } else {
+      *static_cast<volatile int*>(flag) = 1;
+    }
+  } else {
+    while (*static_cast<volatile int*>(flag) == 0) {  // waits
+    }
+    __threadfence();
+    data[1] = data[0];
+  }
+}
+CASE(volatile_flag, "") {
+  flag_for_next_block<<<2, 1>>>(zeros<float>(), zeros<int>(1), false);
+}
+CASE(plain_flag, "global-race", {"written and read"}, {{"writes", 0, 0}, {"waits", 0, 1}}) {
+  flag_for_next_block<<<2, 1>>>(zeros<float>(), zeros<int>(1), true);
+}
+
+__global__ void atomic_or_plain(float* y, bool plain) {
+  if (plain && blockIdx.x == 1) {
+    y[0] += 1;  // plain
+  } else {
+    atomicAdd(y, 1.0f);  // atomic
+  }
+}
+CASE(one_block_forgets_the_atomic, "global-race", {"updated atomically and read"},
+     {{"atomic", 0, 0}, {"plain", 0, 1}}) {
+  atomic_or_plain<<<2, 1>>>(zeros<float>(), true);
+}
+CASE(all_blocks_use_the_atomic, "") {
+  atomic_or_plain<<<64, 64>>>(zeros<float>(), false);
+}
+
+// ---- Within a block, and within a warp
+
+template <typename T>
+__global__ void in_place(T* x, unsigned partner, bool barrier) {
+  const T v = x[threadIdx.x ^ partner];  // reads
+  if (barrier) __syncthreads();
+  x[threadIdx.x] = v;  // writes
+}
+CASE_OF_EACH_SIZE(in_place_within_block, "global-race",
+                  {"two threads of a block with no __syncthreads() between"},
+                  {{"writes", 0}, {"reads", 32}}) {
+  in_place<<<1, 64>>>(zeros<T>(), 32, false);
+}
+CASE_OF_EACH_SIZE(in_place_with_barrier, "") {
+  in_place<<<1, 64>>>(zeros<T>(), 32, true);
+}
+CASE_OF_EACH_SIZE(in_place_within_warp, "global-race", {"two lanes of a warp with no __syncwarp()"},
+                  {{"writes", 0}, {"reads", 1}}) {
+  in_place<<<1, 64>>>(zeros<T>(), 1, false);
+}
+CASE_OF_EACH_SIZE(in_place_own_element, "") {
+  in_place<<<1, 64>>>(zeros<T>(), 0, false);
+}
+
+template <typename T>
+__global__ void rotate_pairs(T* x) {
+  T* pair = x + 2 * (blockIdx.x * blockDim.x + threadIdx.x);
+  const T first = pair[0];
+  pair[0] = pair[1];
+  pair[1] = first;
+}
+CASE_OF_EACH_SIZE(in_place_pairs, "") {
+  rotate_pairs<<<2, 64>>>(zeros<T>());
+}
+
+// ---- Neighbours in one word, each with its own thread
+
+template <typename T>
+__global__ void own_piece(T* x) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  x[i] = x[i];
+}
+CASE_OF_EACH_SIZE(neighbours_in_a_word, "") {
+  own_piece<<<7, 33>>>(zeros<T>());
+}
+
+template <typename Small>
+__global__ void words_then_pieces(unsigned long long* words) {
+  words[threadIdx.x] = 1;
+  __syncthreads();
+  reinterpret_cast<Small*>(words)[threadIdx.x] = Small();
+}
+CASE_OF_EACH_SIZE(pieces_after_words, "") {
+  words_then_pieces<T><<<1, 128>>>(zeros<unsigned long long>());
+}
+
+__global__ void vector_and_scalar(float* x, bool barrier) {
+  reinterpret_cast<float4*>(x)[threadIdx.x] = float4{1, 2, 3, 4};  // vectors
+  if (barrier) __syncthreads();
+  x[128 + threadIdx.x] = 1;  // scalars
+}
+CASE(vectors_then_scalars, "") {
+  vector_and_scalar<<<1, 64>>>(zeros<float>(), true);
+}
+CASE(vectors_race_with_scalars, "global-race", {"written twice by two threads of a block"},
+     {{"scalars", 0}, {"vectors", 32}}) {
+  vector_and_scalar<<<1, 64>>>(zeros<float>(), false);
+}
+
+}  // namespace

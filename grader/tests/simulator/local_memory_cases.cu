@@ -1,0 +1,65 @@
+// A thread's own memory: local arrays and the stack.
+#include "tests/simulator/cases.h"
+
+namespace {
+
+template <typename T>
+__global__ void local_array(T* y, int n) {
+  T values[4] = {};
+  for (int i = n - 4; i < n; ++i) y[i] = values[i];  // here
+}
+CASE_OF_EACH_SIZE(local_array_inside, "") {
+  local_array<<<1, 1>>>(zeros<T>(), 4);
+}
+CASE_OF_EACH_SIZE(local_array_outside, "out-of-bounds-local", {"Index 5", "[4]"}, {{"here", 0}}) {
+  local_array<<<1, 1>>>(zeros<T>(), 9);
+}
+
+__global__ void before_local(float* y, int i) {
+  float values[4] = {1, 2, 3, 4};
+  y[threadIdx.x] = values[static_cast<int>(threadIdx.x) + i];  // here
+}
+CASE(before_a_local_array, "out-of-bounds-local", {"Index -1", "float [4]"}, {{"here", 0}}) {
+  before_local<<<1, 4>>>(zeros<float>(), -1);
+}
+CASE(each_thread_its_local_array, "") {
+  before_local<<<1, 4>>>(zeros<float>(), 0);
+}
+
+__global__ void hand_on(float** shared_address, float* y) {
+  float mine = threadIdx.x;
+  if (threadIdx.x == 0) *shared_address = &mine;
+  __syncthreads();
+  y[threadIdx.x] = **shared_address;  // here
+  y[threadIdx.x] += mine;
+}
+CASE(address_of_a_local, "out-of-bounds-local", {"the local memory of another thread"},
+     {{"here", 31}}) {
+  hand_on<<<1, 32>>>(zeros<float*>(1), zeros<float>());
+}
+
+__device__ float descend(float* y, int depth) {
+  volatile float frame[256];
+  frame[depth % 256] = y[32];  // overflows
+  return depth == 0 ? frame[0] : descend(y, depth - 1) + frame[depth % 256];
+}
+__global__ void recursion(float* y, int depth) {
+  y[threadIdx.x] = descend(y, static_cast<int>(threadIdx.x) == depth % 32 ? depth : 0);
+}
+CASE(shallow_recursion, "") {
+  recursion<<<1, 32>>>(zeros<float>(), 20);
+}
+CASE(deep_recursion, "stack-overflow", {"need more than its stack"}, {{"overflows", 5}}) {
+  recursion<<<1, 32>>>(zeros<float>(), 32 * 3000 + 5);
+}
+
+__global__ void large_local_array(float* y, int n) {  // large
+  float values[100000];
+  for (int i = 0; i < n; ++i) values[i] = y[i % 64];
+  y[0] = values[n / 2];
+}
+CASE(local_array_too_large, "stack-overflow", {"make local arrays smaller"}, {{"large", 0}}) {
+  large_local_array<<<1, 1>>>(zeros<float>(), 100000);
+}
+
+}  // namespace

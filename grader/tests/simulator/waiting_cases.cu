@@ -1,0 +1,207 @@
+// Threads and blocks that wait for one another, loops that do not end, assertions, launches.
+#include <cassert>
+
+#include "tests/simulator/cases.h"
+
+namespace {
+
+// ---- Waiting that comes to an end
+
+__global__ void lock_and_add(int* lock, float* y) {
+  while (atomicCAS(lock, 0, 1) != 0) {
+  }
+  __threadfence();
+  y[0] += 1;
+  __threadfence();
+  atomicExch(lock, 0);
+}
+CASE(spin_lock, "") {
+  lock_and_add<<<4, 64>>>(zeros<int>(1), zeros<float>());
+}
+
+__global__ void lock_with_sleep(int* lock, float* y) {
+  unsigned ns = 8;
+  while (atomicCAS(lock, 0, 1) != 0) {
+    __nanosleep(ns);
+    if (ns < 256) ns *= 2;
+  }
+  __threadfence();
+  y[threadIdx.x % 8] += 1;
+  __threadfence();
+  atomicExch(lock, 0);
+}
+CASE(spin_lock_that_sleeps, "") {
+  lock_with_sleep<<<8, 64>>>(zeros<int>(1), zeros<float>());
+}
+
+__global__ void meet_often(volatile int* arrived, float* y, int rounds) {
+  __shared__ float s;
+  for (int round = 1; round <= rounds; ++round) {
+    if (threadIdx.x == 0) {
+      s = blockIdx.x + round;
+      __threadfence();
+      atomicAdd(const_cast<int*>(arrived), 1);
+      while (*arrived < round * static_cast<int>(gridDim.x)) {  // here
+      }
+      __threadfence();
+    }
+    __syncthreads();
+    assert(s == blockIdx.x + round);  // shared memory is the block's own
+    y[blockIdx.x * 32 + threadIdx.x] = s;
+    __syncthreads();
+  }
+}
+CASE(blocks_that_meet, "") {
+  meet_often<<<8, 32>>>(zeros<int>(1), zeros<float>(), 1);
+}
+CASE(blocks_that_meet_again_and_again, "") {
+  meet_often<<<4, 32>>>(zeros<int>(1), zeros<float>(), 300);
+}
+
+__global__ void hand_over(int* turn, float* y) {
+  while (atomicAdd(turn, 0) != static_cast<int>(blockIdx.x)) {
+  }
+  __threadfence();
+  y[0] += blockIdx.x;
+  __threadfence();
+  atomicExch(turn, static_cast<int>(blockIdx.x) - 1);
+}
+CASE(last_block_goes_first, "") {
+  int* turn = zeros<int>(1);
+  const int last = 39;
+  cudaMemcpy(turn, &last, sizeof last, cudaMemcpyHostToDevice);
+  hand_over<<<40, 1>>>(turn, zeros<float>());
+}
+
+__global__ void either_word(volatile int* a, volatile int* b, float* y) {
+  if (blockIdx.x == 0) {
+    while (*a == 0 && *b == 0) {
+    }
+  } else {
+    *b = 1;
+  }
+  y[blockIdx.x] = 1;
+}
+CASE(waits_for_one_of_two_words, "") {
+  either_word<<<2, 1>>>(zeros<int>(1), zeros<int>(2), zeros<float>());
+}
+
+__global__ void maximum(const int* x, int* most, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) atomicMax(most, x[i]);
+}
+CASE(many_atomics_that_change_nothing, "") {  // they are work, not waiting
+  int host[16384];
+  for (int i = 0; i < 16384; ++i) host[i] = 16384 - i;
+  int* x = zeros<int>(1);
+  cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
+  maximum<<<1, 4>>>(x, zeros<int>(), 16384);
+}
+
+// ---- Waiting that does not
+
+CASE(more_blocks_than_fit, "deadlock",
+     {"Every block that has begun waits for a word in memory", "have not begun"}) {
+  meet_often<<<20000, 32>>>(zeros<int>(1), zeros<float>(), 1);
+}
+
+__global__ void lock_without_release(int* lock, float* y) {
+  while (atomicCAS(lock, 0, 1) != 0) {  // here
+  }
+  __threadfence();
+  y[0] += 1;
+}
+CASE(lock_never_released, "deadlock", {"none will change it"}, {{"here", 1}}) {
+  lock_without_release<<<1, 32>>>(zeros<int>(1), zeros<float>());
+}
+
+__global__ void loop_with_loads(volatile float* y) {
+  while (y[0] == y[0]) {  // here
+  }
+}
+CASE(waits_for_memory, "deadlock", {"none will change it"}) {
+  loop_with_loads<<<1, 32>>>(zeros<float>());
+}
+
+__global__ void loop_with_stores(float* y) {
+  for (unsigned i = 0;; i = i * 3 + 1) y[i % 64] = 0;  // here
+}
+CASE(endless_with_stores, "endless-loop", {"still runs after 1 s"}, {{"here", 0}}) {
+  loop_with_stores<<<1, 1>>>(zeros<float>());
+}
+
+__global__ void loop_of_arithmetic(float* y, unsigned v) {
+  while (v != 2) v = v * 4 + 1;  // here
+  y[0] = v;
+}
+CASE(endless_arithmetic, "endless-loop", {"a loop that does not end"}, {{"here", 0}}) {
+  loop_of_arithmetic<<<1, 1>>>(zeros<float>(), 0);  // v is odd for ever
+}
+CASE(loop_that_ends, "") {
+  loop_of_arithmetic<<<1, 1>>>(zeros<float>(), 2);
+}
+
+// ---- Assertions and traps
+
+__global__ void check_index(float* y, unsigned limit) {
+  assert(threadIdx.x < limit);  // here
+  y[threadIdx.x] = 0;
+}
+CASE(assertion, "assert", {"assert(threadIdx.x < limit) failed"}, {{"here", 16}}) {
+  check_index<<<1, 32>>>(zeros<float>(), 16);
+}
+CASE(assertion_that_holds, "") {
+  check_index<<<1, 32>>>(zeros<float>(), 32);
+}
+
+__global__ void call_trap(unsigned thread) {
+  if (threadIdx.x == thread) __trap();  // here
+}
+CASE(trap, "trap", {"__trap()"}, {{"here", 3}}) {
+  call_trap<<<1, 32>>>(3);
+}
+CASE(trap_not_reached, "") {
+  call_trap<<<1, 32>>>(32);
+}
+
+// ---- Launches
+
+__global__ void add(float* y, float value) {
+  y[threadIdx.x] += value;
+}
+CASE(kernel_by_pointer, "") {
+  void (*kernel)(float*, float) = add;
+  kernel<<<1, 64>>>(zeros<float>(), 2.5);
+  (*kernel)<<<1, 64>>>(zeros<float>(), 1);
+}
+
+__global__ void nothing() {}
+CASE(no_blocks, "invalid-launch", {"a launch of no blocks"}) {
+  nothing<<<0, 32>>>();
+}
+CASE(no_threads, "invalid-launch", {"it has no threads"}) {
+  nothing<<<1, 0>>>();
+}
+CASE(too_many_threads, "invalid-launch", {"it may have 1024 threads"}) {
+  nothing<<<1, 1025>>>();
+}
+CASE(too_many_blocks_in_y, "invalid-launch", {"65535"}) {
+  nothing<<<dim3(1, 65536), 32>>>();
+}
+CASE(largest_launch, "") {
+  nothing<<<dim3(1, 1, 2), dim3(16, 1, 64)>>>();
+}
+CASE(much_shared_memory, "invalid-launch", {"cudaFuncSetAttribute"}) {
+  nothing<<<1, 32, 49153>>>();
+}
+
+__global__ void allowed() {}
+CASE(much_shared_memory_allowed, "") {
+  cudaFuncSetAttribute(allowed, cudaFuncAttributeMaxDynamicSharedMemorySize, 100000);
+  allowed<<<1, 32, 100000>>>();
+}
+CASE(too_much_shared_memory, "invalid-launch", {"a block can have"}) {
+  cudaFuncSetAttribute(allowed, cudaFuncAttributeMaxDynamicSharedMemorySize, 300000);
+  allowed<<<1, 32, 300000>>>();
+}
+
+}  // namespace
