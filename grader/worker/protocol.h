@@ -22,19 +22,21 @@
 //            status: "ok", "launch error", "device error" or "out of memory". "buffers" is empty
 //            unless the status is "ok". After a "device error" the worker is of no more use.
 //            With a trace also "trace":[[TracedRequest]], a list for each launch of "traffic".
-//   prepare  {"function","dtype","scalars","buffers" filled by "hash" or "byte","sets":k}
+//   prepare  {"function","dtype","scalars","buffers","sets":k}
 //            {"op":"prepared","status","error"}      k sets of buffers to time with, on a GPU only
 //   sample   {"count":n,"warmup":m}
 //            {"op":"sampled","status","error","ms":[n times],"set":j,"generation":g,"wall_ms"}
 //            Every call gets the next set of buffers, and new contents: a hash fill uses
-//            fill_seed(seed, generation) of hash_fill.h. j and g are those of the last call.
+//            fill_seed(seed, generation) of hash_fill.h. A blob's are the same in every set and at
+//            every call, for what cannot be any number: indices, say. j and g are those of the
+//            last call.
 //   fetch    {"rows":[r]}
 //            {"op":"fetched","buffers":[{"name","rows":[r],"blob":i}]}   of the set used last;
 //            rows that a buffer does not have are left out
 //   release  {}   {"op":"released"}                  frees the prepared sets
 //
 //   "copy" is a function that the GPU worker adds to the binding's: buffers "src" and "dst", scalar
-//   "bytes". Its dtype is "", which answers to any.
+//   "bytes", a multiple of 16. Its dtype is "", which answers to any.
 //
 //   Any request that makes no sense, or that fails before the student's code has been called:
 //            {"op":"refused","reason"}               a fault of the grader or of the machine

@@ -192,15 +192,11 @@ Message Session::run(const Message& request) {
 }
 
 Message Session::prepare(const Message& request) {
-  const CallRequest call = parse_call(request);
+  timing_.reset();
+  prepared_ = request;
+  const CallRequest call = parse_call(prepared_);
   const Function function = find_function(device_, call);
   const int sets = count_at(request.body, "sets", 1, kMostSets);
-  for (const BufferSpec& spec : call.buffers) {
-    if (std::holds_alternative<const Blob*>(spec.fill)) {
-      return refusal("buffers for timing are filled by hash or byte");
-    }
-  }
-  timing_.reset();
   std::unique_ptr<Stopwatch> stopwatch = device_.make_stopwatch();
   if (!stopwatch) {
     return refusal("this device does not measure time");
@@ -255,6 +251,7 @@ Message Session::fetch(const Message& request) {
 
 Message Session::release() {
   timing_.reset();
+  prepared_ = {};
   return reply_of({{"op", "released"}});
 }
 

@@ -25,6 +25,7 @@ class Session {
   Message release();
 
   Device& device_;
+  Message prepared_;  // the request that timing_ is for: its buffers are filled from the blobs
   std::optional<Timing> timing_;
 };
 

@@ -1,8 +1,9 @@
 // Timed calls over rotating sets of buffers.
 //
-// Every call gets other memory than the one before and contents that no call has seen, and its
-// outputs are poisoned first, so that nothing can be remembered or left over. The deciding process
-// fetches some rows of the last call's buffers and checks them.
+// Every call gets other memory than the one before and contents that no call has seen (but for
+// inputs whose values are given), and its outputs are poisoned first, so that nothing can be
+// remembered or left over. The deciding process fetches some rows of the last call's buffers and
+// checks them.
 #pragma once
 
 #include <memory>

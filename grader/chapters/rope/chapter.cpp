@@ -127,6 +127,9 @@ Exercise half_split() {
     return 2 * (tensor_bytes(shape) + tensor_bytes(shape) / kQueriesForKey) + tables_bytes(shape) +
            shape.rows * kPosition;
   };
+  measurement.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
+    return std::vector<Expectation>{expected(sampled, "q"), expected(sampled, "k")};
+  };
   return {"rope/half_split", "Split halves", "03_rope/half_split.cu",
           "docs/03_rope.md, \"3.3 Split halves\"", std::move(measurement)};
 }

@@ -290,6 +290,46 @@ TEST_SUITE("worker session") {
     CHECK(session.answer({{{"op", "release"}}, {}}).body.at("op") == "released");
     CHECK(session.answer({{{"op", "fetch"}, {"rows", {0}}}, {}}).body.at("op") == "refused");
   }
+
+  TEST_CASE("given values are the same in every set, and at every timed call again") {
+    TestDevice device;
+    Session session(device);
+    std::vector<float> seen;
+    student = [&](const Arguments& arguments) {
+      auto* const x = arguments.buffer<float>("x");
+      seen.insert(seen.end(), x, x + 2);
+      x[0] = -1.0f;  // what one call spoils, the next that gets this set does not find
+    };
+    json x = matrix("x", 1, 2, 2, "input");
+    x["fill"] = {{"blob", 0}};
+    json prepare = call_of({x});
+    prepare["op"] = "prepare";
+    prepare["sets"] = 2;
+    {
+      const Message request = {prepare, {floats({3, 5})}};
+      REQUIRE(session.answer(request).body.at("op") == "prepared");
+    }  // the values must not be looked for in a request that is gone
+    const json sample = {{"op", "sample"}, {"count", 3}, {"warmup", 0}};
+    REQUIRE(session.answer({sample, {}}).body.at("status") == "ok");
+    CHECK(seen == std::vector<float>{3, 5, 3, 5, 3, 5, 3, 5});
+    const Message rows = session.answer({{{"op", "fetch"}, {"rows", {0}}}, {}});
+    CHECK(rows.blobs.at(0) == floats({-1, 5}));
+  }
+
+  TEST_CASE("a refused prepare leaves nothing prepared") {
+    TestDevice device;
+    Session session(device);
+    student = [](const Arguments&) {};
+    json prepare = call_of({matrix("y", 1, 4, 4, "output")});
+    prepare["op"] = "prepare";
+    prepare["sets"] = 1;
+    const json sample = {{"op", "sample"}, {"count", 1}, {"warmup", 0}};
+    REQUIRE(session.answer({prepare, {}}).body.at("op") == "prepared");
+    CHECK(session.answer({sample, {}}).body.at("op") == "sampled");
+    prepare["sets"] = 0;
+    CHECK(session.answer({prepare, {}}).body.at("op") == "refused");
+    CHECK(session.answer({sample, {}}).body.at("op") == "refused");
+  }
 }
 
 }  // namespace

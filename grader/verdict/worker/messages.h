@@ -13,7 +13,8 @@ namespace onepass::verdict {
 /// "run": calls the function once.
 worker::Message run_request(const Case& call, Poison poison, double time_limit);
 
-/// "prepare": the same, for `sets` rotating sets of buffers; all inputs must be hash filled.
+/// "prepare": the same, for `sets` rotating sets of buffers. Inputs with given values are sent and
+/// have them at every call; let large ones be hash filled, which makes them new for each call.
 worker::Message prepare_request(const Case& call, int sets);
 
 /// The most that the reply to run_request(call) can hold.
