@@ -67,7 +67,7 @@ struct Area {
 struct Sample {
   Outcome outcome;
   double ms = 0;
-  bool valid = true;  // false: the launch's own cost got into the time; try again
+  bool valid = true;  // false: the launch's own cost got in, or the clock was low; try again
 };
 
 /// Times one call after the other, each with a cold L2.

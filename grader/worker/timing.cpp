@@ -4,7 +4,8 @@
 namespace onepass::worker {
 namespace {
 
-// A stopwatch asks for another try while it learns how long launching takes; this ends it.
+// A stopwatch asks for another try while it learns how long launching takes, and while the device
+// runs slowly; this ends it.
 constexpr int kMostExtraTries = 8;
 
 }  // namespace

@@ -122,6 +122,10 @@ Exercise backward_dx() {
                   std::move(details));
 }
 
+std::vector<Expectation> expected_sums(const Case& sampled) {
+  return {expected_dweight(sampled), expected_dbias(sampled)};
+}
+
 Exercise backward_dweight_dbias() {
   Measurement details;
   details.traffic = narrow_and_many();
@@ -129,10 +133,10 @@ Exercise backward_dweight_dbias() {
   details.make_case = [](const Shape& shape, std::uint64_t seed) {
     return measured_backward("layernorm_backward_dweight_dbias", shape, seed, false, true);
   };
-  // The sums run over all rows: those of a sample tell nothing of them. The checks compare them.
   details.expectations = [](const Case&, const std::vector<std::int64_t>&) {
     return std::vector<Expectation>{};
   };
+  details.column_sums = expected_sums;
   return exercise("backward_dweight_dbias", "LayerNorm, the gradients of weight and bias",
                   "2.3 The gradients of weight and bias", std::move(details));
 }
@@ -147,6 +151,7 @@ Exercise backward_fused() {
   details.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
     return std::vector<Expectation>{expected_dx(sampled)};
   };
+  details.column_sums = expected_sums;
   return exercise("backward_fused", "LayerNorm, the whole backward pass", "2.4 One pass",
                   std::move(details));
 }

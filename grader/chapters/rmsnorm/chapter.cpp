@@ -119,9 +119,11 @@ Exercise backward() {
     return 3 * tensor_bytes(shape) + vectors + shape.rows * kRowResult;
   };
   measurement.make_case = measured_backward;
-  // dweight runs over all rows: those of a sample tell nothing of it. The checks compare it.
   measurement.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
     return std::vector<Expectation>{expected_dx(sampled)};
+  };
+  measurement.column_sums = [](const Case& sampled) {
+    return std::vector<Expectation>{expected_dweight(sampled)};
   };
   return {"rmsnorm/backward", "The backward pass", "01_rmsnorm/backward.cu",
           "docs/01_rmsnorm.md, \"1.3 The backward pass\"", std::move(measurement)};

@@ -274,6 +274,7 @@ TEST_SUITE("worker program on a GPU") {
     copy["scalars"] = {{"bytes", kRows * kCols * 4}};
     copy["buffers"][0]["name"] = "src";
     copy["buffers"][1]["name"] = "dst";
+    copy["buffers"][0]["offset"] = copy["buffers"][1]["offset"] = 0;
     CHECK(ask(worker, copy).body.at("status") == "ok");
     CHECK(ask(worker, {{"op", "sample"}, {"count", 10}, {"warmup", 2}}).body.at("ms").size() == 10);
     const Message rows = ask(worker, {{"op", "fetch"}, {"rows", {0, 1, 2}}});

@@ -4,17 +4,17 @@
 
 #include <algorithm>
 
-#include "verdict/measure/verify_rows.h"
 #include "verdict/values/random.h"
 
 namespace onepass::verdict {
 namespace {
 
-constexpr int kSets = 2;             // buffers that take turns
-constexpr int kWarmup = 3;           // calls
-constexpr int kTurn = 5;             // calls
-constexpr std::size_t kLeast = 10;   // samples of each
-constexpr double kTurnLimit = 60.0;  // seconds
+constexpr int kSets = 2;                // buffers that take turns
+constexpr int kWarmup = 3;              // calls
+constexpr int kTurn = 5;                // calls
+constexpr std::size_t kLeast = 10;      // samples of each
+constexpr double kTurnLimit = 60.0;     // seconds
+constexpr std::int64_t kCopyUnit = 16;  // bytes that a thread copies
 constexpr double kAboveCopy = 1.02;  // what is so much faster than a copy was not measured rightly
 
 struct Sampled {
@@ -86,9 +86,10 @@ std::string note_on(const Bandwidth& result, const BandwidthSettings& settings,
 }  // namespace
 
 Case copy_call(std::int64_t bytes) {
-  const std::int64_t words = bytes / 2 / static_cast<std::int64_t>(size_of(Dtype::fp32));
+  const std::int64_t half = bytes / 2 / kCopyUnit * kCopyUnit;
+  const std::int64_t words = half / static_cast<std::int64_t>(size_of(Dtype::fp32));
   Case call("copy");
-  call.integer("bytes", words * static_cast<std::int64_t>(size_of(Dtype::fp32)));
+  call.integer("bytes", half);
   call.input("src", Dtype::fp32, 1, words, HashFill{}).output("dst", Dtype::fp32, 1, words);
   return call;
 }
@@ -112,8 +113,8 @@ Bandwidth measure_bandwidth(const std::vector<Contestant>& contestants,
     result.error = take_turn(contestants[0], count, 0, samples[0]);
   }
   if (result.error.empty()) {
-    const std::string wrong = verify_rows(*contestants[0].worker, contestants[0].call,
-                                          samples[0].generation, settings.seed, verify);
+    const std::string wrong = verify_sample(*contestants[0].worker, contestants[0].call,
+                                            samples[0].generation, settings.seed, verify);
     result.error = wrong.empty() ? "" : blame(contestants[0], wrong);
   }
   for (std::size_t i = 0; i < contestants.size() && result.error.empty(); ++i) {

@@ -7,13 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "verdict/case.h"
 #include "verdict/measure/statistics.h"
-#include "verdict/session/session.h"
+#include "verdict/measure/verify_sample.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -47,10 +46,8 @@ struct Bandwidth {
 /// A call that copies: half of `bytes` read, half written.
 Case copy_call(std::int64_t bytes);
 
-/// `verify` computes what some rows of the first contestant's outputs must be (Measurement in
-/// session/chapter.h). `l2_bytes` of the device, 0 if unknown.
-using Verify = std::function<std::vector<Expectation>(const Case& sampled,
-                                                      const std::vector<std::int64_t>& rows)>;
+/// `verify` computes what the first contestant's outputs must be. `l2_bytes` of the device, 0 if
+/// unknown.
 Bandwidth measure_bandwidth(const std::vector<Contestant>& contestants,
                             const BandwidthSettings& settings, std::int64_t l2_bytes,
                             const Verify& verify);

@@ -39,6 +39,9 @@ struct Measurement {
   std::function<std::vector<Expectation>(const Case& sampled,
                                          const std::vector<std::int64_t>& rows)>
       expectations;
+  /// The same for outputs that are sums down the columns, over all rows. `sampled` is the call with
+  /// some columns only: buffers as wide as the call hold these. Empty where there are no such sums.
+  std::function<std::vector<Expectation>(const Case& sampled)> column_sums;
 };
 
 struct Exercise {

@@ -137,7 +137,7 @@ void measure_bandwidth(const Exercise& exercise, const Implementations& implemen
     const json device = copy.device().is_object() ? copy.device() : json::object();
     const Bandwidth result =
         measure_bandwidth(contestants, settings, device.value("l2_bytes", std::int64_t{0}),
-                          exercise.measurement.expectations);
+                          {exercise.measurement.expectations, exercise.measurement.column_sums});
     if (!result.error.empty()) {
       events.write(failed(exercise, result.error));
       return;

@@ -1,0 +1,190 @@
+#include "verdict/measure/verify_sample.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <stdexcept>
+
+#include "verdict/compare.h"
+#include "verdict/values/random.h"
+#include "worker/hash_fill.h"
+
+namespace onepass::verdict {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;  // of rows or columns, in ascending order
+
+constexpr std::uint64_t kDrawn = 8;
+constexpr double kFetchLimit = 30.0;  // seconds
+
+Numbers draw(std::int64_t count, std::uint64_t seed, const char* stream) {
+  Numbers drawn = {0, count - 1};  // the ends, and some between
+  const Random random = Random(seed).stream(stream);
+  for (std::uint64_t i = 0; i < kDrawn; ++i) {
+    drawn.push_back(random.integer(i, 0, count - 1));
+  }
+  std::sort(drawn.begin(), drawn.end());
+  drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
+  return drawn;
+}
+
+Numbers all(std::int64_t count) {
+  Numbers numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+/// The listed rows and columns of a matrix whose element (row, col) is at(row, col).
+template <typename At>
+Matrix part(Dtype dtype, const Numbers& rows, const Numbers& cols, At at) {
+  Matrix result(dtype, static_cast<std::int64_t>(rows.size()),
+                static_cast<std::int64_t>(cols.size()));
+  for (std::int64_t i = 0; i < result.rows(); ++i) {
+    for (std::int64_t j = 0; j < result.cols(); ++j) {
+      result.set(i, j, at(rows[static_cast<std::size_t>(i)], cols[static_cast<std::size_t>(j)]));
+    }
+  }
+  return result;
+}
+
+/// The same of a buffer, as it was before the call.
+Matrix contents(const Buffer& buffer, std::uint64_t generation, const Numbers& rows,
+                const Numbers& cols) {
+  if (!buffer.hash) {
+    return part(buffer.dtype, rows, cols,
+                [&](std::int64_t row, std::int64_t col) { return buffer.values.get(row, col); });
+  }
+  const std::uint64_t seed = worker::fill_seed(buffer.hash->seed, generation);
+  return part(buffer.dtype, rows, cols, [&](std::int64_t row, std::int64_t col) {
+    return worker::hash_value(seed, static_cast<std::uint64_t>(row * buffer.cols + col),
+                              static_cast<float>(buffer.hash->mean),
+                              static_cast<float>(buffer.hash->scale));
+  });
+}
+
+/// The call with the rows and columns of each buffer that the two functions pick.
+template <typename Rows, typename Cols>
+Case sample(const Case& call, std::uint64_t generation, Rows rows_of, Cols cols_of) {
+  Case sampled(call.function(), call.dtype());
+  for (const auto& [name, value] : call.scalars()) {
+    if (std::holds_alternative<std::int64_t>(value)) {
+      sampled.integer(name, std::get<std::int64_t>(value));
+    } else {
+      sampled.real(name, std::get<double>(value));
+    }
+  }
+  for (const Buffer& buffer : call.buffers()) {
+    if (buffer.null) {
+      sampled.null(buffer.name, buffer.role, buffer.dtype);
+      continue;
+    }
+    const Numbers rows = rows_of(buffer);
+    const Numbers cols = cols_of(buffer);
+    if (buffer.role == Role::output) {
+      sampled.output(buffer.name, buffer.dtype, static_cast<std::int64_t>(rows.size()),
+                     static_cast<std::int64_t>(cols.size()));
+    } else {
+      sampled.input(buffer.name, contents(buffer, generation, rows, cols));
+    }
+  }
+  return sampled;
+}
+
+Numbers all_rows(const Buffer& buffer) {
+  return all(buffer.rows);
+}
+
+Numbers all_cols(const Buffer& buffer) {
+  return all(buffer.cols);
+}
+
+Numbers below(std::int64_t end, const Numbers& numbers) {
+  return {numbers.begin(), std::lower_bound(numbers.begin(), numbers.end(), end)};
+}
+
+/// What came back of a buffer: those of the rows asked for that it has.
+Matrix fetched(const Reply& reply, const Buffer& buffer, const Numbers& asked) {
+  const Numbers rows = below(buffer.rows, asked);
+  for (const nlohmann::json& entry : reply.message.body.at("buffers")) {
+    if (entry.at("name") == buffer.name) {
+      if (entry.at("rows") != nlohmann::json(rows)) {
+        throw std::runtime_error("other rows came back");
+      }
+      return Matrix(buffer.dtype, static_cast<std::int64_t>(rows.size()), buffer.cols,
+                    reply.message.blobs.at(entry.at("blob").get<std::size_t>()));
+    }
+  }
+  throw std::runtime_error("a buffer is missing");
+}
+
+/// Compares the listed columns of the rows of an output that came back. Empty if they are right.
+std::string difference(const Reply& reply, const Buffer& output, const Expectation& expected,
+                       const Numbers& asked, const Numbers& cols) {
+  const Numbers rows = below(output.rows, asked);
+  Matrix got;
+  try {
+    const Matrix whole = fetched(reply, output, asked);
+    got = part(output.dtype, all(whole.rows()), cols,
+               [&](std::int64_t row, std::int64_t col) { return whole.get(row, col); });
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  const Comparison comparison = compare(got, expected.value, expected.bound, std::nullopt);
+  if (comparison.right()) {
+    return "";
+  }
+  const Index worst{rows[static_cast<std::size_t>(comparison.worst.row)],
+                    cols[static_cast<std::size_t>(comparison.worst.col)]};
+  return fmt::format("a timed call gave {} = {}, expected {}",
+                     element_name(expected.output, got, worst), show(comparison.got),
+                     show(comparison.expected));
+}
+
+}  // namespace
+
+Case sample_of_rows(const Case& call, std::uint64_t generation, const Numbers& rows) {
+  const std::int64_t call_rows = call.integer("rows");
+  return sample(
+      call, generation,
+      [&](const Buffer& buffer) { return buffer.rows == call_rows ? rows : all(buffer.rows); },
+      all_cols);
+}
+
+Case sample_of_columns(const Case& call, std::uint64_t generation, const Numbers& cols) {
+  const std::int64_t call_cols = call.integer("cols");
+  return sample(call, generation, all_rows, [&](const Buffer& buffer) {
+    return buffer.cols == call_cols ? cols : all(buffer.cols);
+  });
+}
+
+std::string verify_sample(WorkerClient& worker, const Case& call, std::uint64_t generation,
+                          std::uint64_t seed, const Verify& verify) {
+  const Numbers rows = draw(call.integer("rows"), seed, "rows of a timed call");
+  const Reply reply = worker.fetch(rows, kFetchLimit);
+  if (reply.outcome != Outcome::ok) {
+    return reply.error;
+  }
+  for (const Expectation& expected : verify.rows(sample_of_rows(call, generation, rows), rows)) {
+    const Buffer& output = call.buffer(expected.output);
+    const std::string wrong = difference(reply, output, expected, rows, all_cols(output));
+    if (!wrong.empty()) {
+      return wrong;
+    }
+  }
+  if (!verify.columns) {
+    return "";
+  }
+  // Sums down the columns have one row, the first, which is among those that were fetched.
+  const Numbers cols = draw(call.integer("cols"), seed, "columns of a timed call");
+  for (const Expectation& expected : verify.columns(sample_of_columns(call, generation, cols))) {
+    const std::string wrong = difference(reply, call.buffer(expected.output), expected, rows, cols);
+    if (!wrong.empty()) {
+      return wrong;
+    }
+  }
+  return "";
+}
+
+}  // namespace onepass::verdict

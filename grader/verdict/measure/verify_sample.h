@@ -1,0 +1,38 @@
+// The check of a timed call: a sample of what it wrote, against the reference. Of outputs that
+// belong to rows some rows are looked at, of sums down the columns some columns.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "verdict/case.h"
+#include "verdict/session/session.h"
+#include "verdict/worker/worker_client.h"
+
+namespace onepass::verdict {
+
+/// The call as it was at `generation` (protocol.h), with the given rows only: buffers with as many
+/// rows as the call hold those, others are whole.
+Case sample_of_rows(const Case& call, std::uint64_t generation,
+                    const std::vector<std::int64_t>& rows);
+
+/// The same with the given columns only, and all rows.
+Case sample_of_columns(const Case& call, std::uint64_t generation,
+                       const std::vector<std::int64_t>& cols);
+
+/// What the outputs of a timed call must be (Measurement in session/chapter.h).
+struct Verify {
+  std::function<std::vector<Expectation>(const Case& sampled,
+                                         const std::vector<std::int64_t>& rows)>
+      rows;
+  std::function<std::vector<Expectation>(const Case& sampled)> columns;  // may be empty
+};
+
+/// Fetches rows of the worker's last timed call and compares them. Empty if they are right, else a
+/// sentence.
+std::string verify_sample(WorkerClient& worker, const Case& call, std::uint64_t generation,
+                          std::uint64_t seed, const Verify& verify);
+
+}  // namespace onepass::verdict
