@@ -18,8 +18,8 @@
 
 namespace onepass {
 
-constexpr int kThreads = 256;  // threads a block
-constexpr int kWarps = kThreads / 32;
+constexpr int kMostThreads = 1024;  // threads a block; narrow rows take fewer
+constexpr int kMostWarps = kMostThreads / 32;
 
 /// V neighbouring columns, loaded and stored in one access.
 template <typename T, int V>
@@ -58,15 +58,15 @@ __device__ inline float warp_sum(float value) {
 __device__ inline RowSums block_sums_of(RowSums sums) {
   // TODO 2: so far each thread knows its own share only. Add up both sums as in exercise 1.1: over
   // the warp with warp_sum(), then over the warps through two __shared__ arrays with one slot a
-  // warp. One barrier is enough for both.
+  // warp (there are blockDim.x / 32 of them, at most kMostWarps). One barrier is enough for both.
   return sums;
 }
 
 template <typename T, int V>
-__global__ void layernorm_backward_dx_kernel(const T* dy, int64_t dy_stride, const T* x,
-                                             int64_t x_stride, const T* weight, const float* mean,
-                                             const float* rstd, T* dx, int64_t dx_stride,
-                                             int cols) {
+__global__ void __launch_bounds__(kMostThreads)
+    layernorm_backward_dx_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                                 const T* weight, const float* mean, const float* rstd, T* dx,
+                                 int64_t dx_stride, int cols) {
   using RowPack = Pack<T, V>;
   const int64_t row = blockIdx.x;
   [[maybe_unused]] const int packs = cols / V;  // packs a row; cols is a multiple of V
@@ -78,7 +78,7 @@ __global__ void layernorm_backward_dx_kernel(const T* dy, int64_t dy_stride, con
   [[maybe_unused]] const float row_mean = mean[row];
   [[maybe_unused]] const float row_rstd = rstd[row];
 
-  // TODO 1: walk over this thread's columns (packs threadIdx.x, threadIdx.x + kThreads, ...) and
+  // TODO 1: walk over this thread's columns (packs threadIdx.x, threadIdx.x + blockDim.x, ...) and
   // add up wdy and wdy * x̂ in a RowSums; weights_at() gives the weights of a pack. Call
   // block_sums_of() for the sums over the row, divide both by cols, and walk over the same columns
   // again to store dx.
@@ -92,6 +92,13 @@ bool is_aligned(const T* tensor, int64_t stride, int cols, int bytes) {
   return address % bytes == 0 && stride % elements == 0 && cols % elements == 0;
 }
 
+/// Threads for a row of so many packs: two packs a thread, in whole warps, as far as a block goes.
+/// The row is read twice, and few large blocks a multiprocessor leave it in the L1 cache meanwhile.
+inline int threads_for(int packs) {
+  const int warps = (packs + 2 * 32 - 1) / (2 * 32);
+  return 32 * (warps < kMostWarps ? warps : kMostWarps);
+}
+
 template <typename T>
 void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
                            const T* weight, const float* mean, const float* rstd, T* dx,
@@ -103,10 +110,10 @@ void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x
                        is_aligned(weight, 0, cols, 16) && is_aligned(dx, dx_stride, cols, 16);
   if (aligned) {
     constexpr int V = 16 / sizeof(T);
-    layernorm_backward_dx_kernel<T, V><<<rows, kThreads, 0, stream>>>(
+    layernorm_backward_dx_kernel<T, V><<<rows, threads_for(cols / V), 0, stream>>>(
         dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride, cols);
   } else {
-    layernorm_backward_dx_kernel<T, 1><<<rows, kThreads, 0, stream>>>(
+    layernorm_backward_dx_kernel<T, 1><<<rows, threads_for(cols), 0, stream>>>(
         dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride, cols);
   }
 }

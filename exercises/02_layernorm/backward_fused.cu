@@ -59,18 +59,6 @@ __device__ inline RowSums block_sums_of(RowSums sums, int parity) {
   return {warp_sum(sums.wdy), warp_sum(sums.wdy_hat)};
 }
 
-// How many columns a thread can have: up to 16, its registers hold their sums, their weights, this
-// row and the next; up to 32, the sums only, and the row is read again from the cache. Beyond, the
-// compiler keeps the sums in memory, in loops that it does not unroll.
-constexpr int kColumnsHeld = 16;
-constexpr int kColumnsSummed = 32;
-
-/// What one thread holds of a row: kPacks packs, each V columns wide, blockDim.x packs apart.
-template <typename T, int V, int kPacks>
-struct Share {
-  Pack<T, V> packs[kPacks];
-};
-
 /// Pack p of this thread's share of a row; zeros past the row's end.
 template <typename T, int V>
 __device__ inline Pack<T, V> load_pack(const T* row, int p, int cols) {
@@ -85,17 +73,42 @@ __device__ inline Pack<T, V> load_pack(const T* row, int p, int cols) {
   return zeros;
 }
 
-/// This thread's share of a row.
+/// Stores the sums of a pack's V columns, pack i of a row of partial sums, 16 bytes at a time.
+template <int V>
+__device__ inline void store_sums(float* partial_row, int i, const float (&sums)[V]) {
+  constexpr int kEach = V < 4 ? V : 4;
+  for (int j = 0; j < V; j += kEach) {
+    Pack<float, kEach> pack;
+    for (int k = 0; k < kEach; ++k) {
+      pack.values[k] = sums[j + k];
+    }
+    reinterpret_cast<Pack<float, kEach>*>(partial_row)[(i * V + j) / kEach] = pack;
+  }
+}
+
+/// What one thread holds of a row: kPacks packs each of dy and x.
 template <typename T, int V, int kPacks>
-__device__ inline Share<T, V, kPacks> load_share(const T* row, int cols) {
-  constexpr int kUnroll = V * kPacks <= kColumnsSummed ? kPacks : 1;
-  Share<T, V, kPacks> share;
-#pragma unroll kUnroll
+struct RowShare {
+  Pack<T, V> dy[kPacks];
+  Pack<T, V> x[kPacks];
+};
+
+template <typename T, int V, int kPacks>
+__device__ inline RowShare<T, V, kPacks> load_share(const T* dy_row, const T* x_row, int cols) {
+  RowShare<T, V, kPacks> share;
+#pragma unroll
   for (int p = 0; p < kPacks; ++p) {
-    share.packs[p] = load_pack<T, V>(row, p, cols);
+    share.dy[p] = load_pack<T, V>(dy_row, p, cols);
+    share.x[p] = load_pack<T, V>(x_row, p, cols);
   }
   return share;
 }
+
+// How many columns a thread may have: up to 16, its registers hold their weights, this row and the
+// next; up to 32, only their sums. Beyond, the compiler keeps the sums in memory, in loops that it
+// does not unroll.
+constexpr int kColumnsHeld = 16;
+constexpr int kColumnsSummed = 32;
 
 template <typename T, int V, int kPacks>
 __global__ void __launch_bounds__(kMostThreads)
@@ -105,41 +118,49 @@ __global__ void __launch_bounds__(kMostThreads)
                               float* partial_dweight,  // [gridDim.x, cols]
                               float* partial_dbias,    // [gridDim.x, cols]
                               int rows, int cols) {
-  using RowShare = Share<T, V, kPacks>;
   constexpr bool kHeld = V * kPacks <= kColumnsHeld;
+  constexpr int kHeldPacks = kHeld ? kPacks : 1;
   [[maybe_unused]] constexpr int kUnroll = V * kPacks <= kColumnsSummed ? kPacks : 1;
   [[maybe_unused]] float sum_dweight[kPacks][V] = {};  // over this block's rows
   [[maybe_unused]] float sum_dbias[kPacks][V] = {};
+
   int64_t row = blockIdx.x;
-  RowShare weight_share{}, dy_share{}, x_share{}, next_dy{}, next_x{};
+  Pack<T, V> weights[kHeldPacks] = {};
+  RowShare<T, V, kHeldPacks> share{}, next_share{};
   if (kHeld) {
-    weight_share = load_share<T, V, kPacks>(weight, cols);
-    next_dy = load_share<T, V, kPacks>(dy + row * dy_stride, cols);
-    next_x = load_share<T, V, kPacks>(x + row * x_stride, cols);
+#pragma unroll
+    for (int p = 0; p < kHeldPacks; ++p) {
+      weights[p] = load_pack<T, V>(weight, p, cols);
+    }
+    next_share = load_share<T, V, kHeldPacks>(dy + row * dy_stride, x + row * x_stride, cols);
   }
-  // Pack p of the weights and of the row.
+  float next_mean = mean[row];
+  float next_rstd = rstd[row];
+  // Pack p of this thread's columns.
   const auto weights_at = [&](int p) {
-    return kHeld ? weight_share.packs[p] : load_pack<T, V>(weight, p, cols);
+    return kHeld ? weights[p] : load_pack<T, V>(weight, p, cols);
   };
   const auto dy_at = [&](int p) {
-    return kHeld ? dy_share.packs[p] : load_pack<T, V>(dy + row * dy_stride, p, cols);
+    return kHeld ? share.dy[p] : load_pack<T, V>(dy + row * dy_stride, p, cols);
   };
   const auto x_at = [&](int p) {
-    return kHeld ? x_share.packs[p] : load_pack<T, V>(x + row * x_stride, p, cols);
+    return kHeld ? share.x[p] : load_pack<T, V>(x + row * x_stride, p, cols);
   };
 
   for (int parity = 0; row < rows; row += gridDim.x, parity ^= 1) {
-    const int64_t next_row = row + gridDim.x;
+    [[maybe_unused]] const float row_mean = next_mean;
+    [[maybe_unused]] const float row_rstd = next_rstd;
     if (kHeld) {
-      dy_share = next_dy;
-      x_share = next_x;
-      if (next_row < rows) {  // ask for the next row now: it travels while this one is summed
-        next_dy = load_share<T, V, kPacks>(dy + next_row * dy_stride, cols);
-        next_x = load_share<T, V, kPacks>(x + next_row * x_stride, cols);
+      share = next_share;
+    }
+    const int64_t next = row + gridDim.x;
+    if (next < rows) {  // ask for the next row now: it travels while this one is summed
+      next_mean = mean[next];
+      next_rstd = rstd[next];
+      if (kHeld) {
+        next_share = load_share<T, V, kHeldPacks>(dy + next * dy_stride, x + next * x_stride, cols);
       }
     }
-    [[maybe_unused]] const float row_mean = mean[row];
-    [[maybe_unused]] const float row_rstd = rstd[row];
 
     // TODO 1: dx, as in exercise 2.2. This thread's columns are in values[j] of dy_at(p), x_at(p)
     // and weights_at(p), for p < kPacks and j < V. Past the end of the row dy and the weights are
@@ -150,8 +171,9 @@ __global__ void __launch_bounds__(kMostThreads)
     // sum_dbias[p][j].
   }
 
-  // TODO 2, continued: the last row is done. Store the sums of column i * V + j, for each pack i
-  // that is there, in row blockIdx.x of partial_dweight and partial_dbias.
+  // TODO 2, continued: the last row is done. Store sum_dweight[p] in row blockIdx.x of
+  // partial_dweight, and sum_dbias[p] in that of partial_dbias, for each pack p that is there.
+  // store_sums() does it for one: number p * blockDim.x + threadIdx.x.
 }
 
 constexpr int kSumCols = 32;    // columns of a block of sum_blocks_kernel
@@ -205,9 +227,6 @@ Variant<T> variant_for(int cols, bool aligned) {
     return cols <= 8 * kMostThreads ? Variant<T>{layernorm_backward_kernel<T, 1, 8>, 8}
                                     : Variant<T>{layernorm_backward_kernel<T, 1, 128>, 128};
   }
-  if (cols <= 8 * kMostThreads) {
-    return {layernorm_backward_kernel<T, V, 8 / V>, 8};
-  }
   if (cols <= 16 * kMostThreads) {
     return {layernorm_backward_kernel<T, V, 16 / V>, 16};
   }
@@ -224,16 +243,14 @@ bool is_aligned(const T* tensor, int64_t stride, int cols) {
   return reinterpret_cast<uintptr_t>(tensor) % 16 == 0 && stride % V == 0 && cols % V == 0;
 }
 
-/// As many blocks as the GPU runs at a time, but no more than there are rows, or room in scratch.
-template <typename T>
-int blocks_for(const Variant<T>& variant, int threads, int rows) {
+/// Enough blocks for kMostThreads threads on every multiprocessor: more would bring little, and
+/// each leaves a row of sums to be added up. No more than there are rows, or room in scratch.
+inline int blocks_for(int threads, int rows) {
   int device = 0;
   int multiprocessors = 0;
-  int blocks_each = 0;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_each, variant.kernel, threads, 0);
-  const int blocks = multiprocessors * blocks_each;
+  const int blocks = multiprocessors * (kMostThreads / threads);
   return blocks < layernorm_groups(rows) ? blocks : layernorm_groups(rows);
 }
 
@@ -247,7 +264,7 @@ Summation layernorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t
   const Variant<T> variant = variant_for<T>(cols, aligned);
   const int warps = (cols + 32 * variant.columns - 1) / (32 * variant.columns);
   const int threads = 32 * warps;
-  const int blocks = rows == 0 ? 0 : blocks_for(variant, threads, rows);
+  const int blocks = rows == 0 ? 0 : blocks_for(threads, rows);
   float* partial_dweight = scratch;                                      // [blocks, cols]
   float* partial_dbias = scratch + static_cast<int64_t>(blocks) * cols;  // [blocks, cols]
   if (blocks > 0) {

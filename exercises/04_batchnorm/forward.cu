@@ -21,7 +21,9 @@
 
 namespace onepass {
 
-constexpr int kThreads = 512;  // threads a block
+// Threads a block. As many as there may be: where channels are few, so are the blocks, and each has
+// to keep its multiprocessor busy alone.
+constexpr int kThreads = 1024;
 constexpr int kWarps = kThreads / 32;
 
 /// kCount neighbouring elements, which are moved in one access.
@@ -80,10 +82,10 @@ __device__ inline float channel_sum(float value) {
 
 /// One block for kChannels channels. kCount: elements of a run, all of one sample.
 template <int kChannels, int kCount, typename T>
-__global__ void batchnorm_forward_kernel(const T* x, const T* weight, const T* bias, T* y,
-                                         float* running_mean, float* running_var, float* save_mean,
-                                         float* save_rstd, int batch, int channels, int space,
-                                         float eps, float momentum) {
+__global__ void __launch_bounds__(kThreads)
+    batchnorm_forward_kernel(const T* x, const T* weight, const T* bias, T* y, float* running_mean,
+                             float* running_var, float* save_mean, float* save_rstd, int batch,
+                             int channels, int space, float eps, float momentum) {
   const Share<kChannels> share(batch, channels, space);
   const int c = share.channel;
 
