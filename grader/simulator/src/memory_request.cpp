@@ -34,21 +34,24 @@ unsigned distinct_bytes(const SortedAddresses& sorted, unsigned bytes) {
   return sum;
 }
 
-/// True if lanes 2k and 2k + 1 want the same bytes, for every k, or at most one of them takes part.
-bool pairs_agree(const MemoryRequest& request) {
-  const unsigned both = request.lanes & request.lanes >> 1 & 0x55555555u;
-  for (unsigned left = both; left != 0; left &= left - 1) {
+/// True if lanes i and i ^ distance want the same, or at most one of them takes part; distance is 1
+/// or 2.
+bool partners_agree(const MemoryRequest& request, int distance) {
+  const unsigned lower = distance == 1 ? 0x55555555u : 0x33333333u;  // of each two partners
+  for (unsigned left = request.lanes & request.lanes >> distance & lower; left != 0;
+       left &= left - 1) {
     const int lane = __builtin_ctz(left);
-    if (request.address[lane] != request.address[lane + 1]) return false;
+    if (request.address[lane] != request.address[lane + distance]) return false;
   }
   return true;
 }
 
 /// To how many lanes shared memory is served at a time.
-int lanes_at_once(const MemoryRequest& request) {
+int lanes_at_once(const MemoryRequest& request, bool is_load) {
   if (request.bytes <= 4) return kWarpLanes;
   const int lanes = request.bytes <= 8 ? kWarpLanes / 2 : kWarpLanes / 4;
-  return pairs_agree(request) ? 2 * lanes : lanes;
+  const bool agree = partners_agree(request, 1) || partners_agree(request, 2);
+  return is_load && agree ? 2 * lanes : lanes;
 }
 
 /// Wavefronts for the lanes of `request` that are in `group`.
@@ -102,10 +105,10 @@ RequestCost atomic_cost(const MemoryRequest& request, Sectors& sectors) {
   return cost;
 }
 
-RequestCost shared_cost(const MemoryRequest& request) {
+RequestCost shared_cost(const MemoryRequest& request, bool is_load) {
   RequestCost cost;
   cost.bytes = distinct_bytes(SortedAddresses(request), request.bytes);
-  const int lanes = lanes_at_once(request);
+  const int lanes = lanes_at_once(request, is_load);
   for (int first = 0; first < kWarpLanes; first += lanes) {
     const unsigned group = (lanes == kWarpLanes ? ~0u : (1u << lanes) - 1) << first;
     cost.units += wavefronts(request, group);

@@ -10,8 +10,8 @@
 // Shared memory lies in 32 banks, each 4 bytes wide: word w is in bank w % 32. A bank serves one
 // word at a time, to as many lanes as want it. So a request takes as many wavefronts as the busiest
 // bank has words to serve. Accesses of 8 bytes are served to half a warp at a time, of 16 to a
-// quarter; to twice as many lanes if lanes 0 and 1, 2 and 3, ... want the same, or only one of them
-// takes part.
+// quarter. Loads are served to twice as many lanes if all lanes i and i ^ 1 want the same (or at
+// most one of them takes part), or all lanes i and i ^ 2.
 //
 // All this was found by comparison with the counters of an H200 (docs/simulator.md).
 #pragma once
@@ -49,7 +49,7 @@ struct Sectors {
 /// Of a load or store. Also fills `sectors`, which must be empty.
 RequestCost global_cost(const MemoryRequest& request, Sectors& sectors);
 RequestCost atomic_cost(const MemoryRequest& request, Sectors& sectors);
-RequestCost shared_cost(const MemoryRequest& request);
+RequestCost shared_cost(const MemoryRequest& request, bool is_load);
 
 /// From each active lane's address to the next one's, 0 if it varies.
 std::int64_t lane_distance(const MemoryRequest& request);

@@ -105,7 +105,8 @@ void TrafficCounter::count(CodeAddress place, MemorySpace space, AccessType type
       site = &site_of(place, space, type, address);
     }
     Sectors sectors;
-    const RequestCost cost = space == MemorySpace::shared ? shared_cost(request)
+    const RequestCost cost = space == MemorySpace::shared
+                                 ? shared_cost(request, type == AccessType::read)
                              : type == AccessType::atomic ? atomic_cost(request, sectors)
                                                           : global_cost(request, sectors);
     add(*site, request, cost);
