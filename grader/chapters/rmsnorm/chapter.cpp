@@ -30,8 +30,8 @@ Case measured_block_sum(const Shape& shape, std::uint64_t seed) {
   return call;
 }
 
-Case measured_forward(const Shape& shape, std::uint64_t seed) {
-  Case call("rmsnorm_forward", shape.dtype);
+Case measured_forward(const char* function, const Shape& shape, std::uint64_t seed) {
+  Case call(function, shape.dtype);
   call.integer("rows", shape.rows).integer("cols", shape.cols);
   call.integer("x_stride", shape.cols).integer("y_stride", shape.cols);
   call.real("eps", 1e-6);
@@ -89,7 +89,9 @@ Exercise block_sum() {
           "docs/01_rmsnorm.md, \"1.1 Sum a row\"", std::move(measurement)};
 }
 
-Exercise forward() {
+/// 1.2 and 1.4.
+Exercise forward_exercise(const char* function, const char* name, const char* title,
+                          const char* section) {
   Measurement measurement;
   measurement.traffic = traffic_shapes();
   measurement.bandwidth = bandwidth_shapes();
@@ -97,12 +99,28 @@ Exercise forward() {
     const std::int64_t weight_bytes = tensor_bytes({1, shape.cols, shape.dtype});
     return 2 * tensor_bytes(shape) + weight_bytes + shape.rows * kRowResult;
   };
-  measurement.make_case = measured_forward;
+  measurement.make_case = [function](const Shape& shape, std::uint64_t seed) {
+    return measured_forward(function, shape, seed);
+  };
   measurement.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
     return std::vector<Expectation>{expected_rstd(sampled), expected_y(sampled)};
   };
-  return {"rmsnorm/forward", "The forward pass", "01_rmsnorm/forward.cu",
-          "docs/01_rmsnorm.md, \"1.2 The forward pass\"", std::move(measurement)};
+  return {std::string("rmsnorm/") + name, title, std::string("01_rmsnorm/") + name + ".cu",
+          std::string("docs/01_rmsnorm.md, \"") + section + "\"", std::move(measurement)};
+}
+
+Exercise forward() {
+  return forward_exercise("rmsnorm_forward", "forward", "The forward pass", "1.2 The forward pass");
+}
+
+Exercise forward_fast() {
+  Exercise exercise = forward_exercise("rmsnorm_forward_fast", "forward_fast",
+                                       "At the speed of memory", "1.4 At the speed of memory");
+  for (const Shape& wide : {Shape{32768, 8192, Dtype::bf16}, Shape{8192, 16384, Dtype::bf16},
+                            Shape{4096, 32768, Dtype::bf16}, Shape{4096, 65536, Dtype::bf16}}) {
+    exercise.measurement.bandwidth.push_back(wide);
+  }
+  return exercise;
 }
 
 Exercise backward() {
@@ -132,5 +150,6 @@ Exercise backward() {
 
 int main(int argc, char** argv) {
   using namespace onepass::rmsnorm;
-  return onepass::verdict::grade({"rmsnorm", {block_sum(), forward(), backward()}}, argc, argv);
+  return onepass::verdict::grade({"rmsnorm", {block_sum(), forward(), backward(), forward_fast()}},
+                                 argc, argv);
 }

@@ -224,6 +224,12 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
 }
 
 template <typename T>
+void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                          float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
+  rmsnorm_forward(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps, stream);
+}
+
+template <typename T>
 void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                       const float* rstd, T* dx, int64_t dx_stride, T* dweight, float*,
                       CastOrder order, int rows, int cols, cudaStream_t stream) {
