@@ -6,6 +6,7 @@
 
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/calls_backward.h"
+#include "chapters/rmsnorm/calls_residual.h"
 
 namespace onepass::rmsnorm {
 namespace {
@@ -56,6 +57,22 @@ Case measured_backward(const Shape& shape, std::uint64_t seed) {
   call.input("rstd", Dtype::fp32, rows, 1, HashFill{seed + 3, 1.7, 0.1});
   call.output("dx", shape.dtype, rows, cols).output("dweight", shape.dtype, 1, cols);
   call.output("scratch", Dtype::fp32, 1, rmsnorm_scratch_size(rows, cols));
+  return call;
+}
+
+Case measured_residual(const Shape& shape, std::uint64_t seed) {
+  Case call("rmsnorm_residual", shape.dtype);
+  call.integer("rows", shape.rows).integer("cols", shape.cols);
+  for (const char* stride : {"x_stride", "residual_stride", "sum_stride", "y_stride"}) {
+    call.integer(stride, shape.cols);
+  }
+  call.real("eps", 1e-6);
+  call.input("x", shape.dtype, shape.rows, shape.cols, HashFill{seed, 0.0, 1.0});
+  call.input("residual", shape.dtype, shape.rows, shape.cols, HashFill{seed + 1, 0.0, 2.0});
+  call.input("weight", shape.dtype, 1, shape.cols, HashFill{seed + 2, 1.0, 0.5});
+  call.output("sum", shape.dtype, shape.rows, shape.cols);
+  call.output("y", shape.dtype, shape.rows, shape.cols);
+  call.output("rstd", Dtype::fp32, shape.rows, 1);
   return call;
 }
 
@@ -145,11 +162,28 @@ Exercise backward() {
           "docs/01_rmsnorm.md, \"1.3 The backward pass\"", std::move(measurement)};
 }
 
+Exercise residual() {
+  Measurement measurement;
+  measurement.traffic = traffic_shapes();
+  measurement.bandwidth = bandwidth_shapes();
+  measurement.least_bytes = [](const Shape& shape) {
+    const std::int64_t weight_bytes = tensor_bytes({1, shape.cols, shape.dtype});
+    return 4 * tensor_bytes(shape) + weight_bytes + shape.rows * kRowResult;
+  };
+  measurement.make_case = measured_residual;
+  measurement.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
+    return std::vector<Expectation>{expected_sum(sampled), expected_residual_rstd(sampled),
+                                    expected_residual_y(sampled)};
+  };
+  return {"rmsnorm/residual", "With the residual", "01_rmsnorm/residual.cu",
+          "docs/01_rmsnorm.md, \"1.5 With the residual\"", std::move(measurement)};
+}
+
 }  // namespace
 }  // namespace onepass::rmsnorm
 
 int main(int argc, char** argv) {
   using namespace onepass::rmsnorm;
-  return onepass::verdict::grade({"rmsnorm", {block_sum(), forward(), backward(), forward_fast()}},
-                                 argc, argv);
+  return onepass::verdict::grade(
+      {"rmsnorm", {block_sum(), forward(), backward(), forward_fast(), residual()}}, argc, argv);
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace onepass::rmsnorm {
 namespace {
 
@@ -21,6 +23,15 @@ std::optional<std::string> busiest_line(const verdict::Traffic& traffic, const s
   }
   return busiest == nullptr ? std::nullopt
                             : std::optional(fmt::format("{}:{}", busiest->file, busiest->line));
+}
+
+[[noreturn]] void fail(const verdict::Case& call, const char* mistake,
+                       std::optional<std::string> location, const std::string& reason) {
+  verdict::Failure failure;
+  failure.mistake.emplace(mistake);
+  failure.location = std::move(location);
+  failure.message = "The result is right, but " + reason;
+  verdict::session().fail(call, std::move(failure));
 }
 
 }  // namespace
@@ -43,34 +54,35 @@ void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traf
   const std::int64_t tensor = call.buffer(buffer).rows * call.buffer(buffer).cols * element;
   const double times =
       static_cast<double>(requests_of(traffic, buffer, "read").bytes) / static_cast<double>(tensor);
-  if (times <= kOnce) {
-    return;
+  if (times > kOnce) {
+    fail(call, "loaded-twice", busiest_line(traffic, buffer, "read"),
+         fmt::format("{} was loaded {:.2g} times over: keep a thread's values of the row where "
+                     "they are needed again, in registers (or in shared memory), and load each "
+                     "only once.",
+                     buffer, times));
   }
-  verdict::Failure failure;
-  failure.mistake = "loaded-twice";
-  failure.location = busiest_line(traffic, buffer, "read");
-  failure.message = fmt::format(
-      "The result is right, but {0} was loaded {1:.2g} times over: keep a thread's values of the "
-      "row where they are needed again, in registers (or in shared memory), and load each only "
-      "once.",
-      buffer, times);
-  verdict::session().fail(call, failure);
+}
+
+void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traffic,
+                        const std::string& buffer) {
+  if (requests_of(traffic, buffer, "read").bytes > 0) {
+    fail(call, "loaded-twice", busiest_line(traffic, buffer, "read"),
+         fmt::format("{} was stored and then loaded again: keep what a thread needs of it in "
+                     "registers (or in shared memory).",
+                     buffer));
+  }
 }
 
 void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
                    const std::string& buffer, const std::string& type) {
   const double bytes = requests_of(traffic, buffer, type).bytes_per_access();
-  if (bytes >= kMostlyPacks) {
-    return;
+  if (bytes < kMostlyPacks) {
+    const char* const verb = type == "read" ? "load" : "store";
+    fail(call, "narrow-access", busiest_line(traffic, buffer, type),
+         fmt::format("{} was {} {:.3g} bytes at a time, in a call whose rows are all aligned to 16 "
+                     "bytes: {} packs of 16 bytes there.",
+                     buffer, type == "read" ? "loaded" : "stored", bytes, verb));
   }
-  verdict::Failure failure;
-  failure.mistake = "narrow-access";
-  failure.location = busiest_line(traffic, buffer, type);
-  failure.message = fmt::format(
-      "The result is right, but {0} was {1} {2:.3g} bytes at a time, in a call whose rows are all "
-      "aligned to 16 bytes: {3} packs of 16 bytes there.",
-      buffer, type == "read" ? "loaded" : "stored", bytes, type == "read" ? "load" : "store");
-  verdict::session().fail(call, failure);
 }
 
 }  // namespace onepass::rmsnorm

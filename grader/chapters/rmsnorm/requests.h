@@ -28,6 +28,10 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
 void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traffic,
                          const std::string& buffer);
 
+/// Ends the check if the tensor, an output, was loaded.
+void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traffic,
+                        const std::string& buffer);
+
 /// Ends the check unless most accesses to the tensor were of 16 bytes.
 void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
                    const std::string& buffer, const std::string& type);

@@ -11,8 +11,8 @@
 //   stride   the distance between the starts of two rows, in elements, at least cols. Elements
 //            between the end of one row and the start of the next belong to somebody else: they
 //            are neither read nor written.
-//   pointers aligned to their element type, to nothing more; no two buffers overlap. Inputs are not
-//            written to.
+//   pointers aligned to their element type, to nothing more. No two buffers overlap, and inputs are
+//            not written to, unless it says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -74,5 +74,26 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
 template <typename T>
 void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                           float* rstd, int rows, int cols, float eps, cudaStream_t stream);
+
+/// Exercise 1.5. The residual connection around a layer, and the RMSNorm that follows it:
+///
+///     sum[r][c] = T(x[r][c] + residual[r][c])
+///     rstd[r]   = 1 / sqrt(mean over c of sum[r][c]^2 + eps)
+///     y[r][c]   = sum[r][c] * rstd[r] * weight[c]          computed in fp32, rounded to T once
+///
+/// It is the *rounded* sum that is normalised, the one that is stored: so vLLM and Liger-Kernel do
+/// it, and so a backward pass finds what the forward pass saw. (FlashAttention and FlashInfer
+/// normalise the fp32 sum, before it is rounded.)
+///
+/// x, residual, sum, y: [rows, cols], each with its stride. weight: [cols]. rstd: [rows], fp32.
+///
+/// In place: sum may be residual, with the same stride, and y may be x, with the same stride; each
+/// by itself, or both. No other buffers overlap.
+///
+/// Up to 16,384 columns each element of x and residual is loaded once, and sum is not loaded.
+template <typename T>
+void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
+                      const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride,
+                      float* rstd, int rows, int cols, float eps, cudaStream_t stream);
 
 }  // namespace onepass
