@@ -48,8 +48,7 @@ struct RaceShadow::Comparison {
   bool replaces(const AccessRecord& earlier) const {
     if (is_old(earlier)) return true;
     if (is_of_another_block(earlier)) return false;
-    return earlier.interval < block.phase_begin ||
-           is_ordered_within_phase(earlier, thread, block);
+    return earlier.interval < block.phase_begin || is_ordered_within_phase(earlier, thread, block);
   }
 
   bool is_better_second(const AccessRecord& second, const AccessRecord& first) const {
