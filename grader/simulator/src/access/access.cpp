@@ -75,6 +75,7 @@ __attribute__((flatten)) void check_access(const Access& access) {
     }
     return;
   }
+  if (__builtin_expect(now.busy, 0)) return;
   obey_stop(access.site);
   thread->last_site = access.site;
   if (__builtin_expect(now.block->warp_of(*thread).requests.is_ahead(thread->lane), 0) &&

@@ -26,6 +26,9 @@ struct Access {
 
 /// Checks and counts one access of the running thread; in host code, only that it is not the
 /// device's memory. Returns if the access may happen.
+///
+/// Accesses while a finding is written are not the kernel's: of the standard library's templates
+/// the linker keeps one copy, and that may be the instrumented one of the student's program.
 void check_access(const Access& access);
 
 /// Ends the launch because memory that is not there was touched by code without instrumentation.

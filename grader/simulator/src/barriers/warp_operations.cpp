@@ -127,15 +127,12 @@ void try_answer_active_mask(Block& block, Thread& any_lane) {
 
 [[noreturn]] void stop_for_mask(const Thread& thread, WarpOperation operation, unsigned mask,
                                 const std::string& what) {
-  {
-    const ReportInProgress guard;
-    findings().add(
-        {Kind::bad_warp_mask,
-         now.launch->kernel,
-         std::string(operation_name(operation)) + " with mask " + mask_text(mask) + ' ' + what,
-         false,
-         {party(thread, thread.wait_site, std::string("calls ") + operation_name(operation))}});
-  }
+  findings().add(
+      {Kind::bad_warp_mask,
+       now.launch->kernel,
+       std::string(operation_name(operation)) + " with mask " + mask_text(mask) + ' ' + what,
+       false,
+       {party(thread, thread.wait_site, std::string("calls ") + operation_name(operation))}});
   stop_launch(kErrorLaunchFailure);
 }
 
@@ -206,10 +203,12 @@ std::uint64_t warp_operation(WarpOperation operation, unsigned mask, std::uint64
   obey_stop(site);
   thread->last_site = thread->wait_site = site;
   if (!(mask >> thread->lane & 1)) {
+    const ReportInProgress guard;
     stop_for_mask(*thread, operation, mask,
                   "leaves out the lane that calls it, lane " + std::to_string(thread->lane) + '.');
   }
   if (is_shuffle(operation) && (width < 1 || width > 32 || (width & (width - 1)) != 0)) {
+    const ReportInProgress guard;
     stop_for_mask(*thread, operation, mask,
                   "has width " + std::to_string(width) + ": it must be 1, 2, 4, 8, 16 or 32.");
   }

@@ -15,11 +15,8 @@ namespace {
 
 [[noreturn]] void stop_with(Kind kind, CodeAddress site, const std::string& message,
                             const std::string& action, int error) {
-  {
-    const ReportInProgress guard;
-    findings().add(
-        {kind, now.launch->kernel, message, false, {party(*now.thread, site, action)}, "", -1});
-  }
+  findings().add(
+      {kind, now.launch->kernel, message, false, {party(*now.thread, site, action)}, "", -1});
   stop_launch(error);
 }
 
@@ -35,6 +32,7 @@ void* dynamic_shared() {
 
 void trap() {
   if (now.thread == nullptr) std::abort();
+  const ReportInProgress guard;
   stop_with(Kind::trap, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
             "The kernel called __trap().", "calls __trap()", kErrorLaunchFailure);
 }
@@ -51,6 +49,7 @@ extern "C" {
     std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
     std::abort();
   }
+  const ReportInProgress guard;
   stop_with(Kind::assertion, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
             std::string("assert(") + assertion + ") failed.", "fails an assertion", kErrorAssert);
 }

@@ -28,7 +28,7 @@ struct Execution {
   Block* block = nullptr;
   Launch* launch = nullptr;
   volatile bool stop_requested = false;  // set by the watchdog's signal
-  volatile bool busy = false;            // the runtime does something long: do not interrupt it
+  volatile bool busy = false;  // the runtime writes a finding: do not interrupt or check it
 };
 
 extern Execution now;

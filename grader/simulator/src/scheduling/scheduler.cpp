@@ -82,6 +82,7 @@ void let_warp_catch_up() {
 }
 
 void stop_launch(int error) {
+  now.busy = false;
   now.launch->failed = true;
   errors().set_sticky(error);
   for (;;) wait_for_others();

@@ -28,7 +28,8 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 };
 
-/// While this lives, the simulator writes a finding and must not be interrupted.
+/// While this lives, the simulator writes a finding: it must not be interrupted, and what it does
+/// is not checked. Before texts are put together.
 class ReportInProgress {
  public:
   ReportInProgress() : before_(now.busy) { now.busy = true; }

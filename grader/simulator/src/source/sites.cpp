@@ -15,7 +15,11 @@ std::uintptr_t program_begin() {
 
 /// By distance from the program's first byte. Only the pages of kernels are ever touched.
 LazyArray<std::uint16_t> numbers(reinterpret_cast<std::uintptr_t>(&_end) - program_begin());
-std::vector<CodeAddress> addresses = {0};
+
+struct Site {
+  CodeAddress address;
+};
+std::vector<Site> sites = {{0}};
 
 }  // namespace
 
@@ -23,15 +27,15 @@ std::uint32_t site_number(CodeAddress site) {
   const std::size_t offset = site - program_begin();
   if (offset >= numbers.size()) return 0;
   std::uint16_t& number = numbers[offset];
-  if (number == 0 && addresses.size() < kMostSites) {
-    number = static_cast<std::uint16_t>(addresses.size());
-    addresses.push_back(site);
+  if (number == 0 && sites.size() < kMostSites) {
+    number = static_cast<std::uint16_t>(sites.size());
+    sites.push_back({site});
   }
   return number;
 }
 
 CodeAddress site_address(std::uint32_t number) {
-  return addresses[number];
+  return sites[number].address;
 }
 
 }  // namespace simulator
