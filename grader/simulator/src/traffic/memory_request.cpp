@@ -34,6 +34,26 @@ unsigned distinct_bytes(const SortedAddresses& sorted, unsigned bytes) {
   return sum;
 }
 
+void list_sectors(const SortedAddresses& sorted, unsigned bytes, Sectors& sectors) {
+  std::uintptr_t next = 0;  // the first sector that is not in the list yet
+  for (int i = 0; i < sorted.count; ++i) {
+    const std::uintptr_t last = (sorted.address[i] + bytes - 1) / kSectorBytes;
+    if (last < next) continue;
+    next = std::max(sorted.address[i] / kSectorBytes, next);
+    for (; next <= last; ++next) sectors.number[sectors.count++] = next;
+  }
+}
+
+/// The usual case, which is worth a short way: 32 lanes, each right behind the one before.
+bool is_side_by_side(const MemoryRequest& request) {
+  if (request.lanes != ~0u) return false;
+  std::uintptr_t differ = 0;
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+    differ |= request.address[lane] ^ (request.address[0] + lane * request.bytes);
+  }
+  return differ == 0;
+}
+
 /// True if lanes i and i ^ distance want the same, or at most one of them takes part; distance is 1
 /// or 2.
 bool partners_agree(const MemoryRequest& request, int distance) {
@@ -73,16 +93,18 @@ unsigned wavefronts(const MemoryRequest& request, unsigned group) {
 }  // namespace
 
 RequestCost global_cost(const MemoryRequest& request, Sectors& sectors) {
-  const SortedAddresses sorted(request);
-  std::uintptr_t next = 0;  // the first sector that is not in the list yet
-  for (int i = 0; i < sorted.count; ++i) {
-    const std::uintptr_t last = (sorted.address[i] + request.bytes - 1) / kSectorBytes;
-    if (last < next) continue;
-    const std::uintptr_t first = std::max(sorted.address[i] / kSectorBytes, next);
-    for (next = first; next <= last; ++next) sectors.number[sectors.count++] = next;
-  }
   RequestCost cost;
-  cost.bytes = distinct_bytes(sorted, request.bytes);
+  if (is_side_by_side(request)) {
+    cost.bytes = kWarpLanes * request.bytes;
+    const std::uintptr_t end = (request.address[0] + cost.bytes - 1) / kSectorBytes + 1;
+    for (std::uintptr_t next = request.address[0] / kSectorBytes; next < end; ++next) {
+      sectors.number[sectors.count++] = next;
+    }
+  } else {
+    const SortedAddresses sorted(request);
+    cost.bytes = distinct_bytes(sorted, request.bytes);
+    list_sectors(sorted, request.bytes, sectors);
+  }
   cost.units = static_cast<unsigned>(sectors.count);
   cost.least_units = round_up_divide(cost.bytes, kSectorBytes);
   return cost;
