@@ -71,10 +71,9 @@ json collect_all(const fs::path& folder) {
   return {{"about", lines_of(folder / "about")}, {"launches", all}};
 }
 
-std::string tables(const fs::path& data) {
+std::string tables_of(const fs::path& data) {
   const json content = json::parse(read_file(data));
-  const auto all = content.at("launches").get<std::vector<Comparison>>();
-  return table(all) + "\n" + memory_table(all);
+  return tables(content.at("launches").get<std::vector<Comparison>>());
 }
 
 }  // namespace
@@ -87,11 +86,11 @@ int main(int count, char** arguments) {
       return 0;
     }
     if (words.size() == 2 && words[0] == "table") {
-      fmt::print("{}", tables(words[1]));
+      fmt::print("{}", tables_of(words[1]));
       return 0;
     }
     if (words.size() == 3 && words[0] == "check") {
-      if (read_file(words[2]).find(tables(words[1])) != std::string::npos) {
+      if (read_file(words[2]).find(tables_of(words[1])) != std::string::npos) {
         return 0;
       }
       fmt::print(stderr, "{} does not hold the tables of {}: put in what `compare table` prints.\n",

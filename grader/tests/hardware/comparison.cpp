@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kSectorBytes = 32;
-constexpr std::int64_t kBeyondCache = std::int64_t{100} << 20;
+constexpr std::int64_t kBeyondCache = std::int64_t{64} << 20;
 
 Launch launch_from(const json& launch) {
   Launch result;
@@ -94,9 +94,78 @@ Counts counts_of(const Row& row) {
   return counts;
 }
 
+constexpr const char* kMicro = "micro-kernels";
+
 std::string cell(std::int64_t simulator, std::int64_t gpu) {
   return simulator == gpu ? fmt::format("{}", simulator)
                           : fmt::format("**{} / {}**", simulator, gpu);
+}
+
+constexpr const char* kHeading =
+    "load requests | sectors | store requests | sectors | atomic requests | sectors | shared "
+    "loads: "
+    "wavefronts | stores: wavefronts |\n";
+
+std::string cells(const Comparison& one) {
+  const Counts& a = one.simulator;
+  const Counts& b = one.gpu;
+  std::string text;
+  for (const auto count :
+       {&Counts::load_requests, &Counts::load_sectors, &Counts::store_requests,
+        &Counts::store_sectors, &Counts::atomic_requests, &Counts::atomic_sectors,
+        &Counts::shared_load_wavefronts, &Counts::shared_store_wavefronts}) {
+    text += ' ' + cell(a.*count, b.*count) + " |";
+  }
+  return text;
+}
+
+std::string micro_table(const std::vector<Comparison>& all) {
+  std::string text =
+      fmt::format("| micro-kernel | {}|---|---|---|---|---|---|---|---|---|\n", kHeading);
+  for (const Comparison& one : all) {
+    if (one.subject == kMicro) text += fmt::format("| `{}` |{}\n", one.kernel, cells(one));
+  }
+  return text;
+}
+
+std::string agreement_table(const std::vector<Comparison>& all) {
+  std::map<std::string, std::pair<int, int>> launches;  // by subject: all, and those that agree
+  for (const Comparison& one : all) {
+    if (one.subject == kMicro) continue;
+    ++launches[one.subject].first;
+    launches[one.subject].second += agrees(one);
+  }
+  std::string text = "| | launches | agree |\n|---|---|---|\n";
+  for (const auto& [subject, count] : launches) {
+    text += fmt::format("| {} | {} | {} |\n", subject, count.first, count.second);
+  }
+  return text;
+}
+
+std::string difference_table(const std::vector<Comparison>& all) {
+  std::string text = fmt::format("| launch | {}|---|---|---|---|---|---|---|---|---|\n", kHeading);
+  for (const Comparison& one : all) {
+    if (one.subject == kMicro || agrees(one)) continue;
+    text += fmt::format("| {}, {}: `{}` |{}\n", one.subject, one.call, one.kernel, cells(one));
+  }
+  return text;
+}
+
+std::string memory_table(const std::vector<Comparison>& all) {
+  const auto mega = [](std::int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  std::string text =
+      "| launch | distinct, read | memory, read | distinct, written | memory, written |\n"
+      "|---|---|---|---|---|\n";
+  for (const Comparison& one : all) {
+    const Counts& a = one.simulator;
+    const bool is_naive = one.subject.find(", naive") != std::string::npos;
+    if (is_naive || a.memory_read_bytes + a.memory_written_bytes < kBeyondCache) continue;
+    text +=
+        fmt::format("| {}: `{}` | {:.1f} MB | {:.1f} MB | {:.1f} MB | {:.1f} MB |\n", one.subject,
+                    one.kernel, mega(a.memory_read_bytes), mega(one.gpu.memory_read_bytes),
+                    mega(a.memory_written_bytes), mega(one.gpu.memory_written_bytes));
+  }
+  return text;
 }
 
 }  // namespace
@@ -146,44 +215,17 @@ std::vector<Launch> read_profile(const std::string& file) {
   return launches;
 }
 
-std::string table(const std::vector<Comparison>& all) {
-  std::string text =
-      "| kernel | load requests | sectors | store requests | sectors | atomic requests | sectors | "
-      "shared loads: wavefronts | stores: wavefronts |\n|---|---|---|---|---|---|---|---|---|\n";
-  std::string subject;
-  for (const Comparison& one : all) {
-    if (one.subject + one.call != subject) {
-      subject = one.subject + one.call;
-      text += fmt::format("| **{}**{}{} | | | | | | | | |\n", one.subject,
-                          one.call.empty() ? "" : ", ", one.call);
-    }
-    const Counts& a = one.simulator;
-    const Counts& b = one.gpu;
-    text += fmt::format(
-        "| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |\n", one.kernel,
-        cell(a.load_requests, b.load_requests), cell(a.load_sectors, b.load_sectors),
-        cell(a.store_requests, b.store_requests), cell(a.store_sectors, b.store_sectors),
-        cell(a.atomic_requests, b.atomic_requests), cell(a.atomic_sectors, b.atomic_sectors),
-        cell(a.shared_load_wavefronts, b.shared_load_wavefronts),
-        cell(a.shared_store_wavefronts, b.shared_store_wavefronts));
-  }
-  return text;
+bool agrees(const Comparison& one) {
+  Counts gpu = one.gpu;
+  gpu.memory_read_bytes = one.simulator.memory_read_bytes;
+  gpu.memory_written_bytes = one.simulator.memory_written_bytes;
+  return json(one.simulator) == json(gpu);
 }
 
-std::string memory_table(const std::vector<Comparison>& all) {
-  const auto mega = [](std::int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
-  std::string text =
-      "| kernel | distinct, read | memory, read | distinct, written | memory, written |\n"
-      "|---|---|---|---|---|\n";
-  for (const Comparison& one : all) {
-    const Counts& a = one.simulator;
-    if (a.memory_read_bytes + a.memory_written_bytes < kBeyondCache) continue;
-    text +=
-        fmt::format("| {}: `{}` | {:.1f} MB | {:.1f} MB | {:.1f} MB | {:.1f} MB |\n", one.subject,
-                    one.kernel, mega(a.memory_read_bytes), mega(one.gpu.memory_read_bytes),
-                    mega(a.memory_written_bytes), mega(one.gpu.memory_written_bytes));
-  }
-  return text;
+std::string tables(const std::vector<Comparison>& all) {
+  return "### Micro-kernels\n\n" + micro_table(all) + "\n### Solutions and naive versions\n\n" +
+         agreement_table(all) + "\n### What differs\n\n" + difference_table(all) +
+         "\n### Distinct sectors and the memory itself\n\n" + memory_table(all);
 }
 
 }  // namespace onepass::hardware

@@ -44,11 +44,12 @@ std::vector<std::vector<Launch>> read_replies(const std::string& file);
 /// of the worker itself.
 std::vector<Launch> read_profile(const std::string& file);
 
-/// The comparison as Markdown: of a launch whose requests, sectors and wavefronts all agree each
-/// number once, else "simulator / GPU" where they differ.
-std::string table(const std::vector<Comparison>& all);
+/// True if requests, sectors and wavefronts are the same.
+bool agrees(const Comparison& one);
 
-/// The launches that move more than an L2 cache holds: distinct bytes beside the memory's.
-std::string memory_table(const std::vector<Comparison>& all);
+/// As Markdown: the micro-kernels, launch by launch; how many launches of each solution and naive
+/// version agree; those that do not; and what the solutions' largest launches moved to and from the
+/// memory itself. Where the two differ it says "simulator / GPU".
+std::string tables(const std::vector<Comparison>& all);
 
 }  // namespace onepass::hardware

@@ -97,6 +97,41 @@ __global__ void divergent_nested(const float* x, float* y) {
   y[index()] = sum;
 }
 
+/// More iterations than one lane may run ahead of its warp in the simulator.
+__global__ void long_loop(const float* x, float* y) {
+  float sum = 0;
+#pragma unroll 1
+  for (int i = 0; i < 1000; ++i) sum += x[i * 32 + threadIdx.x % 32];
+  y[index()] = sum;
+}
+/// One lane works alone, the others have returned.
+__global__ void one_lane(const float* x, float* y) {
+  if (threadIdx.x % 32 != 0) return;
+  float sum = 0;
+#pragma unroll 1
+  for (int i = 0; i < 1000; ++i) sum += x[i * 32];
+  y[index()] = sum;
+}
+/// The halves of a warp exchange values by themselves.
+__global__ void half_warps(const float* x, float* y) {
+  const unsigned half = threadIdx.x % 32 < 16 ? 0x0000ffffu : 0xffff0000u;
+  float sum = 0;
+#pragma unroll 1
+  for (int i = 0; i < 4; ++i) {
+    sum += x[i * 4096 + index()];
+    sum += __shfl_xor_sync(half, sum, 1, 16);
+  }
+  y[index()] = sum;
+}
+/// Rows of different lengths, a warp each.
+__global__ void ragged_rows(const float* x, float* y) {
+  const int row = index() / 32, lane = threadIdx.x % 32;
+  float sum = 0;
+#pragma unroll 1
+  for (int i = lane; i < 37 * (row + 1); i += 32) sum += x[row * 1003 + i];
+  y[index()] = sum;
+}
+
 // ---- Writing
 
 __global__ void read_modify_write(const float* x, float* y) {

@@ -1,6 +1,7 @@
-// Writes a request for each micro-kernel to a file, for a worker's descriptor 3.
+// Writes a request for each micro-kernel to a file, for a worker's descriptor 3, and prints their
+// names.
 //
-//   micro_requests cpu|gpu FILE
+//   micro_requests cpu|gpu FILE [small]     small: without those that take the simulator long
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -27,11 +28,14 @@ json buffer(const char* name, int elements, int seed) {
           {"return", false}};
 }
 
+bool is_big(const std::string& kernel) {
+  return kernel.rfind("big_", 0) == 0;
+}
+
 onepass::worker::Message request_for(const std::string& kernel, bool lines) {
   constexpr int kThreads = 256;
-  const bool is_big = kernel.rfind("big_", 0) == 0;
-  const int blocks = is_big ? 1 << 17 : 8;  // 128 MiB: more than an L2 holds
-  const int elements = is_big ? blocks * kThreads : 1 << 17;
+  const int blocks = is_big(kernel) ? 1 << 17 : 8;  // 128 MiB: more than an L2 holds
+  const int elements = is_big(kernel) ? blocks * kThreads : 1 << 17;
   onepass::worker::Message request;
   request.body = {{"op", "run"},
                   {"function", kernel},
@@ -46,8 +50,9 @@ onepass::worker::Message request_for(const std::string& kernel, bool lines) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3) {
-    std::fprintf(stderr, "Usage: micro_requests cpu|gpu FILE\n");
+  const bool small = count == 4 && arguments[3] == std::string("small");
+  if (count != 3 && !small) {
+    std::fprintf(stderr, "Usage: micro_requests cpu|gpu FILE [small]\n");
     return 2;
   }
   const int file = open(arguments[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -57,6 +62,9 @@ int main(int count, char** arguments) {
   }
 #define ONEPASS_MICRO_NAME(name) #name,
   for (const char* kernel : {ONEPASS_MICRO_KERNELS(ONEPASS_MICRO_NAME)}) {
+    if (small && is_big(kernel)) {
+      continue;
+    }
     const auto request = request_for(kernel, arguments[1] == std::string("cpu"));
     if (onepass::worker::write_message(file, request) != onepass::worker::Transfer::done) {
       std::fprintf(stderr, "%s could not be written to its end.\n", arguments[2]);

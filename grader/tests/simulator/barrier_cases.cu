@@ -1,7 +1,7 @@
 // Block-wide barriers: threads that wait at different ones, that return early, that never come.
 #include <cassert>
 
-#include "tests/simulator/cases.h"
+#include "tests/simulator/case_kernels.h"
 
 namespace {
 

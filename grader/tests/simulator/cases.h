@@ -9,10 +9,8 @@
 // has a line that ends in the comment "here", which one of the parties must be at.
 #pragma once
 
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
 #include <string>
+#include <utility>
 #include <vector>
 
 struct Who {
@@ -46,27 +44,3 @@ struct CaseEntry {
   static void run_##name();                                                             \
   static const CaseEntry entry_##name(Case{#name, Expected{__VA_ARGS__}, &run_##name}); \
   static void run_##name()
-
-/// The same case with T of 1, 2, 4, 8 and 16 bytes.
-#define CASE_OF_EACH_SIZE(name, ...)                                                  \
-  template <typename T>                                                               \
-  static void run_##name();                                                           \
-  static const CaseEntry entries_##name[] = {                                         \
-      CaseEntry(Case{#name "_1", Expected{__VA_ARGS__}, &run_##name<unsigned char>}), \
-      CaseEntry(Case{#name "_2", Expected{__VA_ARGS__}, &run_##name<__half>}),        \
-      CaseEntry(Case{#name "_4", Expected{__VA_ARGS__}, &run_##name<float>}),         \
-      CaseEntry(Case{#name "_8", Expected{__VA_ARGS__}, &run_##name<float2>}),        \
-      CaseEntry(Case{#name "_16", Expected{__VA_ARGS__}, &run_##name<float4>})};      \
-  template <typename T>                                                               \
-  static void run_##name()
-
-constexpr size_t kZeroBytes = 1 << 16;
-
-/// 64 KiB of zeroed device memory; a different piece for each `which`.
-template <typename T>
-T* zeros(int which = 0) {
-  static char* memory[4] = {};
-  if (memory[which] == nullptr) cudaMalloc(&memory[which], kZeroBytes);
-  cudaMemset(memory[which], 0, kZeroBytes);
-  return reinterpret_cast<T*>(memory[which]);
-}

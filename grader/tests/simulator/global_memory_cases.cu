@@ -1,7 +1,7 @@
 // Global memory: bounds, alignment, what nobody has written, freed memory, and pointers that are
 // not the device's.
 #include "simulator/simulator.h"
-#include "tests/simulator/cases.h"
+#include "tests/simulator/case_kernels.h"
 
 namespace {
 

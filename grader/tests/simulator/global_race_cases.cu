@@ -1,5 +1,5 @@
 // Races in global memory: between blocks, within a block, within a warp.
-#include "tests/simulator/cases.h"
+#include "tests/simulator/case_kernels.h"
 
 namespace {
 

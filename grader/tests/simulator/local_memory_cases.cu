@@ -1,5 +1,5 @@
 // A thread's own memory: local arrays and the stack.
-#include "tests/simulator/cases.h"
+#include "tests/simulator/case_kernels.h"
 
 namespace {
 

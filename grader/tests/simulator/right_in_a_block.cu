@@ -5,7 +5,7 @@
 
 #include <cassert>
 
-#include "tests/simulator/cases.h"
+#include "tests/simulator/case_kernels.h"
 
 namespace {
 

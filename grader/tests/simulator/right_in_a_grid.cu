@@ -2,7 +2,7 @@
 // by locks and flags, by a queue of work.
 #include <cassert>
 
-#include "tests/simulator/cases.h"
+#include "tests/simulator/case_kernels.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Shared memory, static and dynamic: bounds, and reads of what nobody has written.
-#include "tests/simulator/cases.h"
+#include "tests/simulator/case_kernels.h"
 
 namespace {
 

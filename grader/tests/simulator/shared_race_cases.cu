@@ -1,5 +1,5 @@
 // Races in shared memory: within a block and within a warp, and what lies between that is no order.
-#include "tests/simulator/cases.h"
+#include "tests/simulator/case_kernels.h"
 
 namespace {
 

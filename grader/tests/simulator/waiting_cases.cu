@@ -1,7 +1,7 @@
 // Threads and blocks that wait for one another, loops that do not end, assertions, launches.
 #include <cassert>
 
-#include "tests/simulator/cases.h"
+#include "tests/simulator/case_kernels.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 
 namespace onepass::verdict {
 
-/// Appends a "run" request to `file`: the exercise's measured call of that shape, of which no buffer
-/// comes back. lines: ask for traffic by line of source, which only a worker of the simulator can
-/// answer. Throws std::runtime_error if the file cannot be written.
+/// Appends a "run" request to `file`: the exercise's measured call of that shape, of which no
+/// buffer comes back. lines: ask for traffic by line of source, which only a worker of the
+/// simulator can answer. Throws std::runtime_error if the file cannot be written.
 void record_request(const Exercise& exercise, const Shape& shape, std::uint64_t seed, bool lines,
                     const std::string& file);
 

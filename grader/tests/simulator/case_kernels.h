@@ -1,0 +1,31 @@
+// What the files of cases share: cases for each size of element, and device memory.
+#pragma once
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "tests/simulator/cases.h"
+
+/// The same case with T of 1, 2, 4, 8 and 16 bytes.
+#define CASE_OF_EACH_SIZE(name, ...)                                                  \
+  template <typename T>                                                               \
+  static void run_##name();                                                           \
+  static const CaseEntry entries_##name[] = {                                         \
+      CaseEntry(Case{#name "_1", Expected{__VA_ARGS__}, &run_##name<unsigned char>}), \
+      CaseEntry(Case{#name "_2", Expected{__VA_ARGS__}, &run_##name<__half>}),        \
+      CaseEntry(Case{#name "_4", Expected{__VA_ARGS__}, &run_##name<float>}),         \
+      CaseEntry(Case{#name "_8", Expected{__VA_ARGS__}, &run_##name<float2>}),        \
+      CaseEntry(Case{#name "_16", Expected{__VA_ARGS__}, &run_##name<float4>})};      \
+  template <typename T>                                                               \
+  static void run_##name()
+
+constexpr size_t kZeroBytes = 1 << 16;
+
+/// 64 KiB of zeroed device memory; a different piece for each `which`.
+template <typename T>
+T* zeros(int which = 0) {
+  static char* memory[4] = {};
+  if (memory[which] == nullptr) cudaMalloc(&memory[which], kZeroBytes);
+  cudaMemset(memory[which], 0, kZeroBytes);
+  return reinterpret_cast<T*>(memory[which]);
+}
