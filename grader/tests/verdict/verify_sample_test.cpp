@@ -1,0 +1,76 @@
+// The sample of a timed call that the deciding process makes for itself.
+#include "verdict/measure/verify_sample.h"
+
+#include <doctest/doctest.h>
+
+#include "worker/hash_fill.h"
+
+namespace onepass::verdict {
+namespace {
+
+constexpr std::int64_t kRows = 5;
+constexpr std::int64_t kCols = 40;
+constexpr std::uint64_t kGeneration = 9;
+
+/// A call whose hash fills have these seeds.
+Case call_with(std::uint64_t x_seed, std::uint64_t mean_seed) {
+  Case call("f", Dtype::fp16);
+  call.integer("rows", kRows).integer("cols", kCols).real("eps", 0.5);
+  call.input("x", Dtype::fp16, kRows, kCols, HashFill{x_seed, 0.0, 1.0});
+  call.input("mean", Dtype::fp32, kRows, 1, HashFill{mean_seed, 2.0, 0.1});
+  call.null("weight", Role::input, Dtype::fp16);
+  call.output("sums", Dtype::fp16, 1, kCols).output("scratch", Dtype::fp32, 1, 7);
+  return call;
+}
+
+/// What the buffers of call_with(1, 2) hold at kGeneration.
+Case as_timed() {
+  return call_with(worker::fill_seed(1, kGeneration), worker::fill_seed(2, kGeneration));
+}
+
+TEST_SUITE("sample of a timed call") {
+  TEST_CASE("of columns: all rows of these, and whole what is not as wide as the call") {
+    const std::vector<std::int64_t> cols = {0, 7, 39};
+    const Case sampled = sample_of_columns(call_with(1, 2), kGeneration, cols);
+    const Matrix x = sampled.values("x");
+    REQUIRE(x.rows() == kRows);
+    REQUIRE(x.cols() == 3);
+    const Matrix whole = as_timed().values("x");
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      for (std::int64_t j = 0; j < 3; ++j) {
+        CHECK(x.get(row, j) == whole.get(row, cols[static_cast<std::size_t>(j)]));
+      }
+    }
+    CHECK(sampled.values("mean").bytes() == as_timed().values("mean").bytes());
+    CHECK(sampled.buffer("sums").cols == 3);
+    CHECK(sampled.buffer("scratch").cols == 7);
+    CHECK(sampled.buffer("weight").null);
+    CHECK(sampled.integer("cols") == kCols);
+    CHECK(sampled.real("eps") == 0.5);
+  }
+
+  TEST_CASE("of rows: these of all that has as many rows as the call") {
+    const Case sampled = sample_of_rows(call_with(1, 2), kGeneration, {1, 4});
+    const Matrix x = sampled.values("x");
+    REQUIRE(x.rows() == 2);
+    const Matrix whole = as_timed().values("x");
+    CHECK(x.get(0, 3) == whole.get(1, 3));
+    CHECK(x.get(1, 39) == whole.get(4, 39));
+    CHECK(sampled.values("mean").get(1, 0) == as_timed().values("mean").get(4, 0));
+    CHECK(sampled.buffer("sums").cols == kCols);
+  }
+
+  TEST_CASE("given values are what they are at every generation") {
+    Case call("f", Dtype::fp32);
+    call.integer("rows", 3).integer("cols", 2);
+    Matrix ids(Dtype::int32, 3, 1);
+    ids.set(0, 0, 5);
+    ids.set(2, 0, 7);
+    call.input("ids", ids);
+    CHECK(sample_of_rows(call, 1, {0, 2}).values("ids").get(1, 0) == 7);
+    CHECK(sample_of_columns(call, 2, {1}).values("ids").bytes() == ids.bytes());
+  }
+}
+
+}  // namespace
+}  // namespace onepass::verdict
