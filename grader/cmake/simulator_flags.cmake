@@ -16,3 +16,9 @@ set(ONEPASS_SIMULATOR_COMPILE_FLAGS
 
 # What the program is linked with is the simulator instead of the sanitizers' own libraries, so
 # -fsanitize is not among the link flags: link onepass_simulator.
+
+# Where g++ has no libbacktrace (simulator/src/CMakeLists.txt looks for it), addr2line tells the
+# lines. That of binutils 2.40 takes one file for another in DWARF 5.
+if(NOT ONEPASS_HAS_LIBBACKTRACE)
+  list(APPEND ONEPASS_SIMULATOR_COMPILE_FLAGS -gdwarf-4)
+endif()

@@ -1,14 +1,17 @@
 #include "memory/device_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <new>
+#include <stdexcept>
 
 #include "scheduling/limits.h"
 
 namespace simulator {
 namespace {
+
+const std::size_t kPageBytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
 std::size_t round_up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -17,8 +20,8 @@ std::size_t round_up(std::size_t value, std::size_t multiple) {
 /// The whole pages of the system that an allocation's bytes are on.
 struct Pages {
   explicit Pages(const Allocation& allocation)
-      : begin(allocation.begin & ~std::uintptr_t{4095}),
-        size(round_up(allocation.begin + allocation.size, 4096) - begin) {}
+      : begin(allocation.begin & ~std::uintptr_t{kPageBytes - 1}),
+        size(round_up(allocation.begin + allocation.size, kPageBytes) - begin) {}
   void* address() const { return reinterpret_cast<void*>(begin); }
   std::uintptr_t begin;
   std::size_t size;
@@ -40,7 +43,11 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
 DeviceMemory::DeviceMemory() : owner_(kSize >> kPageBits) {
   void* memory = mmap(reinterpret_cast<void*>(kBegin), kSize, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (memory != reinterpret_cast<void*>(kBegin)) throw std::bad_alloc();
+  if (memory != reinterpret_cast<void*>(kBegin)) {
+    throw std::runtime_error(
+        "the simulator needs 16 TiB of addresses (not of memory), which this system does not give: "
+        "a limit may be set (ulimit -v), or its addresses have less than 48 bits");
+  }
 }
 
 Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const Label& label) {

@@ -1,6 +1,7 @@
 #include "scheduling/fiber.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <new>
 
@@ -11,8 +12,13 @@ namespace simulator {
 namespace context = boost::context::detail;
 
 namespace {
-constexpr std::size_t kGuardBytes = 4096;
-constexpr std::size_t kSpacing = limits::kStackBytes + kGuardBytes;
+
+/// On aarch64 g++ probes a large local array every 64 KiB, so the guard must be no less. A page
+/// more leaves an odd number of 4 KiB pages from one stack to the next, else they compete for the
+/// same few entries of the TLB.
+const std::size_t kGuardBytes = 64 * 1024 + static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+const std::size_t kSpacing = limits::kStackBytes + kGuardBytes;
+
 }  // namespace
 
 void Fiber::prepare(const Stack& stack, Body body, void* argument) {

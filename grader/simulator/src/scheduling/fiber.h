@@ -4,8 +4,8 @@
 // costs some 6 ns, so a block of 1,024 threads that meets at a barrier costs microseconds;
 // operating system threads would cost a thousand times that.
 //
-// Below every stack lies a page that must not be touched: a kernel that uses too much local memory
-// runs into it and is stopped by a signal (see signals.h) instead of damaging another thread.
+// Below every stack lies a guard that must not be touched: a kernel that uses too much local memory
+// runs into it and is stopped by a signal (see stopping.h) instead of damaging another thread.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -47,14 +47,14 @@ class Fiber {
   void* argument_ = nullptr;
 };
 
-/// Stacks with guard pages, made on demand and kept for the next launches. A stack's pages cost
+/// Stacks with guards, made on demand and kept for the next launches. A stack's pages cost
 /// memory only once they are touched.
 class StackPool {
  public:
   /// Stack number `index`; asked in any order.
   Stack get(std::size_t index);
 
-  /// True if `address` is in the guard page of one of the stacks.
+  /// True if `address` is in the guard of one of the stacks.
   bool is_guard(std::uintptr_t address) const;
 
   static constexpr std::size_t kMaxStacks = 16384;  // each costs two of Linux's 65,530 mappings
