@@ -10,6 +10,7 @@
 #include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/calls_backward.h"
+#include "chapters/rmsnorm/calls_residual.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/reference.h"
 #include "verdict/diagnosis.h"
@@ -121,6 +122,30 @@ std::vector<Case> backward_calls() {
   return calls;
 }
 
+std::vector<Case> residual_calls() {
+  std::vector<Case> calls;
+  std::uint64_t seed = 200;
+  const auto add = [&](Dtype dtype, std::int64_t rows, std::int64_t cols, double mean, double eps,
+                       ResidualLayout layout) {
+    const Random random(++seed);
+    calls.push_back(residual_call(
+        random.stream("x").normal_matrix(dtype, rows, cols),
+        random.stream("residual").normal_matrix(dtype, rows, cols, mean, 2.0),
+        random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5), eps, layout));
+  };
+  for (Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
+    for (std::int64_t cols : {17, 257, 1023, 4097}) {
+      add(dtype, 2, cols, 0.0, 1e-6, {});
+    }
+    add(dtype, 17, 17, 0.0, 1e-6, {});
+    add(dtype, 2, 200, 20.0, 1e-6, {});
+    add(dtype, 2, 70, 300.0, 1e-6, {});
+    add(dtype, 2, 100, 0.0, 0.25, {});
+    add(dtype, 4, 100, 0.0, 1e-6, {{107, 0}, {104, 0}, {}, {111, 0}, {120, 0}});
+  }
+  return calls;
+}
+
 /// How far off a mistake must be somewhere, in bounds. A second rounding to 16 bits is small by
 /// nature.
 double clearly_wrong(const Oracle& oracle) {
@@ -184,4 +209,25 @@ TEST_CASE("each mistake of rmsnorm/forward is told from the right result and fro
 
 TEST_CASE("each mistake of rmsnorm/backward is told from the right result and from the others") {
   check_names(backward_calls(), backward_mistakes(), {expected_dx, expected_dweight});
+}
+
+TEST_CASE("each mistake of rmsnorm/residual is told from the right result and from the others") {
+  check_names(residual_calls(), residual_mistakes(),
+              {expected_sum, expected_residual_rstd, expected_residual_y});
+}
+
+TEST_CASE("a sum has one rounding: twice rounded, by way of fp32, it is the same") {
+  const Random random(9);
+  for (Dtype dtype : {Dtype::fp16, Dtype::bf16}) {
+    const Matrix a = random.stream("a").normal_matrix(dtype, 100, 100, 0.0, 1.0);
+    const Matrix b = random.stream("b").normal_matrix(dtype, 100, 100, 0.0, 300.0);
+    for (std::int64_t row = 0; row < 100; ++row) {
+      for (std::int64_t col = 0; col < 100; ++col) {
+        const double sum = a.get(row, col) + b.get(row, col);
+        const double by_fp32 = onepass::verdict::round_to(Dtype::fp32, sum);
+        REQUIRE(onepass::verdict::round_to(dtype, by_fp32) ==
+                onepass::verdict::round_to(dtype, sum));
+      }
+    }
+  }
 }

@@ -39,6 +39,13 @@ double rounded(Dtype dtype, double value, double error) {
   return error + (dtype == Dtype::fp32 ? place : 0.5 * place) + flushed;
 }
 
+// IEEE 754 leaves no choice for a single operation. Where the type has 16 bits the fp32 result may
+// be rounded again, and comes out the same: fp32 has at least twice as many digits and two more,
+// and then rounding a sum twice does no harm. Below the normal numbers it may be flushed to zero.
+double rounded_once(double value) {
+  return u * u * std::abs(value) + flushed;
+}
+
 // |error| <= u * k * sum|x|: each partial sum is at most sum|x| in size. The stored sum is fp32.
 double row_sum(std::int64_t cols, double sum_of_magnitudes) {
   return u * summation(cols) * sum_of_magnitudes + flushed;

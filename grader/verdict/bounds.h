@@ -25,6 +25,9 @@ double summation(std::int64_t terms);
 /// One rounding to `dtype` of a number whose fp32 computation is off by at most `error`.
 double rounded(Dtype dtype, double value, double error);
 
+/// A result of one operation, as any correct kernel rounds it to its dtype: there is only one.
+double rounded_once(double value);
+
 /// The sum of a row, added up in fp32 in any order and stored as fp32. sum_of_magnitudes: of |x|.
 double row_sum(std::int64_t cols, double sum_of_magnitudes);
 

@@ -40,11 +40,11 @@ Expectation expected_sums(const Case& call) {
   return {"sums", row_sums(x), bound};
 }
 
-Case forward_call(Matrix x, Matrix weight, double eps, ForwardLayout layout) {
+Case forward_call(Matrix x, Matrix weight, double eps, ForwardLayout layout, const char* function) {
   const Dtype dtype = x.dtype();
   const std::int64_t rows = x.rows();
   const std::int64_t cols = x.cols();
-  Case call("rmsnorm_forward", dtype);
+  Case call(function, dtype);
   call.integer("rows", rows).integer("cols", cols);
   call.integer("x_stride", stride_of(layout.x, cols));
   call.integer("y_stride", stride_of(layout.y, cols));

@@ -22,15 +22,16 @@ using verdict::Matrix;
 Case block_sum_call(Matrix x, Layout x_layout = {});
 Expectation expected_sums(const Case& call);
 
-// ---- rmsnorm_forward: x [rows, cols], weight [1, cols], eps -> y [rows, cols], rstd [rows, 1]
-// ----
+// ---- rmsnorm_forward and rmsnorm_forward_fast:
+// x [rows, cols], weight [1, cols], eps -> y [rows, cols], rstd [rows, 1] ----
 
 /// Where the tensors of a forward call lie.
 struct ForwardLayout {
   Layout x, weight, y;
 };
 
-Case forward_call(Matrix x, Matrix weight, double eps, ForwardLayout layout = {});
+Case forward_call(Matrix x, Matrix weight, double eps, ForwardLayout layout = {},
+                  const char* function = "rmsnorm_forward");
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
 

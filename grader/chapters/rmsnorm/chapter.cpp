@@ -6,6 +6,7 @@
 
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/calls_backward.h"
+#include "chapters/rmsnorm/calls_residual.h"
 
 namespace onepass::rmsnorm {
 namespace {
@@ -30,8 +31,8 @@ Case measured_block_sum(const Shape& shape, std::uint64_t seed) {
   return call;
 }
 
-Case measured_forward(const Shape& shape, std::uint64_t seed) {
-  Case call("rmsnorm_forward", shape.dtype);
+Case measured_forward(const char* function, const Shape& shape, std::uint64_t seed) {
+  Case call(function, shape.dtype);
   call.integer("rows", shape.rows).integer("cols", shape.cols);
   call.integer("x_stride", shape.cols).integer("y_stride", shape.cols);
   call.real("eps", 1e-6);
@@ -56,6 +57,22 @@ Case measured_backward(const Shape& shape, std::uint64_t seed) {
   call.input("rstd", Dtype::fp32, rows, 1, HashFill{seed + 3, 1.7, 0.1});
   call.output("dx", shape.dtype, rows, cols).output("dweight", shape.dtype, 1, cols);
   call.output("scratch", Dtype::fp32, 1, rmsnorm_scratch_size(rows, cols));
+  return call;
+}
+
+Case measured_residual(const Shape& shape, std::uint64_t seed) {
+  Case call("rmsnorm_residual", shape.dtype);
+  call.integer("rows", shape.rows).integer("cols", shape.cols);
+  for (const char* stride : {"x_stride", "residual_stride", "sum_stride", "y_stride"}) {
+    call.integer(stride, shape.cols);
+  }
+  call.real("eps", 1e-6);
+  call.input("x", shape.dtype, shape.rows, shape.cols, HashFill{seed, 0.0, 1.0});
+  call.input("residual", shape.dtype, shape.rows, shape.cols, HashFill{seed + 1, 0.0, 2.0});
+  call.input("weight", shape.dtype, 1, shape.cols, HashFill{seed + 2, 1.0, 0.5});
+  call.output("sum", shape.dtype, shape.rows, shape.cols);
+  call.output("y", shape.dtype, shape.rows, shape.cols);
+  call.output("rstd", Dtype::fp32, shape.rows, 1);
   return call;
 }
 
@@ -89,7 +106,9 @@ Exercise block_sum() {
           "docs/01_rmsnorm.md, \"1.1 Sum a row\"", std::move(measurement)};
 }
 
-Exercise forward() {
+/// 1.2 and 1.4.
+Exercise forward_exercise(const char* function, const char* name, const char* title,
+                          const char* section) {
   Measurement measurement;
   measurement.traffic = traffic_shapes();
   measurement.bandwidth = bandwidth_shapes();
@@ -97,18 +116,34 @@ Exercise forward() {
     const std::int64_t weight_bytes = tensor_bytes({1, shape.cols, shape.dtype});
     return 2 * tensor_bytes(shape) + weight_bytes + shape.rows * kRowResult;
   };
-  measurement.make_case = measured_forward;
+  measurement.make_case = [function](const Shape& shape, std::uint64_t seed) {
+    return measured_forward(function, shape, seed);
+  };
   measurement.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
     return std::vector<Expectation>{expected_rstd(sampled), expected_y(sampled)};
   };
-  return {"rmsnorm/forward", "The forward pass", "01_rmsnorm/forward.cu",
-          "docs/01_rmsnorm.md, \"1.2 The forward pass\"", std::move(measurement)};
+  return {std::string("rmsnorm/") + name, title, std::string("01_rmsnorm/") + name + ".cu",
+          std::string("docs/01_rmsnorm.md, \"") + section + "\"", std::move(measurement)};
+}
+
+Exercise forward() {
+  return forward_exercise("rmsnorm_forward", "forward", "The forward pass", "1.2 The forward pass");
+}
+
+Exercise forward_fast() {
+  Exercise exercise = forward_exercise("rmsnorm_forward_fast", "forward_fast",
+                                       "At the speed of memory", "1.4 At the speed of memory");
+  for (const Shape& wide : {Shape{32768, 8192, Dtype::bf16}, Shape{8192, 16384, Dtype::bf16},
+                            Shape{4096, 32768, Dtype::bf16}, Shape{4096, 65536, Dtype::bf16}}) {
+    exercise.measurement.bandwidth.push_back(wide);
+  }
+  return exercise;
 }
 
 Exercise backward() {
   Measurement measurement;
   // Narrow, so that the rows outnumber the blocks: their partial sums do not count then.
-  measurement.traffic = {{2048, 32, Dtype::fp32}, {2048, 32, Dtype::fp16}};
+  measurement.traffic = {{2048, 32, Dtype::fp32}};
   measurement.bandwidth = {{4096, 4096, Dtype::fp16},
                            {4096, 8192, Dtype::fp16},
                            {4096, 8192, Dtype::fp32},
@@ -127,10 +162,28 @@ Exercise backward() {
           "docs/01_rmsnorm.md, \"1.3 The backward pass\"", std::move(measurement)};
 }
 
+Exercise residual() {
+  Measurement measurement;
+  measurement.traffic = traffic_shapes();
+  measurement.bandwidth = bandwidth_shapes();
+  measurement.least_bytes = [](const Shape& shape) {
+    const std::int64_t weight_bytes = tensor_bytes({1, shape.cols, shape.dtype});
+    return 4 * tensor_bytes(shape) + weight_bytes + shape.rows * kRowResult;
+  };
+  measurement.make_case = measured_residual;
+  measurement.expectations = [](const Case& sampled, const std::vector<std::int64_t>&) {
+    return std::vector<Expectation>{expected_sum(sampled), expected_residual_rstd(sampled),
+                                    expected_residual_y(sampled)};
+  };
+  return {"rmsnorm/residual", "With the residual", "01_rmsnorm/residual.cu",
+          "docs/01_rmsnorm.md, \"1.5 With the residual\"", std::move(measurement)};
+}
+
 }  // namespace
 }  // namespace onepass::rmsnorm
 
 int main(int argc, char** argv) {
   using namespace onepass::rmsnorm;
-  return onepass::verdict::grade({"rmsnorm", {block_sum(), forward(), backward()}}, argc, argv);
+  return onepass::verdict::grade(
+      {"rmsnorm", {block_sum(), forward(), backward(), forward_fast(), residual()}}, argc, argv);
 }

@@ -13,6 +13,7 @@ std::vector<verdict::Oracle> block_sum_mistakes();
 std::vector<verdict::Oracle> forward_mistakes();
 std::vector<verdict::Oracle> dx_mistakes();
 std::vector<verdict::Oracle> dweight_mistakes();
+std::vector<verdict::Oracle> residual_mistakes();
 /// Of 1.3: those of dx and those of dweight.
 std::vector<verdict::Oracle> backward_mistakes();
 

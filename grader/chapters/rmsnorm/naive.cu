@@ -4,7 +4,7 @@
 //
 // The intermediates are fp32, as the contract asks for. Tensors of [rows, cols] that pass through
 // memory, against the least possible: block_sum 5 (1), rmsnorm_forward 7 (2), rmsnorm_backward 19
-// (3), and 2 more in LLaMA's order.
+// (3), and 2 more in LLaMA's order, rmsnorm_residual 10 (4).
 
 #include <onepass/rmsnorm.h>
 
@@ -122,6 +122,9 @@ Operand<T> one_each_col(const T* data) {
   return {data, 0, 1};
 }
 
+struct Add {
+  __device__ static float of(float a, float b) { return a + b; }
+};
 struct Multiply {
   __device__ static float of(float a, float b) { return a * b; }
 };
@@ -224,6 +227,12 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
 }
 
 template <typename T>
+void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                          float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
+  rmsnorm_forward(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps, stream);
+}
+
+template <typename T>
 void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                       const float* rstd, T* dx, int64_t dx_stride, T* dweight, float*,
                       CastOrder order, int rows, int cols, cudaStream_t stream) {
@@ -251,6 +260,20 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
   }
   // Over no rows: zeros.
   col_sum_kernel<<<blocks_for(cols), kThreads, 0, stream>>>(other, dweight, rows, cols);
+}
+
+template <typename T>
+void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
+                      const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride,
+                      float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
+  using namespace naive;
+  if (rows == 0) {
+    return;
+  }
+  const Operators run = {rows, cols, stream};
+  run.combine<Add>(tensor(x, x_stride), tensor(residual, residual_stride), sum, sum_stride);
+  rmsnorm_forward(static_cast<const T*>(sum), sum_stride, weight, y, y_stride, rstd, rows, cols,
+                  eps, stream);
 }
 
 }  // namespace onepass

@@ -43,6 +43,14 @@ Forward rmsnorm_forward(const Field& x, const Field& weight, double eps) {
   return {scaled(x, rstd, weight), rstd};
 }
 
+Field added(const Field& a, const Field& b) {
+  Field sum = a;
+  for (std::size_t i = 0; i < sum.values.size(); ++i) {
+    sum.values[i] += b.values[i];
+  }
+  return sum;
+}
+
 Field product(const Field& a, const Field& b) {
   Field result(a.rows, a.cols);
   for (std::int64_t row = 0; row < a.rows; ++row) {

@@ -27,6 +27,9 @@ Field scaled(const Field& x, const Field& rstd, const Field& weight);
 /// Both together.
 Forward rmsnorm_forward(const Field& x, const Field& weight, double eps);
 
+/// a[r][c] + b[r][c].
+Field added(const Field& a, const Field& b);
+
 // ---- The backward pass ----
 
 /// a[r][c] * b[r][c]; `b` may be [1, cols] or [rows, 1], and is then repeated.

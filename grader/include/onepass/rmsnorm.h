@@ -7,12 +7,12 @@
 // For all functions here:
 //   T        float, __half or __nv_bfloat16. All arithmetic is fp32; a result is rounded to T once.
 //   rows     0 to 2^31 - 1. Zero rows are legal: no row is read or written.
-//   cols     1 to 65,536.
+//   cols     1 to 65,536, unless it says otherwise.
 //   stride   the distance between the starts of two rows, in elements, at least cols. Elements
 //            between the end of one row and the start of the next belong to somebody else: they
 //            are neither read nor written.
-//   pointers aligned to their element type, to nothing more; no two buffers overlap. Inputs are not
-//            written to.
+//   pointers aligned to their element type, to nothing more. No two buffers overlap, and inputs are
+//            not written to, unless it says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -65,5 +65,35 @@ template <typename T>
 void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                       const float* rstd, T* dx, int64_t dx_stride, T* dweight, float* scratch,
                       CastOrder order, int rows, int cols, cudaStream_t stream);
+
+/// Exercise 1.4. What rmsnorm_forward gives, for 1 to 262,144 columns, and with less traffic:
+///
+///   - Up to 16,384 columns, each element of x is loaded once.
+///   - Where x, y and weight are aligned to 16 bytes and both strides and cols are multiples of
+///     16 bytes, x is loaded and y is stored 16 bytes at a time.
+template <typename T>
+void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                          float* rstd, int rows, int cols, float eps, cudaStream_t stream);
+
+/// Exercise 1.5. The residual connection around a layer, and the RMSNorm that follows it:
+///
+///     sum[r][c] = T(x[r][c] + residual[r][c])
+///     rstd[r]   = 1 / sqrt(mean over c of sum[r][c]^2 + eps)
+///     y[r][c]   = sum[r][c] * rstd[r] * weight[c]          computed in fp32, rounded to T once
+///
+/// It is the *rounded* sum that is normalised, the one that is stored: so vLLM and Liger-Kernel do
+/// it, and so a backward pass finds what the forward pass saw. (FlashAttention and FlashInfer
+/// normalise the fp32 sum, before it is rounded.)
+///
+/// x, residual, sum, y: [rows, cols], each with its stride. weight: [cols]. rstd: [rows], fp32.
+///
+/// In place: sum may be residual, with the same stride, and y may be x, with the same stride; each
+/// by itself, or both. No other buffers overlap.
+///
+/// Up to 16,384 columns each element of x and residual is loaded once, and sum is not loaded.
+template <typename T>
+void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
+                      const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride,
+                      float* rstd, int rows, int cols, float eps, cudaStream_t stream);
 
 }  // namespace onepass

@@ -29,13 +29,8 @@ void add(std::vector<LineTraffic>& lines, const LineTraffic& line) {
 
 }  // namespace
 
-Traffic measure_traffic(WorkerClient& worker, const Case& call, double time_limit) {
-  const Run run = worker.run(call, Poison::nan, time_limit, true);
+Traffic traffic_of(const Run& run) {
   Traffic traffic;
-  if (run.outcome != Outcome::ok) {
-    traffic.error = run.error.empty() ? "the call failed" : run.error;
-    return traffic;
-  }
   for (const LaunchTraffic& launch : run.traffic) {
     traffic.requested_bytes += launch.requested_sectors() * kSectorBytes;
     traffic.distinct_bytes += launch.distinct_sectors * kSectorBytes;
@@ -44,6 +39,16 @@ Traffic measure_traffic(WorkerClient& worker, const Case& call, double time_limi
     }
   }
   return traffic;
+}
+
+Traffic measure_traffic(WorkerClient& worker, const Case& call, double time_limit) {
+  const Run run = worker.run(call, Poison::nan, time_limit, true);
+  if (run.outcome != Outcome::ok) {
+    Traffic traffic;
+    traffic.error = run.error.empty() ? "the call failed" : run.error;
+    return traffic;
+  }
+  return traffic_of(run);
 }
 
 }  // namespace onepass::verdict

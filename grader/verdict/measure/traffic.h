@@ -17,6 +17,9 @@ struct Traffic {
   std::string error;                 // a sentence if the call failed; then there is nothing else
 };
 
+/// Of a call that came to its end, with its lines counted.
+Traffic traffic_of(const Run& run);
+
 /// One call of `call` in `worker`, which must be one of the simulator.
 Traffic measure_traffic(WorkerClient& worker, const Case& call, double time_limit);
 

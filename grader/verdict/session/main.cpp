@@ -5,10 +5,13 @@
 //                 --device cpu|gpu --seed N [--events FILE] [--check NAME]
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N --map FILE
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
+//   grade-rmsnorm --exercise rmsnorm/forward --device cpu|gpu --seed N --request FILE
+//                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
 //
 // PATHs are workers: of the student's file, of the naive version, of the solution. Events
 // (events.h) are appended to FILE, or printed. With --check only that check runs, and nothing is
-// measured. With --map nothing is graded: FILE becomes the JSON of access_map.h. Exit: 0 after a
+// measured. With --map nothing is graded: FILE becomes the JSON of access_map.h;
+// nor with --request: FILE gets one more request for a worker (record_request.h). Exit: 0 after a
 // complete run, whatever the score; 2 for a usage error or a fault of the grader.
 #include <fmt/format.h>
 
@@ -20,6 +23,7 @@
 #include "verdict/session/chapter.h"
 #include "verdict/session/events.h"
 #include "verdict/session/measure_exercise.h"
+#include "verdict/session/record_request.h"
 #include "verdict/session/run_checks.h"
 #include "verdict/worker/confinement.h"
 
@@ -39,6 +43,7 @@ struct Options {
   std::string events;
   std::string check;
   std::string map;
+  std::string request;
   std::optional<std::int64_t> rows, cols;
   std::string dtype;
 };
@@ -57,6 +62,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--events", options.events, "file to append events to; stdout without it");
   app.add_option("--check", options.check, "run this check only");
   app.add_option("--map", options.map, "file for an access map of one call, instead of a grade");
+  app.add_option("--request", options.request, "file to append the worker's request to");
   app.add_option("--rows", options.rows, "of that call");
   app.add_option("--cols", options.cols, "of that call");
   app.add_option("--dtype", options.dtype, "of that call")
@@ -159,13 +165,13 @@ void grade_exercise(const Exercise& exercise, const Options& options) {
   events.write(end_event(exercise.id, wanted, results));
 }
 
-void write_map(const Exercise& exercise, const Options& options) {
+/// The shape of the one call that is to be mapped or recorded.
+Shape shape_of_call(const Exercise& exercise, const Options& options) {
   Shape shape = exercise.measurement.map;
   shape.rows = options.rows.value_or(shape.rows);
   shape.cols = options.cols.value_or(shape.cols);
   shape.dtype = options.dtype.empty() ? shape.dtype : dtype_named(options.dtype);
-  Events(options.map)
-      .write(access_map(exercise, command(options.worker), shape, options.seed, kMostRequests));
+  return shape;
 }
 
 }  // namespace
@@ -191,13 +197,20 @@ int grade(const Chapter& chapter, int argc, char** argv) {
       throw std::invalid_argument(fmt::format("There is no exercise \"{}\" in {}: see --list.",
                                               options.exercise, chapter.name));
     }
+    const Shape shape = shape_of_call(*exercise, options);
+    if (!options.request.empty()) {
+      record_request(*exercise, shape, options.seed, options.device == "cpu", options.request);
+      return 0;
+    }
     if (options.worker.empty()) {
       throw std::invalid_argument("Say which worker to grade: --worker PATH.");
     }
     if (options.map.empty()) {
       grade_exercise(*exercise, options);
     } else {
-      write_map(*exercise, options);
+      Events(options.map)
+          .write(
+              access_map(*exercise, command(options.worker), shape, options.seed, kMostRequests));
     }
     return 0;
   } catch (const std::exception& error) {

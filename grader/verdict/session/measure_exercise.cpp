@@ -99,7 +99,7 @@ void measure_traffic(const Exercise& exercise, const Implementations& implementa
         return;
       }
       event[candidate.name] = {{"requested_bytes", traffic.requested_bytes},
-                                {"distinct_bytes", traffic.distinct_bytes}};
+                               {"distinct_bytes", traffic.distinct_bytes}};
       if (candidate.name == std::string("student")) {
         event["lines"] = lines_of(traffic);
       }

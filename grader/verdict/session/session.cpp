@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "verdict/compare.h"
+#include "verdict/measure/traffic.h"
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
 #include "verdict/worker/worker_client.h"
@@ -76,7 +77,7 @@ void Session::begin_check(const std::string& name, int todo) {
 }
 
 /// Calls the student's function with the poison whose turn it is.
-Run Session::attempt(const Case& call) {
+Run Session::attempt(const Case& call, bool count_lines) {
   if (timeouts_ >= kMostTimeouts) {
     Failure failure;
     failure.status = Status::timed_out;
@@ -85,7 +86,8 @@ Run Session::attempt(const Case& call) {
   }
   // Which poison a check begins with depends on its name, so that checks of one call differ.
   const bool finite = ((random().bits(0) + static_cast<std::uint64_t>(check_.calls++)) & 1) != 0;
-  Run run = worker_->run(call, finite ? Poison::finite : Poison::nan, settings_.time_limit);
+  Run run =
+      worker_->run(call, finite ? Poison::finite : Poison::nan, settings_.time_limit, count_lines);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
@@ -98,8 +100,9 @@ Run Session::attempt(const Case& call) {
   return run;
 }
 
-Answer Session::run(const Case& call) {
-  Run result = attempt(call);
+/// A call that came to its end and left alone what is not its own; any other ends the check.
+Run Session::complete(const Case& call, bool count_lines) {
+  Run result = attempt(call, count_lines);
   std::optional<Failure> failure = judge_ending(call, result);
   if (!failure) {
     failure = judge_memory(call, result);
@@ -113,7 +116,11 @@ Answer Session::run(const Case& call) {
     }
     fail(call, *failure);
   }
-  return std::move(result.answer);
+  return result;
+}
+
+Answer Session::run(const Case& call) {
+  return complete(call, false).answer;
 }
 
 /// After a failure on a GPU: does the device still serve a worker that can be trusted?
@@ -153,6 +160,18 @@ Answer Session::expect(const Case& call, const std::vector<Expectation>& expecta
   Answer answer = run(call);
   compare(call, answer, expectations, oracles);
   return answer;
+}
+
+std::optional<Traffic> Session::expect_and_count(const Case& call,
+                                                 const std::vector<Expectation>& expectations,
+                                                 const std::vector<Oracle>& oracles) {
+  if (settings_.device != "cpu") {
+    expect(call, expectations, oracles);
+    return std::nullopt;
+  }
+  const Run result = complete(call, true);
+  compare(call, result.answer, expectations, oracles);
+  return traffic_of(result);
 }
 
 void Session::compare(const Case& call, const Answer& answer,

@@ -19,6 +19,7 @@ namespace onepass::verdict {
 
 class WorkerClient;
 struct Run;
+struct Traffic;
 
 /// What one output must be.
 struct Expectation {
@@ -60,6 +61,11 @@ class Session {
   Answer expect(const Case& call, const std::vector<Expectation>& expectations,
                 const std::vector<Oracle>& oracles = {});
 
+  /// expect(), and what that call asked of memory. Nothing on a GPU, which does not count it.
+  std::optional<Traffic> expect_and_count(const Case& call,
+                                          const std::vector<Expectation>& expectations,
+                                          const std::vector<Oracle>& oracles = {});
+
   /// The comparison of expect() alone, on an answer from run().
   void compare(const Case& call, const Answer& answer, const std::vector<Expectation>& expectations,
                const std::vector<Oracle>& oracles = {});
@@ -89,7 +95,8 @@ class Session {
   WorkerClient& worker() { return *worker_; }
 
  private:
-  Run attempt(const Case& call);
+  Run attempt(const Case& call, bool count_lines);
+  Run complete(const Case& call, bool count_lines);
   bool machine_is_sound() const;
   bool fits(const Case& call);
 

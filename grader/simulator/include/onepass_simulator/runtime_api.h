@@ -1,5 +1,5 @@
 // The functions of the CUDA runtime library that a launcher or a small program calls. The runtime
-// defines them (simulator/src/runtime_api.cpp); those that need a type or a kernel's signature are
+// defines them (simulator/src/runtime); those that need a type or a kernel's signature are
 // templates here.
 //
 // Copies and launches happen at once and in order, whatever their stream.

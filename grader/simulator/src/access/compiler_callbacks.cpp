@@ -1,0 +1,75 @@
+// The functions that g++ -fsanitize=thread calls: one before each load and store of a kernel.
+//
+// Only the calls of that option are used, never its library (the Linux kernel's race detector works
+// in the same way). The return address is the place in the student's code.
+#include <cstddef>
+#include <cstdint>
+
+#include "access/access.h"
+#include "access/atomics.h"
+#include "scheduling/execution.h"
+
+namespace {
+
+using simulator::Access;
+using simulator::AccessType;
+using simulator::CodeAddress;
+
+/// memcpy-like accesses, and structures copied whole: taken in aligned pieces of up to 16 bytes.
+void check_range(std::uintptr_t address, std::size_t size, AccessType type, CodeAddress site) {
+  while (size > 0) {
+    unsigned piece = 16;
+    while (piece > size || address % piece != 0) piece /= 2;
+    simulator::check_access({address, piece, 1, type, site});
+    address += piece;
+    size -= piece;
+  }
+}
+
+}  // namespace
+
+#define ONEPASS_SITE reinterpret_cast<CodeAddress>(__builtin_return_address(0))
+#define ONEPASS_ADDRESS reinterpret_cast<std::uintptr_t>(address)
+
+#define ONEPASS_ACCESS(name, bytes, alignment, type)                                              \
+  void __tsan_##name##bytes(void* address) {                                                      \
+    simulator::check_access({ONEPASS_ADDRESS, bytes, alignment, AccessType::type, ONEPASS_SITE}); \
+  }
+#define ONEPASS_VOLATILE(name, bytes, alignment, type)                        \
+  void __tsan_##name##bytes(void* address) {                                  \
+    simulator::check_volatile(                                                \
+        {ONEPASS_ADDRESS, bytes, alignment, AccessType::type, ONEPASS_SITE}); \
+  }
+#define ONEPASS_SIZE(bytes)                                 \
+  ONEPASS_ACCESS(read, bytes, bytes, read)                  \
+  ONEPASS_ACCESS(write, bytes, bytes, write)                \
+  ONEPASS_ACCESS(unaligned_read, bytes, 1, read)            \
+  ONEPASS_ACCESS(unaligned_write, bytes, 1, write)          \
+  ONEPASS_VOLATILE(volatile_read, bytes, bytes, read)       \
+  ONEPASS_VOLATILE(volatile_write, bytes, bytes, write)     \
+  ONEPASS_VOLATILE(unaligned_volatile_read, bytes, 1, read) \
+  ONEPASS_VOLATILE(unaligned_volatile_write, bytes, 1, write)
+
+extern "C" {
+
+ONEPASS_SIZE(1)
+ONEPASS_SIZE(2)
+ONEPASS_SIZE(4)
+ONEPASS_SIZE(8)
+ONEPASS_SIZE(16)
+
+void __tsan_read_range(void* address, std::size_t size) {
+  check_range(ONEPASS_ADDRESS, size, AccessType::read, ONEPASS_SITE);
+}
+void __tsan_write_range(void* address, std::size_t size) {
+  check_range(ONEPASS_ADDRESS, size, AccessType::write, ONEPASS_SITE);
+}
+
+// Objects with virtual functions: host code.
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+
+}  // extern "C"

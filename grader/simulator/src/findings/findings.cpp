@@ -1,0 +1,141 @@
+#include "findings/findings.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace simulator {
+namespace {
+
+/// In either order: who came first is chance.
+bool same_lines(const Finding& a, const Finding& b) {
+  return std::is_permutation(
+      a.parties.begin(), a.parties.end(), b.parties.begin(), b.parties.end(),
+      [](const Party& p, const Party& q) { return p.line == q.line && p.file == q.file; });
+}
+
+Reach reach_of(const Finding& race) {
+  const Party& first = race.parties.front();
+  const Party& second = race.parties.back();
+  const auto place = [](const Dim3& dim) { return std::make_tuple(dim.x, dim.y, dim.z); };
+  if (place(first.block) != place(second.block)) return Reach::grid;
+  return first.warp != second.warp ? Reach::block : Reach::warp;
+}
+
+bool is_race(const Finding& finding) {
+  return finding.kind == Kind::shared_race || finding.kind == Kind::global_race;
+}
+
+/// Threads that miss each other at a barrier or in a warp operation leave memory unordered, and a
+/// race leaves it unwritten: so they are told in this order.
+int rank_of_cause(const Finding& finding) {
+  switch (finding.kind) {
+    case Kind::barrier_divergence:
+    case Kind::early_return:
+    case Kind::deadlock:
+    case Kind::bad_warp_mask:
+      return 0;
+    case Kind::shared_race:
+    case Kind::global_race:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+}  // namespace
+
+void Findings::begin_launch() {
+  told_.clear();
+  launch_begin_ = findings_.size();
+}
+
+void Findings::end_launch() {
+  const auto order = [](const Finding& finding) {
+    return std::make_pair(finding.warning, rank_of_cause(finding));
+  };
+  std::stable_sort(findings_.begin() + static_cast<std::ptrdiff_t>(launch_begin_), findings_.end(),
+                   [&](const Finding& a, const Finding& b) { return order(a) < order(b); });
+}
+
+bool Findings::is_first(Kind kind, CodeAddress site, CodeAddress other, Reach reach) {
+  return told_.emplace(kind, site, other, reach).second;
+}
+
+void Findings::add(Finding finding) {
+  const auto known = std::find_if(findings_.begin(), findings_.end(), [&](const Finding& other) {
+    return other.kind == finding.kind && other.kernel == finding.kernel &&
+           same_lines(other, finding);
+  });
+  if (known != findings_.end()) {
+    if (is_race(finding) && reach_of(finding) > reach_of(*known)) *known = std::move(finding);
+    return;
+  }
+  if (findings_.size() < kMost) {
+    findings_.push_back(std::move(finding));
+  } else if (launch_begin_ < kMost && rank_of_cause(finding) == 0) {
+    findings_.back() = std::move(finding);  // a cause is worth more than the last of its effects
+  }
+}
+
+std::vector<Finding> Findings::take() {
+  launch_begin_ = 0;
+  return std::exchange(findings_, {});
+}
+
+Findings& findings() {
+  static Findings list;
+  return list;
+}
+
+const char* kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::out_of_bounds_global:
+      return "out-of-bounds-global";
+    case Kind::out_of_bounds_shared:
+      return "out-of-bounds-shared";
+    case Kind::out_of_bounds_local:
+      return "out-of-bounds-local";
+    case Kind::use_after_free:
+      return "use-after-free";
+    case Kind::null_pointer:
+      return "null-pointer";
+    case Kind::host_pointer:
+      return "host-pointer";
+    case Kind::device_pointer:
+      return "device-pointer";
+    case Kind::misaligned:
+      return "misaligned";
+    case Kind::uninitialised_shared:
+      return "uninitialised-shared";
+    case Kind::uninitialised_global:
+      return "uninitialised-global";
+    case Kind::barrier_divergence:
+      return "barrier-divergence";
+    case Kind::early_return:
+      return "early-return";
+    case Kind::deadlock:
+      return "deadlock";
+    case Kind::bad_warp_mask:
+      return "bad-warp-mask";
+    case Kind::inactive_lane_read:
+      return "inactive-lane-read";
+    case Kind::endless_loop:
+      return "endless-loop";
+    case Kind::stack_overflow:
+      return "stack-overflow";
+    case Kind::invalid_launch:
+      return "invalid-launch";
+    case Kind::assertion:
+      return "assert";
+    case Kind::trap:
+      return "trap";
+    case Kind::shared_race:
+      return "shared-race";
+    case Kind::global_race:
+      return "global-race";
+  }
+  return "unknown";
+}
+
+}  // namespace simulator

@@ -1,0 +1,45 @@
+// The list of what was found. A mistake in a kernel shows in thousands of threads: the list keeps
+// one finding for each kind and pair of source lines, and at most kMost of them.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "simulator.h"
+#include "source/source_lines.h"
+
+namespace simulator {
+
+/// Who a race is between: lanes of a warp, warps of a block, blocks of a grid. What orders a wider
+/// circle orders those inside it, so of the races at two lines the widest is told.
+enum class Reach { warp, block, grid };
+
+class Findings {
+ public:
+  static constexpr std::size_t kMost = 16;
+
+  /// True the first time in a launch for this kind and place: asked before a finding is composed,
+  /// where millions of accesses may have the same to tell.
+  bool is_first(Kind kind, CodeAddress site, CodeAddress other = 0, Reach reach = Reach::warp);
+  void begin_launch();
+  /// Puts the launch's findings in order: warnings last, and causes before what follows from them,
+  /// so that the first is the one to mend first.
+  void end_launch();
+
+  /// Adds a finding unless its like is there. Of two races at the same lines the wider one stays.
+  void add(Finding finding);
+
+  std::vector<Finding> take();
+
+ private:
+  std::vector<Finding> findings_;
+  std::size_t launch_begin_ = 0;  // the first finding of this launch
+  std::set<std::tuple<Kind, CodeAddress, CodeAddress, Reach>> told_;
+};
+
+Findings& findings();
+
+}  // namespace simulator

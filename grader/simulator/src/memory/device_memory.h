@@ -1,0 +1,88 @@
+// Device memory: a range of addresses that nothing else uses, so that one comparison tells a device
+// address from any other.
+//
+// Each allocation starts at a multiple of 1 MiB and is followed by a gap of at least as much. A
+// stray address therefore falls into a gap and not into a neighbour, and a table with an entry for
+// each MiB finds an address's allocation in one step. Freed memory keeps its place, so that a
+// later use is told from a stray one. Pages are given by the system when they are first touched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "memory/initialised_bits.h"
+#include "memory/lazy_array.h"
+#include "races/races.h"
+#include "simulator.h"
+
+namespace simulator {
+
+struct Allocation {
+  std::uintptr_t begin = 0;
+  std::size_t size = 0;
+  Label label;
+  bool freed = false;
+  InitialisedBits initialised;
+  RaceShadow races;
+
+  bool contains(std::uintptr_t address, std::size_t bytes) const {
+    return address >= begin && address - begin <= size && bytes <= size - (address - begin);
+  }
+  /// Bytes from the allocation to a stray address, 0 for an address inside.
+  std::size_t distance(std::uintptr_t address) const {
+    if (address < begin) return begin - address;
+    return address < begin + size ? 0 : address - (begin + size) + 1;
+  }
+};
+
+class DeviceMemory {
+ public:
+  static constexpr std::uintptr_t kBegin = 0x200000000000;
+  static constexpr std::size_t kSize = std::size_t{16} << 40;
+  static constexpr std::size_t kGap = std::size_t{1} << 20;  // at least, between allocations
+
+  static bool in_range(std::uintptr_t address) { return address - kBegin < kSize; }
+
+  DeviceMemory();
+
+  /// nullptr if the device is full. See simulator.h.
+  Allocation* allocate(std::size_t bytes, std::size_t offset, const Label& label);
+  void release(Allocation& allocation);
+
+  /// The allocation, freed or not, whose MiB `address` is in; nullptr if it is in a gap. The
+  /// address may still lie before or behind it.
+  Allocation* candidate(std::uintptr_t address) { return owner_[(address - kBegin) >> kPageBits]; }
+
+  /// The allocation that starts exactly here and is not freed, or nullptr.
+  Allocation* starting_at(const void* address);
+  /// The allocation that contains these bytes and is not freed, or nullptr.
+  Allocation* containing(const void* address, std::size_t bytes);
+  /// The allocation nearest to a stray address, or nullptr if there is none at all.
+  Allocation* nearest(std::uintptr_t address);
+
+  std::size_t bytes_in_use() const { return bytes_in_use_; }
+
+ private:
+  static constexpr unsigned kPageBits = 20;
+
+  LazyArray<Allocation*> owner_;
+  std::vector<std::unique_ptr<Allocation>> allocations_;
+  std::uintptr_t next_ = kBegin;
+  std::size_t bytes_in_use_ = 0;
+};
+
+DeviceMemory& device_memory();
+
+/// How a message names the element at `address`: x[3][1000]. `index` becomes its number counted
+/// from the allocation's first element.
+std::string element_name(const Allocation& allocation, std::uintptr_t address,
+                         std::size_t access_bytes, std::int64_t& index);
+
+/// "2 elements past the end of x", for bytes that are not all inside the allocation.
+std::string distance_from(const Allocation& allocation, std::uintptr_t address,
+                          std::size_t access_bytes);
+
+}  // namespace simulator

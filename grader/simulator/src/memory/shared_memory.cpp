@@ -1,0 +1,117 @@
+#include "memory/shared_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "scheduling/limits.h"
+#include "source/elf_symbols.h"
+
+namespace simulator {
+namespace {
+
+constexpr unsigned char kPoison = 0xC5;  // what uninitialised shared memory holds: no useful number
+
+void copy_out(std::vector<unsigned char>& to, std::uintptr_t from, std::size_t size) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(from);
+  to.assign(bytes, bytes + size);
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory() {
+  void* memory = mmap(nullptr, kDynamicReserved + 1024, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  dynamic_begin_ = (reinterpret_cast<std::uintptr_t>(memory) + 1023) & ~std::uintptr_t{1023};
+
+  static_size_ = thread_local_block().size;
+  variable_at_.resize(static_size_ + 1);
+  for (const ElfSymbol& symbol : thread_local_symbols()) {
+    // The simulator's own thread-local variables are not the kernel's.
+    if (symbol.name.rfind("simulator::", 0) == 0 || symbol.size == 0) continue;
+    if (symbol.value + symbol.size > static_size_) continue;
+    const auto first = variable_at_.begin() + static_cast<std::ptrdiff_t>(symbol.value);
+    if (symbol.name.rfind("guard variable for ", 0) == 0) {
+      std::fill_n(first, symbol.size, kGuard);
+      continue;
+    }
+    variables_.push_back({last_name(symbol.name), symbol.value, symbol.size});
+    const std::size_t end = symbol.name.rfind(")::");
+    if (end != std::string::npos)
+      variables_.back().function = last_name(symbol.name.substr(0, end + 1));
+    std::fill_n(first, symbol.size, static_cast<std::uint16_t>(variables_.size()));
+  }
+}
+
+void SharedMemory::prepare(std::size_t dynamic_bytes) {
+  static_begin_ = thread_local_block().begin;
+  dynamic_size_ = dynamic_bytes;
+  for (SharedVariable& variable : variables_) variable.used_in_launch = false;
+}
+
+void SharedMemory::begin_block(SharedState& state) {
+  if (state.static_races.is_empty()) {
+    state.static_initialised = InitialisedBits(static_size_);
+    state.static_races = RaceShadow(static_size_);
+    state.dynamic_initialised = InitialisedBits(limits::kSharedPerBlockOptin);
+    state.dynamic_races = RaceShadow(limits::kSharedPerBlockOptin);
+  }
+  state.uninitialised_reads.clear();
+  for (const SharedVariable& variable : variables_) {
+    if (!variable.used) continue;
+    state.static_initialised.fill(variable.begin, variable.size, false);
+    std::memset(reinterpret_cast<void*>(static_begin_ + variable.begin), kPoison, variable.size);
+  }
+  state.dynamic_initialised.fill(0, dynamic_size_, false);
+  std::memset(reinterpret_cast<void*>(dynamic_begin_), kPoison, dynamic_size_);
+}
+
+void SharedMemory::park(SharedState& state) const {
+  state.parked_static.clear();
+  for (const SharedVariable& variable : variables_) {
+    if (!variable.used) continue;
+    const auto* bytes = reinterpret_cast<const unsigned char*>(static_begin_ + variable.begin);
+    state.parked_static.insert(state.parked_static.end(), bytes, bytes + variable.size);
+  }
+  copy_out(state.parked_dynamic, dynamic_begin_, dynamic_size_);
+}
+
+void SharedMemory::restore(const SharedState& state) {
+  const unsigned char* from = state.parked_static.data();
+  for (const SharedVariable& variable : variables_) {
+    if (from == state.parked_static.data() + state.parked_static.size()) break;
+    if (!variable.used) continue;
+    std::memcpy(reinterpret_cast<void*>(static_begin_ + variable.begin), from, variable.size);
+    from += variable.size;
+  }
+  std::memcpy(reinterpret_cast<void*>(dynamic_begin_), state.parked_dynamic.data(), dynamic_size_);
+}
+
+const SharedVariable* SharedMemory::variable_before(std::uintptr_t address) const {
+  const std::size_t offset = address - static_begin_;
+  const SharedVariable* best = nullptr;
+  for (const SharedVariable& variable : variables_) {  // by rising address
+    if (variable.begin <= offset) best = &variable;
+  }
+  return best != nullptr || variables_.empty() ? best : &variables_.front();
+}
+
+const SharedVariable* SharedMemory::variable_of_size(std::size_t bytes, std::size_t elements,
+                                                     const std::string& function) const {
+  for (const SharedVariable& variable : variables_) {
+    const bool fits = bytes > 0 ? variable.size == bytes : variable.size % elements == 0;
+    const bool is_of_kernel = variable.used_in_launch || variable.function == function;
+    if (fits && is_of_kernel && !variable.function.empty()) return &variable;
+  }
+  return nullptr;
+}
+
+SharedMemory& shared_memory() {
+  static SharedMemory memory;
+  return memory;
+}
+
+}  // namespace simulator

@@ -1,0 +1,119 @@
+// A block's shared memory.
+//
+// Static: the headers make `__shared__` mean thread_local, so every such variable has a place of
+// its own in the program's thread-local block, with name and size in the symbol table. All blocks
+// use the same bytes, one after another. Dynamic: a buffer of our own, as large as a launch may
+// ask.
+//
+// Each block starts with nothing initialised. When a block must wait for another one, the other
+// runs in between: the first block's contents are parked, and brought back later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "memory/initialised_bits.h"
+#include "races/races.h"
+#include "source/source_lines.h"
+
+namespace simulator {
+
+/// A read of bytes that nobody had written. It is told at the next barrier, unless another thread
+/// writes them before: then the fault is a missing barrier (see uninitialised.h).
+struct UninitialisedRead {
+  std::uintptr_t address;
+  unsigned size;
+  unsigned thread;
+  CodeAddress site;
+  AccessRecord record;  // when it was (ordering.h)
+};
+
+/// What belongs to one block, whether it runs or is parked.
+struct SharedState {
+  InitialisedBits static_initialised, dynamic_initialised;
+  RaceShadow static_races, dynamic_races;
+  std::vector<UninitialisedRead> uninitialised_reads;
+  std::vector<unsigned char> parked_static, parked_dynamic;
+};
+
+/// A named piece of shared memory.
+struct SharedVariable {
+  std::string name;
+  std::uintptr_t begin = 0;
+  std::size_t size = 0;
+  bool used = false;  // by a kernel; the program has thread-local variables for other purposes too
+  bool used_in_launch = false;  // in this one
+  std::string function = {};    // that declares it, "" if none does
+};
+
+class SharedMemory {
+ public:
+  SharedMemory();
+
+  /// Called at each launch: finds this thread's block, and takes over the dynamic size.
+  void prepare(std::size_t dynamic_bytes);
+
+  void begin_block(SharedState& state);
+  void park(SharedState& state) const;
+  void restore(const SharedState& state);
+
+  bool in_static(std::uintptr_t address) const { return address - static_begin_ < static_size_; }
+  bool in_dynamic(std::uintptr_t address) const {
+    return address - dynamic_begin_ < kDynamicReserved;
+  }
+  std::uintptr_t static_begin() const { return static_begin_; }
+  std::uintptr_t dynamic_begin() const { return dynamic_begin_; }
+  std::size_t dynamic_size() const { return dynamic_size_; }
+
+  /// The static variable that holds this byte, or the one before it; nullptr if there is none.
+  const SharedVariable* variable_before(std::uintptr_t address) const;
+
+  /// The static variable that holds this byte; nullptr if none does.
+  const SharedVariable* variable_at(std::uintptr_t address) const {
+    if (!in_static(address)) return nullptr;
+    const std::uint16_t number = variable_at_[address - static_begin_];
+    return number == 0 || number == kGuard ? nullptr : &variables_[number - 1u];
+  }
+
+  /// A static variable of the running kernel that can be an array of that many bytes, or, if
+  /// `bytes` is 0 because the element's type is not known, of that many elements. Of the kernel is
+  /// what it has used in this launch, and what `function` declares. nullptr if there is none.
+  const SharedVariable* variable_of_size(std::size_t bytes, std::size_t elements,
+                                         const std::string& function) const;
+
+  /// g++ guards some thread_local variables with a byte of its own, which says that they have been
+  /// constructed. True for these bytes.
+  bool is_guard(std::uintptr_t address) const {
+    return variable_at_[address - static_begin_] == kGuard;
+  }
+
+  /// Notes a kernel's access. True if all bytes are in one static variable.
+  bool use_variable(std::uintptr_t address, unsigned size) {
+    const std::size_t offset = address - static_begin_;
+    if (offset + size > static_size_ || variable_at_[offset] == 0 ||
+        variable_at_[offset] != variable_at_[offset + size - 1]) {
+      return false;
+    }
+    SharedVariable& variable = variables_[variable_at_[offset] - 1u];
+    variable.used = variable.used_in_launch = true;
+    return true;
+  }
+
+ private:
+  static constexpr std::uint16_t kGuard = 0xFFFF;
+  static constexpr std::size_t kDynamicReserved = std::size_t{1} << 20;  // limit, then a gap
+
+  std::uintptr_t static_begin_ = 0;
+  std::size_t static_size_ = 0;
+  std::uintptr_t dynamic_begin_ = 0;
+  std::size_t dynamic_size_ = 0;
+  std::vector<SharedVariable> variables_;
+  std::vector<std::uint16_t> variable_at_;  // by byte: 1 + number of the variable, 0 for none,
+                                            // or kGuard
+};
+
+SharedMemory& shared_memory();
+
+}  // namespace simulator

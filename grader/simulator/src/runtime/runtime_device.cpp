@@ -1,0 +1,185 @@
+// CUDA runtime functions: the device's properties, and a kernel's attributes and occupancy. The
+// values are those of limits.h; what they cannot know (registers) is stated as none.
+#include <algorithm>
+#include <cstdio>
+
+#include "cuda_runtime.h"
+#include "runtime/errors.h"
+#include "runtime/kernel_attributes.h"
+#include "runtime/runtime_result.h"
+#include "scheduling/limits.h"
+
+using namespace simulator;
+
+namespace {
+
+constexpr int kMemoryBusBits = 5120;
+constexpr int kConstantBytes = 64 * 1024;
+
+int to_int(std::size_t value) {
+  return static_cast<int>(value);
+}
+
+void describe(cudaDeviceProp& p) {
+  using namespace limits;
+  p = {};
+  std::snprintf(p.name, sizeof p.name, "%s", "One Pass CPU simulator");
+  p.totalGlobalMem = kMemoryBytes;
+  p.sharedMemPerBlock = kSharedPerBlock;
+  p.regsPerBlock = p.regsPerMultiprocessor = kRegistersPerBlock;
+  p.warpSize = kWarpSize;
+  p.memPitch = 2147483647;
+  p.maxThreadsPerBlock = kThreadsPerBlock;
+  p.maxThreadsDim[0] = kBlockX;
+  p.maxThreadsDim[1] = kBlockY;
+  p.maxThreadsDim[2] = kBlockZ;
+  p.maxGridSize[0] = kGridX;
+  p.maxGridSize[1] = kGridY;
+  p.maxGridSize[2] = kGridZ;
+  p.totalConstMem = kConstantBytes;
+  p.major = kComputeMajor;
+  p.minor = kComputeMinor;
+  p.multiProcessorCount = kMultiprocessors;
+  p.unifiedAddressing = 1;
+  p.memoryBusWidth = kMemoryBusBits;
+  p.l2CacheSize = to_int(kL2Bytes);
+  p.maxThreadsPerMultiProcessor = kThreadsPerMultiprocessor;
+  p.globalL1CacheSupported = p.localL1CacheSupported = 1;
+  p.sharedMemPerMultiprocessor = kSharedPerMultiprocessor;
+  p.sharedMemPerBlockOptin = kSharedPerBlockOptin;
+  p.maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
+  p.reservedSharedMemPerBlock = kSharedReservedPerBlock;
+}
+
+/// -1 for an attribute that is not known.
+int attribute_value(cudaDeviceAttr attribute) {
+  using namespace limits;
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+      return kThreadsPerBlock;
+    case cudaDevAttrMaxBlockDimX:
+      return kBlockX;
+    case cudaDevAttrMaxBlockDimY:
+      return kBlockY;
+    case cudaDevAttrMaxBlockDimZ:
+      return kBlockZ;
+    case cudaDevAttrMaxGridDimX:
+      return kGridX;
+    case cudaDevAttrMaxGridDimY:
+      return kGridY;
+    case cudaDevAttrMaxGridDimZ:
+      return kGridZ;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return kSharedPerBlock;
+    case cudaDevAttrTotalConstantMemory:
+      return kConstantBytes;
+    case cudaDevAttrWarpSize:
+      return kWarpSize;
+    case cudaDevAttrMaxRegistersPerBlock:
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      return kRegistersPerBlock;
+    case cudaDevAttrMultiProcessorCount:
+      return kMultiprocessors;
+    case cudaDevAttrGlobalMemoryBusWidth:
+      return kMemoryBusBits;
+    case cudaDevAttrL2CacheSize:
+      return kL2Bytes;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return kThreadsPerMultiprocessor;
+    case cudaDevAttrComputeCapabilityMajor:
+      return kComputeMajor;
+    case cudaDevAttrComputeCapabilityMinor:
+      return kComputeMinor;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return kSharedPerMultiprocessor;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return kSharedPerBlockOptin;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return kBlocksPerMultiprocessor;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return kSharedReservedPerBlock;
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrMemoryPoolsSupported:
+      return 0;
+  }
+  return -1;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return result(kSuccess);
+}
+cudaError_t cudaSetDevice(int device) {
+  return result(device == 0 ? kSuccess : static_cast<int>(cudaErrorInvalidDevice));
+}
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return result(kSuccess);
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device != 0) return result(cudaErrorInvalidDevice);
+  describe(*properties);
+  return result(kSuccess);
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (device != 0) return result(cudaErrorInvalidDevice);
+  const int known = attribute_value(attribute);
+  if (known < 0) return result(kErrorInvalidValue);
+  *value = known;
+  return result(kSuccess);
+}
+cudaError_t cudaDeviceReset() {
+  return result(kErrorNotSupported);
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return result(kSuccess);
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  return cudaRuntimeGetVersion(version);
+}
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    if (value < 0 || static_cast<std::size_t>(value) > limits::kSharedPerBlockOptin) {
+      return result(kErrorInvalidValue);
+    }
+    allow_dynamic_shared(kernel, static_cast<std::size_t>(value));
+  }
+  return result(kSuccess);  // the others are hints
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
+  *attributes = {};
+  attributes->maxThreadsPerBlock = limits::kThreadsPerBlock;
+  attributes->ptxVersion = attributes->binaryVersion =
+      limits::kComputeMajor * 10 + limits::kComputeMinor;
+  attributes->maxDynamicSharedSizeBytes = to_int(allowed_dynamic_shared(kernel));
+  return result(kSuccess);
+}
+cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) {
+  return result(kSuccess);
+}
+
+/// By threads, blocks and shared memory; by registers it cannot be known here.
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int block_size,
+                                                          size_t dynamic_shared_bytes) {
+  using namespace limits;
+  if (block_size <= 0) return result(kErrorInvalidValue);
+  if (block_size > static_cast<int>(kThreadsPerBlock)) {
+    *blocks = 0;
+    return result(kSuccess);
+  }
+  const int whole_warps = (block_size + 31) / 32 * 32;
+  const std::size_t shared = dynamic_shared_bytes + kSharedReservedPerBlock;
+  *blocks = std::min({kBlocksPerMultiprocessor, kThreadsPerMultiprocessor / whole_warps,
+                      to_int(kSharedPerMultiprocessor / shared)});
+  return result(kSuccess);
+}
+
+}  // extern "C"

@@ -1,0 +1,139 @@
+// CUDA runtime functions: memory. Copies happen at once, whatever their stream.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "memory/device_memory.h"
+#include "runtime/errors.h"
+#include "scheduling/limits.h"
+#include "simulator.h"
+
+// After the standard headers: CUDA's macros (__noinline__) clash with names inside them.
+#include "cuda_runtime.h"
+#include "runtime/runtime_result.h"
+
+namespace simulator {
+namespace {
+
+bool is_device(const void* pointer) {
+  return DeviceMemory::in_range(reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+/// False if `pointer` is said to be on the device and these bytes are not inside one allocation, or
+/// the other way round.
+bool is_right_side(const void* pointer, std::size_t bytes, bool on_device) {
+  if (on_device != is_device(pointer)) return false;
+  return on_device ? device_memory().containing(pointer, bytes) != nullptr : pointer != nullptr;
+}
+
+cudaError_t allocate_unnamed(void** pointer, std::size_t bytes) {
+  if (errors().sticky() != kSuccess) return result(kSuccess);
+  if (pointer == nullptr) return result(kErrorInvalidValue);
+  static int count = 0;
+  *pointer = nullptr;
+  if (bytes == 0) return result(kSuccess);
+  Label label;
+  label.name = "cudaMalloc #" + std::to_string(++count);
+  label.element_bytes = 0;  // not known
+  *pointer = allocate(bytes, 0, label);
+  return result(*pointer == nullptr ? kErrorMemoryAllocation : kSuccess);
+}
+
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  if (errors().sticky() != kSuccess) return result(kSuccess);
+  if (bytes == 0) return result(kSuccess);
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
+    return result(cudaErrorInvalidMemcpyDirection);
+  }
+  const bool guess = kind == cudaMemcpyDefault;
+  const bool to_device =
+      guess ? is_device(to) : kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device =
+      guess ? is_device(from) : kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  if (!is_right_side(to, bytes, to_device) || !is_right_side(from, bytes, from_device)) {
+    return result(kErrorInvalidValue);
+  }
+  std::memmove(to, from, bytes);
+  if (to_device) mark_initialised(to, bytes);
+  return result(kSuccess);
+}
+
+cudaError_t set(void* pointer, int value, std::size_t bytes) {
+  if (errors().sticky() != kSuccess || bytes == 0) return result(kSuccess);
+  if (!is_right_side(pointer, bytes, true)) return result(kErrorInvalidValue);
+  std::memset(pointer, value, bytes);
+  mark_initialised(pointer, bytes);
+  return result(kSuccess);
+}
+
+cudaError_t free_device(void* pointer) {
+  if (errors().sticky() != kSuccess || pointer == nullptr) return result(kSuccess);
+  Allocation* memory = device_memory().starting_at(pointer);
+  if (memory == nullptr) return result(kErrorInvalidValue);
+  device_memory().release(*memory);
+  return result(kSuccess);
+}
+
+}  // namespace
+}  // namespace simulator
+
+using namespace simulator;
+
+extern "C" {
+
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  return allocate_unnamed(pointer, bytes);
+}
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
+  return allocate_unnamed(pointer, bytes);
+}
+cudaError_t cudaMallocManaged(void**, size_t, unsigned) {
+  return result(kErrorNotSupported);  // one address for host and device: not modelled
+}
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  *pointer = std::malloc(bytes);
+  return result(*pointer == nullptr ? kErrorMemoryAllocation : kSuccess);
+}
+cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
+  return cudaMallocHost(pointer, bytes);
+}
+cudaError_t cudaFree(void* pointer) {
+  return free_device(pointer);
+}
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+  return free_device(pointer);
+}
+cudaError_t cudaFreeHost(void* pointer) {
+  std::free(pointer);
+  return result(kSuccess);
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return copy(to, from, bytes, kind);
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
+  return copy(to, from, bytes, kind);
+}
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
+  cudaError_t error = result(kSuccess);
+  for (size_t row = 0; row < height && error == cudaSuccess; ++row) {
+    error = copy(static_cast<char*>(to) + row * to_pitch,
+                 static_cast<const char*>(from) + row * from_pitch, width, kind);
+  }
+  return error;
+}
+cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
+  return set(pointer, value, bytes);
+}
+cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t) {
+  return set(pointer, value, bytes);
+}
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  *total = limits::kMemoryBytes;
+  *free = limits::kMemoryBytes - device_memory().bytes_in_use();
+  return result(kSuccess);
+}
+
+}  // extern "C"

@@ -1,0 +1,161 @@
+#include "scheduling/stopping.h"
+
+#include <signal.h>
+#include <sys/time.h>
+#include <ucontext.h>
+
+#include <cstdio>
+#include <string>
+
+#include "access/access.h"
+#include "findings/findings.h"
+#include "runtime/errors.h"
+#include "scheduling/scheduler.h"
+
+namespace simulator {
+namespace {
+
+double time_limit = 10;
+
+constexpr long kPatienceMicroseconds = 20000;  // for the running thread to obey
+
+struct sigaction previous_profile, previous_fault;
+
+alignas(64) unsigned char signal_stack[64 * 1024];   // the handlers' own
+alignas(64) unsigned char rescue_stack[512 * 1024];  // of the functions that run after them
+
+// What a handler leaves for the function that runs after it.
+CodeAddress interrupted_at = 0;
+std::uintptr_t fault_address = 0;
+
+/// Makes the thread go on in `function` on the rescue stack when the handler returns.
+void redirect(ucontext_t& context, void (*function)()) {
+  const std::uintptr_t top = reinterpret_cast<std::uintptr_t>(rescue_stack) + sizeof rescue_stack;
+#if defined(__x86_64__)
+  context.uc_mcontext.gregs[REG_RIP] =
+      static_cast<greg_t>(reinterpret_cast<std::uintptr_t>(function));
+  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(top - 8);  // as after a call
+#elif defined(__aarch64__)
+  context.uc_mcontext.pc = reinterpret_cast<std::uintptr_t>(function);
+  context.uc_mcontext.sp = top;
+#else
+#error "The simulator knows the signal frames of x86-64 and aarch64 only"
+#endif
+}
+
+std::uintptr_t program_counter(const ucontext_t& context) {
+#if defined(__x86_64__)
+  return static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
+#else
+  return context.uc_mcontext.pc;
+#endif
+}
+
+/// The interrupted instruction's line, or, inside a library, that of the last access.
+CodeAddress best_site(CodeAddress site) {
+  return source_line(site).line > 0 ? site : now.thread->last_site;
+}
+
+void after_time_over() {
+  stop_as_endless(interrupted_at + 1);
+}
+
+void after_fault() {
+  now.busy = true;
+  if (scheduler().stacks().is_guard(fault_address)) {
+    const Thread& thread = *now.thread;
+    findings().add({Kind::stack_overflow,
+                    now.launch->kernel,
+                    "A thread's local variables and calls need more than its stack: make local "
+                    "arrays smaller, or end the recursion.",
+                    false,
+                    {party(thread, best_site(interrupted_at + 1), "overflows its stack")}});
+    now.busy = false;
+    stop_launch(kErrorHardwareStack);
+  }
+  now.busy = false;
+  stop_for_fault(fault_address, best_site(interrupted_at + 1));
+}
+
+void on_profile_timer(int, siginfo_t*, void* context) {
+  if (now.launch == nullptr || now.launch->failed) return;
+  const bool asked_before = now.stop_requested;
+  now.stop_requested = true;
+  if (asked_before && now.thread != nullptr && !now.busy) {
+    auto& frame = *static_cast<ucontext_t*>(context);
+    interrupted_at = program_counter(frame);
+    redirect(frame, after_time_over);
+  }
+}
+
+void on_fault(int, siginfo_t* info, void* context) {
+  if (now.thread == nullptr || now.launch->failed) {  // host code: not ours
+    sigaction(SIGSEGV, &previous_fault, nullptr);
+    return;  // the instruction faults again
+  }
+  auto& frame = *static_cast<ucontext_t*>(context);
+  interrupted_at = program_counter(frame);
+  fault_address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  redirect(frame, after_fault);
+}
+
+void handle(int signal, void (*handler)(int, siginfo_t*, void*), struct sigaction* previous) {
+  struct sigaction action = {};
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  sigaction(signal, &action, previous);
+}
+
+/// First after `seconds`, then again and again until the thread has stopped.
+void start_timer(double seconds) {
+  const auto whole = static_cast<time_t>(seconds);
+  const auto micros = static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * 1e6);
+  const itimerval times = {{0, seconds > 0 ? kPatienceMicroseconds : 0}, {whole, micros}};
+  setitimer(ITIMER_PROF, &times, nullptr);
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", seconds);
+  return text;
+}
+
+}  // namespace
+
+void set_launch_time_limit(double cpu_seconds) {
+  time_limit = cpu_seconds;
+}
+
+Watchdog::Watchdog() {
+  now.stop_requested = false;
+  stack_t stack = {};
+  stack.ss_sp = signal_stack;
+  stack.ss_size = sizeof signal_stack;
+  sigaltstack(&stack, nullptr);
+  handle(SIGPROF, on_profile_timer, &previous_profile);
+  handle(SIGSEGV, on_fault, &previous_fault);
+  start_timer(time_limit);
+}
+
+Watchdog::~Watchdog() {
+  start_timer(0);
+  sigaction(SIGPROF, &previous_profile, nullptr);
+  sigaction(SIGSEGV, &previous_fault, nullptr);
+  now.stop_requested = false;
+}
+
+void stop_as_endless(CodeAddress site) {
+  now.busy = true;
+  findings().add(
+      {Kind::endless_loop,
+       now.launch->kernel,
+       "The kernel still runs after " + seconds_text(time_limit) +
+           " s of CPU time and was stopped. One thread is here now; look for a loop that "
+           "does not end.",
+       false,
+       {party(*now.thread, best_site(site), "is still running")}});
+  now.busy = false;
+  stop_launch(kErrorLaunchTimeout);
+}
+
+}  // namespace simulator

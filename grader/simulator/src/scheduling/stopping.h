@@ -1,0 +1,51 @@
+// How a kernel is stopped that would not stop by itself, or that hits memory which is not there.
+//
+// Endless loops: a timer counts the process's CPU time. When the limit of the launch is reached its
+// signal asks the running thread to stop, and the next load, store or call into the simulator
+// obeys. A loop that does none of these is taken off its path by the signal's handler a moment
+// later.
+//
+// Segmentation faults: code that the compiler does not instrument (memcpy, a stack that overflows)
+// can still touch missing memory. The handler takes the thread off its path in the same way.
+//
+// "Off its path": the handler changes the saved program counter and stack pointer, so that after
+// the signal the thread runs a function of ours on a stack of ours, which makes the finding and
+// abandons the launch. Nothing of the kernel's stack is unwound.
+#pragma once
+
+#include "scheduling/execution.h"
+
+namespace simulator {
+
+void set_launch_time_limit(double cpu_seconds);
+
+/// While this lives, a launch runs under the time limit and the handlers.
+class Watchdog {
+ public:
+  Watchdog();
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+};
+
+/// While this lives, the simulator writes a finding: it must not be interrupted, and what it does
+/// is not checked. Before texts are put together.
+class ReportInProgress {
+ public:
+  ReportInProgress() : before_(now.busy) { now.busy = true; }
+  ~ReportInProgress() { now.busy = before_; }
+  ReportInProgress(const ReportInProgress&) = delete;
+  ReportInProgress& operator=(const ReportInProgress&) = delete;
+
+ private:
+  bool before_;
+};
+
+[[noreturn]] void stop_as_endless(CodeAddress site);
+
+/// Every call out of a kernel passes here: ends the launch if its time is over.
+inline void obey_stop(CodeAddress site) {
+  if (__builtin_expect(now.stop_requested, 0)) stop_as_endless(site);
+}
+
+}  // namespace simulator

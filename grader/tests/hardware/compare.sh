@@ -1,0 +1,81 @@
+#!/bin/sh
+# Counts the traffic of every solution, every naive version and the micro-kernels twice: in the
+# simulator, and with the counters of an NVIDIA GPU (Nsight Compute's `ncu`, with the right to read
+# them).
+#
+#   grader/tests/hardware/compare.sh BUILD RESULT
+#
+# BUILD is a build folder made on this machine; RESULT becomes a folder with the raw data, and with
+# data.json, from which docs/simulator.md takes its tables (`BUILD/bin/compare table data.json`).
+set -eu
+source=$(cd "$(dirname "$0")/../../.." && pwd)
+build=$(cd "$1" && pwd)
+mkdir -p "$2"
+result=$(cd "$2" && pwd)
+
+global=l1tex__t
+metrics=dram__bytes_read.sum,dram__bytes_write.sum
+for operation in ld st atom red; do
+  metrics=$metrics,${global}_requests_pipe_lsu_mem_global_op_$operation.sum
+  metrics=$metrics,${global}_sectors_pipe_lsu_mem_global_op_$operation.sum
+done
+for operation in ld st; do
+  metrics=$metrics,l1tex__data_pipe_lsu_wavefronts_mem_shared_op_$operation.sum
+done
+
+# subject FOLDER NAME: begins one; its workers and requests follow.
+subject() {
+  mkdir -p "$result/$1"
+  printf '%s\n' "$2" > "$result/$1/name"
+  rm -f "$result/$1/calls" "$result/$1"/*.request
+}
+
+# exercise FOLDER ID FILE VERSION: requests, and later workers, of one implementation.
+exercise() {
+  folder=$1
+  id=$2
+  subject "$folder" "$id, $4"
+  for device in cpu gpu; do
+    echo "$3 $result/$folder/$device --exercise $id --device $device" >> "$result/builds"
+  done
+  for shape in "64 4096 fp32" "33 1024 fp16" "4096 4096 fp32"; do
+    set -- $shape
+    for device in cpu gpu; do
+      "$build/bin/grade-${id%/*}" --exercise "$id" --device $device --seed 1 \
+        --request "$result/$folder/$device.request" --rows "$1" --cols "$2" --dtype "$3"
+    done
+    echo "$1 x $2 $3" >> "$result/$folder/calls"
+  done
+}
+
+rm -f "$result/builds"
+subject 0_micro "micro-kernels"
+for device in cpu gpu; do
+  cp "$build/bin/micro_worker_$device" "$result/0_micro/$device"
+  "$build/bin/micro_requests" $device "$result/0_micro/$device.request" > "$result/0_micro/calls"
+done
+for folder in "$source"/solutions/*/; do
+  chapter=$(basename "$folder" | sed 's/^[0-9]*_//')
+  for file in "$folder"*.cu; do
+    name=$(basename "$file" .cu)
+    exercise "${chapter}_${name}_1" "$chapter/$name" "$file" solution
+    naive=$source/grader/chapters/$chapter/naive.cu
+    exercise "${chapter}_${name}_2" "$chapter/$name" "$naive" naive
+  done
+done
+xargs -P "$(nproc)" -L 1 "$build/onepass" build < "$result/builds"
+
+{
+  date -u +%Y-%m-%d
+  nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+  nvcc --version | grep release
+} > "$result/about"
+
+cd "$result"
+ls -d */ | xargs -P "$(nproc)" -I '{}' sh -c 'cd {} && ./cpu 3< cpu.request 4> cpu.reply'
+for subject in */; do
+  (cd "$subject" && ncu --clock-control none --print-units base --page raw --csv \
+    --log-file gpu.csv --metrics "$metrics" ./gpu 3< gpu.request 4> gpu.reply)
+done
+"$build/bin/compare" collect "$result" > "$result/data.json"
+"$build/bin/compare" table "$result/data.json"

@@ -1,0 +1,231 @@
+#include "tests/hardware/comparison.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <stdexcept>
+
+#include "worker/protocol.h"
+
+namespace onepass::hardware {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kSectorBytes = 32;
+constexpr std::int64_t kBeyondCache = std::int64_t{64} << 20;
+
+Launch launch_from(const json& launch) {
+  Launch result;
+  result.kernel = launch.at("kernel").get<std::string>();
+  Counts& counts = result.counts;
+  for (const json& line : launch.value("lines", json::array())) {
+    const auto requests = line.at("requests").get<std::int64_t>();
+    const auto units = line.at("units").get<std::int64_t>();
+    const std::string type = line.at("type");
+    if (line.at("space") == "shared") {
+      (type == "read" ? counts.shared_load_wavefronts : counts.shared_store_wavefronts) += units;
+      continue;
+    }
+    const bool atomic = type == "atomic";
+    const bool read = type == "read";
+    (atomic ? counts.atomic_requests
+     : read ? counts.load_requests
+            : counts.store_requests) += requests;
+    (atomic ? counts.atomic_sectors : read ? counts.load_sectors : counts.store_sectors) += units;
+  }
+  counts.memory_read_bytes = launch.value("read_sectors", std::int64_t{0}) * kSectorBytes;
+  counts.memory_written_bytes = launch.value("written_sectors", std::int64_t{0}) * kSectorBytes;
+  return result;
+}
+
+/// One line of CSV in which each cell may be quoted.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      cells.emplace_back();
+    } else if (c != '\r') {
+      cells.back() += c;
+    }
+  }
+  return cells;
+}
+
+using Row = std::map<std::string, std::string>;
+
+std::int64_t count(const Row& row, const std::string& metric) {
+  const auto found = row.find(metric);
+  if (found == row.end()) {
+    throw std::runtime_error("the profile lacks " + metric);
+  }
+  std::string digits;
+  for (const char c : found->second) {
+    if (c != ',') digits += c;  // thousands
+  }
+  return static_cast<std::int64_t>(std::stod(digits));
+}
+
+Counts counts_of(const Row& row) {
+  const auto global = [&](const char* what, const char* operation) {
+    return count(row, fmt::format("l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum", what, operation));
+  };
+  const auto shared = [&](const char* operation) {
+    return count(row,
+                 fmt::format("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{}.sum", operation));
+  };
+  Counts counts;
+  counts.load_requests = global("requests", "ld");
+  counts.load_sectors = global("sectors", "ld");
+  counts.store_requests = global("requests", "st");
+  counts.store_sectors = global("sectors", "st");
+  counts.atomic_requests = global("requests", "atom") + global("requests", "red");
+  counts.atomic_sectors = global("sectors", "atom") + global("sectors", "red");
+  counts.shared_load_wavefronts = shared("ld");
+  counts.shared_store_wavefronts = shared("st");
+  counts.memory_read_bytes = count(row, "dram__bytes_read.sum");
+  counts.memory_written_bytes = count(row, "dram__bytes_write.sum");
+  return counts;
+}
+
+constexpr const char* kMicro = "micro-kernels";
+
+std::string cell(std::int64_t simulator, std::int64_t gpu) {
+  return simulator == gpu ? fmt::format("{}", simulator)
+                          : fmt::format("**{} / {}**", simulator, gpu);
+}
+
+constexpr const char* kHeading =
+    "load requests | sectors | store requests | sectors | atomic requests | sectors | shared "
+    "loads: "
+    "wavefronts | stores: wavefronts |\n";
+
+std::string cells(const Comparison& one) {
+  const Counts& a = one.simulator;
+  const Counts& b = one.gpu;
+  std::string text;
+  for (const auto count :
+       {&Counts::load_requests, &Counts::load_sectors, &Counts::store_requests,
+        &Counts::store_sectors, &Counts::atomic_requests, &Counts::atomic_sectors,
+        &Counts::shared_load_wavefronts, &Counts::shared_store_wavefronts}) {
+    text += ' ' + cell(a.*count, b.*count) + " |";
+  }
+  return text;
+}
+
+std::string micro_table(const std::vector<Comparison>& all) {
+  std::string text =
+      fmt::format("| micro-kernel | {}|---|---|---|---|---|---|---|---|---|\n", kHeading);
+  for (const Comparison& one : all) {
+    if (one.subject == kMicro) text += fmt::format("| `{}` |{}\n", one.kernel, cells(one));
+  }
+  return text;
+}
+
+std::string agreement_table(const std::vector<Comparison>& all) {
+  std::map<std::string, std::pair<int, int>> launches;  // by subject: all, and those that agree
+  for (const Comparison& one : all) {
+    if (one.subject == kMicro) continue;
+    ++launches[one.subject].first;
+    launches[one.subject].second += agrees(one);
+  }
+  std::string text = "| | launches | agree |\n|---|---|---|\n";
+  for (const auto& [subject, count] : launches) {
+    text += fmt::format("| {} | {} | {} |\n", subject, count.first, count.second);
+  }
+  return text;
+}
+
+std::string difference_table(const std::vector<Comparison>& all) {
+  std::string text = fmt::format("| launch | {}|---|---|---|---|---|---|---|---|---|\n", kHeading);
+  for (const Comparison& one : all) {
+    if (one.subject == kMicro || agrees(one)) continue;
+    text += fmt::format("| {}, {}: `{}` |{}\n", one.subject, one.call, one.kernel, cells(one));
+  }
+  return text;
+}
+
+std::string memory_table(const std::vector<Comparison>& all) {
+  const auto mega = [](std::int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  std::string text =
+      "| launch | distinct, read | memory, read | distinct, written | memory, written |\n"
+      "|---|---|---|---|---|\n";
+  for (const Comparison& one : all) {
+    const Counts& a = one.simulator;
+    const bool is_naive = one.subject.find(", naive") != std::string::npos;
+    if (is_naive || a.memory_read_bytes + a.memory_written_bytes < kBeyondCache) continue;
+    text +=
+        fmt::format("| {}: `{}` | {:.1f} MB | {:.1f} MB | {:.1f} MB | {:.1f} MB |\n", one.subject,
+                    one.kernel, mega(a.memory_read_bytes), mega(one.gpu.memory_read_bytes),
+                    mega(a.memory_written_bytes), mega(one.gpu.memory_written_bytes));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::vector<Launch>> read_replies(const std::string& file) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor == -1) {
+    throw std::runtime_error(file + " cannot be read");
+  }
+  std::vector<std::vector<Launch>> replies;
+  worker::Message message;
+  while (worker::read_message(descriptor, message) == worker::Transfer::done) {
+    if (message.body.value("status", "") != "ok") {
+      throw std::runtime_error(file + ": " + message.body.dump());
+    }
+    for (const json& finding : message.body.at("findings")) {
+      throw std::runtime_error(file + ": " + finding.dump());
+    }
+    replies.emplace_back();
+    for (const json& launch : message.body.at("traffic")) {
+      replies.back().push_back(launch_from(launch));
+    }
+  }
+  close(descriptor);
+  return replies;
+}
+
+std::vector<Launch> read_profile(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) {
+    throw std::runtime_error(file + " cannot be read");
+  }
+  std::vector<std::string> header;
+  std::vector<Launch> launches;
+  for (std::string line; std::getline(stream, line);) {
+    if (header.empty()) {
+      if (line.find("\"Kernel Name\"") != std::string::npos) header = cells_of(line);
+      continue;
+    }
+    const std::vector<std::string> cells = cells_of(line);
+    Row row;
+    for (std::size_t i = 0; i < cells.size() && i < header.size(); ++i) row[header[i]] = cells[i];
+    const std::string& kernel = row["Kernel Name"];
+    const bool is_workers_own = kernel.find("hash_fill_kernel<") != std::string::npos;
+    if (!kernel.empty() && !is_workers_own) launches.push_back({kernel, counts_of(row)});
+  }
+  return launches;
+}
+
+bool agrees(const Comparison& one) {
+  Counts gpu = one.gpu;
+  gpu.memory_read_bytes = one.simulator.memory_read_bytes;
+  gpu.memory_written_bytes = one.simulator.memory_written_bytes;
+  return json(one.simulator) == json(gpu);
+}
+
+std::string tables(const std::vector<Comparison>& all) {
+  return "### Micro-kernels\n\n" + micro_table(all) + "\n### Solutions and naive versions\n\n" +
+         agreement_table(all) + "\n### What differs\n\n" + difference_table(all) +
+         "\n### Distinct sectors and the memory itself\n\n" + memory_table(all);
+}
+
+}  // namespace onepass::hardware

@@ -1,0 +1,17 @@
+// The micro-kernels of micro.cu by name: each shows the two devices one pattern of accesses.
+#pragma once
+
+// clang-format off
+#define ONEPASS_MICRO_KERNELS(X) \
+  X(contiguous) X(reversed) X(permuted) X(misaligned) X(strided_2) X(strided_32) \
+  X(broadcast) X(bytes_1) X(bytes_2) X(bytes_8) X(bytes_16) X(own_eight) X(tail) \
+  X(odd_lanes) X(divergent_loop) X(divergent_unrolled) X(divergent_nested) X(long_loop) \
+  X(one_lane) X(half_warps) X(ragged_rows) X(read_modify_write) X(strided_store) \
+  X(kept_in_register) X(atomic_own) X(atomic_pairs) X(atomic_eight) X(atomic_same) \
+  X(atomic_strided) X(atomic_answered) X(tile_padded) X(tile_unpadded) X(shared_stride_2) \
+  X(shared_bytes_2) X(shared_bytes_8) X(shared_bytes_16) X(shared_broadcast_8) \
+  X(shared_pairs_8) X(shared_halves_8) X(shared_broadcast_16) X(shared_fours_16) \
+  X(shared_eights_16) X(shared_pairs_16) X(shared_few_16) X(shared_twos_8) \
+  X(shared_twos_16) X(shared_store_few_8) X(shared_store_few_16) X(shared_few_8) \
+  X(shared_stride_2_bytes_8) X(shared_tree) X(big_shared) X(big_shared_beside_loads) \
+  X(big_copy)

@@ -1,0 +1,76 @@
+// Writes a request for each micro-kernel to a file, for a worker's descriptor 3, and prints their
+// names.
+//
+//   micro_requests cpu|gpu FILE [small]     small: without those that take the simulator long
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/hardware/micro_kernels.h"
+#include "worker/protocol.h"
+
+namespace {
+
+using nlohmann::json;
+
+json buffer(const char* name, int elements, int seed) {
+  return {{"name", name},
+          {"rows", 1},
+          {"cols", elements},
+          {"stride", elements},
+          {"element_bytes", 4},
+          {"role", "input"},
+          {"fill", {{"hash", {{"seed", seed}, {"mean", 1}, {"scale", 1}, {"dtype", "fp32"}}}}},
+          {"return", false}};
+}
+
+bool is_big(const std::string& kernel) {
+  return kernel.rfind("big_", 0) == 0;
+}
+
+onepass::worker::Message request_for(const std::string& kernel, bool lines) {
+  constexpr int kThreads = 256;
+  const int blocks = is_big(kernel) ? 1 << 17 : 8;  // 128 MiB: more than an L2 holds
+  const int elements = is_big(kernel) ? blocks * kThreads : 1 << 17;
+  onepass::worker::Message request;
+  request.body = {{"op", "run"},
+                  {"function", kernel},
+                  {"dtype", "fp32"},
+                  {"scalars", {{"blocks", blocks}}},
+                  {"buffers", {buffer("x", elements, 1), buffer("y", elements, 2)}},
+                  {"time_limit_s", 600.0},
+                  {"lines", lines}};
+  return request;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const bool small = count == 4 && arguments[3] == std::string("small");
+  if (count != 3 && !small) {
+    std::fprintf(stderr, "Usage: micro_requests cpu|gpu FILE [small]\n");
+    return 2;
+  }
+  const int file = open(arguments[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file == -1) {
+    std::fprintf(stderr, "%s cannot be written.\n", arguments[2]);
+    return 2;
+  }
+#define ONEPASS_MICRO_NAME(name) #name,
+  for (const char* kernel : {ONEPASS_MICRO_KERNELS(ONEPASS_MICRO_NAME)}) {
+    if (small && is_big(kernel)) {
+      continue;
+    }
+    const auto request = request_for(kernel, arguments[1] == std::string("cpu"));
+    if (onepass::worker::write_message(file, request) != onepass::worker::Transfer::done) {
+      std::fprintf(stderr, "%s could not be written to its end.\n", arguments[2]);
+      return 2;
+    }
+    std::printf("%s\n", kernel);
+  }
+  return close(file);
+}

@@ -1,0 +1,59 @@
+// The simulator counts as an H200 does: each micro-kernel of hardware/micro.cu is run here, and its
+// counts are compared with what hardware/compare.sh found on both devices.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "tests/hardware/comparison.h"
+
+namespace {
+
+using namespace onepass::hardware;
+
+/// Where nvcc made other loads of the source than it says; docs/simulator.md tells which.
+const std::set<std::string> kOtherLoads = {"divergent_unrolled", "kept_in_register"};
+
+std::vector<Comparison> micro_kernels_of_data() {
+  std::ifstream stream(ONEPASS_SOURCE_DIR "/docs/data/traffic.json");
+  std::vector<Comparison> found;
+  for (const Comparison& one :
+       nlohmann::json::parse(stream).at("launches").get<std::vector<Comparison>>()) {
+    if (one.subject == "micro-kernels" && one.kernel.rfind("big_", 0) != 0) found.push_back(one);
+  }
+  return found;
+}
+
+std::vector<std::vector<Launch>> run_micro_kernels() {
+  const std::string folder = ONEPASS_BINARY_DIR "/traffic_test";
+  std::filesystem::create_directories(folder);
+  const std::string request = folder + "/request", reply = folder + "/reply";
+  REQUIRE(std::system((ONEPASS_MICRO_REQUESTS " cpu " + request + " small > " + folder + "/names")
+                          .c_str()) == 0);
+  REQUIRE(std::system((ONEPASS_MICRO_WORKER " 3< " + request + " 4> " + reply).c_str()) == 0);
+  return read_replies(reply);
+}
+
+TEST_CASE("micro-kernels: requests, sectors and wavefronts as an H200 counts them") {
+  const std::vector<Comparison> known = micro_kernels_of_data();
+  const auto now = run_micro_kernels();
+  REQUIRE(known.size() > 30);
+  REQUIRE(now.size() == known.size());
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    CAPTURE(known[i].kernel);
+    REQUIRE(now[i].size() == 1);
+    CHECK(nlohmann::json(now[i][0].counts) == nlohmann::json(known[i].simulator));
+    CHECK(agrees(known[i]) == (kOtherLoads.count(known[i].kernel) == 0));
+  }
+}
+
+TEST_CASE("the tables of the docs are those of the data") {
+  CHECK(std::system(ONEPASS_COMPARE " check " ONEPASS_SOURCE_DIR
+                                    "/docs/data/traffic.json " ONEPASS_SOURCE_DIR
+                                    "/docs/simulator.md") == 0);
+}
+
+}  // namespace

@@ -1,0 +1,226 @@
+// Exercise 1.4: RMSNorm at the speed of memory.
+//
+//     x, y    [rows, cols]  rows x_stride and y_stride elements apart, at any address
+//     weight  [cols]
+//     rstd    [rows]        rstd[r] = 1 / sqrt(mean over c of x[r][c]^2 + eps), in fp32
+//                           y[r][c] = x[r][c] * rstd[r] * weight[c], rounded to T once
+//
+// The function of exercise 1.2, and four ideas to make it fast:
+//   - A row is read once. Its values stay in registers between reduce and broadcast.
+//   - A thread moves 16 bytes at a time, a pack of neighbouring columns, where the rows are aligned
+//     for it. That is a quarter or an eighth of the requests.
+//   - A narrow row is a warp's work. No barrier, and several rows a block.
+//   - A row too wide for the registers is read twice. The second time a cache may answer.
+//
+// Grade it:   make -C build grade_rmsnorm
+// Read first: docs/01_rmsnorm.md, "1.4 At the speed of memory"
+
+#include <onepass/rmsnorm.h>
+
+namespace onepass {
+
+constexpr int kMostThreads = 512;   // of a row that is held in registers
+constexpr int kWideThreads = 1024;  // of one that is not
+constexpr int kMostWarps = 32;      // of a block
+
+/// V neighbouring columns, loaded and stored in one access.
+template <typename T, int V>
+struct alignas(sizeof(T) * V) Pack {
+  T values[V];
+};
+
+/// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
+__device__ inline float warp_sum(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffff, value, offset);
+  }
+  return value;
+}
+
+/// The sum of `value` over all threads of a row, in each of them. A row has the threads that share
+/// threadIdx.y: one warp, or all warps of the block.
+__device__ inline float row_sum_of(float value) {
+  __shared__ float partial[kMostWarps];
+  value = warp_sum(value);
+  if (blockDim.x == 32) {
+    return value;
+  }
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
+  if (lane == 0) {
+    partial[warp] = value;
+  }
+  __syncthreads();
+  return warp_sum(lane < blockDim.x / 32 ? partial[lane] : 0.0f);
+}
+
+/// For rows that fit in the registers of their threads: kPacks packs a thread. Thread t has packs
+/// t, t + blockDim.x, t + 2 * blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y.
+template <typename T, int V, int kPacks>
+__global__ void __launch_bounds__(kMostThreads)
+    rmsnorm_held_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                        float* rstd, int rows, int cols, float eps) {
+  using RowPack = Pack<T, V>;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (row >= rows) {
+    return;  // a whole warp; where a row has several, each block has one row
+  }
+  [[maybe_unused]] const int packs = cols / V;  // of a row
+  [[maybe_unused]] const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
+  [[maybe_unused]] const auto* weights = reinterpret_cast<const RowPack*>(weight);
+  [[maybe_unused]] auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
+  [[maybe_unused]] RowPack held[kPacks] = {};  // this thread's packs of the row; zeros at first
+
+  // TODO 1: reduce. Load this thread's packs of x_row into held, those that are there: pack i with
+  // i < packs. Add up the squares of all held values in fp32; zeros add nothing. row_sum_of() gives
+  // the sum over the row. Divide by cols, add eps, take rsqrtf(). Let one thread of the row save
+  // the result in rstd[row].
+  // [solution 1]
+#pragma unroll
+  for (int p = 0; p < kPacks; ++p) {
+    const int i = p * blockDim.x + threadIdx.x;
+    if (i < packs) {
+      held[p] = x_row[i];
+    }
+  }
+  float squares = 0.0f;
+#pragma unroll
+  for (int p = 0; p < kPacks; ++p) {
+#pragma unroll
+    for (int j = 0; j < V; ++j) {
+      const float value = static_cast<float>(held[p].values[j]);
+      squares += value * value;
+    }
+  }
+  const float row_rstd = rsqrtf(row_sum_of(squares) / cols + eps);
+  if (threadIdx.x == 0) {
+    rstd[row] = row_rstd;
+  }
+  // [end]
+
+  // TODO 2: broadcast. Make the packs of y from held, not from x_row: x has been read. Load each
+  // pack of weights, multiply as floats, convert to T at the very end, and store the pack in y_row.
+  // [solution 2]
+#pragma unroll
+  for (int p = 0; p < kPacks; ++p) {
+    const int i = p * blockDim.x + threadIdx.x;
+    if (i < packs) {
+      const RowPack weight_pack = weights[i];
+      RowPack y_pack;
+#pragma unroll
+      for (int j = 0; j < V; ++j) {
+        const float normalized = static_cast<float>(held[p].values[j]) * row_rstd;
+        y_pack.values[j] = static_cast<T>(normalized * static_cast<float>(weight_pack.values[j]));
+      }
+      y_row[i] = y_pack;
+    }
+  }
+  // [end]
+}
+
+/// For rows of any width: one block a row, which is read twice.
+template <typename T, int V>
+__global__ void __launch_bounds__(kWideThreads)
+    rmsnorm_wide_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                        float* rstd, int, int cols, float eps) {
+  using RowPack = Pack<T, V>;
+  const int64_t row = blockIdx.x;
+  [[maybe_unused]] const int packs = cols / V;  // of a row
+  [[maybe_unused]] const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
+  [[maybe_unused]] const auto* weights = reinterpret_cast<const RowPack*>(weight);
+  [[maybe_unused]] auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
+
+  // TODO 4: reduce and broadcast as in exercise 1.2, with packs instead of columns: walk over packs
+  // threadIdx.x, threadIdx.x + blockDim.x, ... below packs, twice.
+  // [solution 4]
+  float squares = 0.0f;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+    const RowPack x_pack = x_row[i];
+#pragma unroll
+    for (int j = 0; j < V; ++j) {
+      const float value = static_cast<float>(x_pack.values[j]);
+      squares += value * value;
+    }
+  }
+  const float row_rstd = rsqrtf(row_sum_of(squares) / cols + eps);
+  if (threadIdx.x == 0) {
+    rstd[row] = row_rstd;
+  }
+#pragma unroll 2
+  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+    const RowPack x_pack = x_row[i];
+    const RowPack weight_pack = weights[i];
+    RowPack y_pack;
+#pragma unroll
+    for (int j = 0; j < V; ++j) {
+      const float normalized = static_cast<float>(x_pack.values[j]) * row_rstd;
+      y_pack.values[j] = static_cast<T>(normalized * static_cast<float>(weight_pack.values[j]));
+    }
+    y_row[i] = y_pack;
+  }
+  // [end]
+}
+
+/// Can every row of a tensor be accessed in packs of 16 bytes?
+template <typename T>
+bool is_aligned([[maybe_unused]] const T* tensor, [[maybe_unused]] int64_t stride,
+                [[maybe_unused]] int cols) {
+  [[maybe_unused]] constexpr int V = 16 / sizeof(T);
+  // TODO 3: say when: the address of the first row is a multiple of 16 (reinterpret_cast it to
+  // uintptr_t), each row starts a whole number of packs after the one before, and a row is a whole
+  // number of packs.
+  // [solution 3]
+  if (reinterpret_cast<uintptr_t>(tensor) % 16 == 0 && stride % V == 0 && cols % V == 0) {
+    return true;
+  }
+  // [end]
+  return false;
+}
+
+/// A kernel, and the threads of a row and the rows of a block that it is launched with.
+template <typename T>
+struct Variant {
+  void (*kernel)(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride, float* rstd,
+                 int rows, int cols, float eps);
+  int threads;
+  int rows;
+};
+
+/// As many warps as hold a row of `packs` packs, kPacks a thread. Narrow rows share a block.
+template <typename T, int V, int kPacks>
+Variant<T> held_variant(int packs) {
+  const int warps = (packs + 32 * kPacks - 1) / (32 * kPacks);
+  return {rmsnorm_held_kernel<T, V, kPacks>, 32 * warps, warps == 1 ? 4 : 1};
+}
+
+/// kFew packs a thread while that is enough, then kMany, as long as the registers last.
+template <typename T, int V, int kFew, int kMany>
+Variant<T> variant_for(int packs) {
+  if (packs <= kMostThreads * kFew) {
+    return held_variant<T, V, kFew>(packs);
+  }
+  if (packs <= kMostThreads * kMany) {
+    return held_variant<T, V, kMany>(packs);
+  }
+  return {rmsnorm_wide_kernel<T, V>, kWideThreads, 1};
+}
+
+template <typename T>
+void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                          float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
+  if (rows == 0) {
+    return;  // a grid of no blocks is a launch error
+  }
+  constexpr int V = 16 / sizeof(T);
+  const bool aligned =
+      is_aligned(x, x_stride, cols) && is_aligned(weight, 0, cols) && is_aligned(y, y_stride, cols);
+  const Variant<T> variant =
+      aligned ? variant_for<T, V, 4, 8>(cols / V) : variant_for<T, 1, 8, 32>(cols);
+  const int64_t blocks = (static_cast<int64_t>(rows) + variant.rows - 1) / variant.rows;
+  const dim3 block(variant.threads, variant.rows);
+  variant.kernel<<<static_cast<unsigned>(blocks), block, 0, stream>>>(
+      x, x_stride, weight, y, y_stride, rstd, rows, cols, eps);
+}
+
+}  // namespace onepass
