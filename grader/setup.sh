@@ -16,13 +16,23 @@ need_package() {
     missing="$missing $1"
 }
 
+compiler="${CXX:-g++}"  # cmake looks there too
+if command -v "$compiler" >/dev/null 2>&1; then
+  version="$("$compiler" -dumpversion)"
+  if [ "${version%%.*}" -lt 11 ]; then
+    echo "$compiler $version is too old: install g++ 11 or newer, and name it in CXX, for instance" \
+      "with export CXX=g++-11." >&2
+    exit 1
+  fi
+fi
+
 if ! command -v apt-get >/dev/null 2>&1; then
   echo "setup.sh knows Debian and Ubuntu only: install g++, cmake 3.22 or newer, make and" \
     "Boost.Context with its headers yourself; cmake fetches the rest." >&2
   exit 1
 fi
 
-need_program g++ g++
+need_program "$compiler" g++
 need_program cmake cmake
 need_program make make
 need_program addr2line binutils

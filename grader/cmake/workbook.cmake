@@ -14,16 +14,6 @@ function(onepass_json_list variable)
   set(${variable} "[${items}]" PARENT_SCOPE)
 endfunction()
 
-# The simulator is made for g++, whatever compiles the grader itself.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(ONEPASS_SIMULATOR_COMPILER ${CMAKE_CXX_COMPILER})
-else()
-  find_program(ONEPASS_SIMULATOR_COMPILER g++)
-  if(NOT ONEPASS_SIMULATOR_COMPILER)
-    message(FATAL_ERROR "The CPU simulator needs g++, which was not found: sh grader/setup.sh")
-  endif()
-endif()
-
 set(grader ${PROJECT_SOURCE_DIR}/grader)
 set(contract ${grader}/include)
 set(binding_headers ${grader}/worker)
@@ -32,7 +22,7 @@ set(simulator_headers ${grader}/simulator/include)
 
 # Where a compiler's own headers and the standard library's lie. nvcc may choose another g++ than
 # CMake did: any under /usr/lib/gcc will do.
-execute_process(COMMAND ${ONEPASS_SIMULATOR_COMPILER} -print-file-name=include
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=include
                 OUTPUT_VARIABLE compiler_headers OUTPUT_STRIP_TRAILING_WHITESPACE)
 set(system_headers ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES} ${compiler_headers}
     /usr/include /usr/lib/gcc)
@@ -81,7 +71,7 @@ file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/onepass.json CONTENT "{
 ${chapters}
   ],
   \"cpu\": {
-    \"compiler\": \"${ONEPASS_SIMULATOR_COMPILER}\",
+    \"compiler\": \"${CMAKE_CXX_COMPILER}\",
     \"rewriter\": \"$<TARGET_FILE:onepass-rewrite>\",
     \"compile_flags\": ${cpu_compile_flags},
     \"link_flags\": ${cpu_link_flags},

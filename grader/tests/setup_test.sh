@@ -43,3 +43,10 @@ expect 1 "apt-get update && apt-get install -y --no-install-recommends doctest-d
 stand_in id 'echo 0'
 stand_in apt-get '[ "$1" != install ]'
 expect 1 "The installation failed."
+
+stand_in dpkg-query 'echo "install ok installed"'
+stand_in g++ 'echo 10.2.1'
+expect 1 "g++ 10.2.1 is too old: install g++ 11 or newer"
+stand_in g++-new 'echo 14'
+export CXX=g++-new
+expect 0 ""
