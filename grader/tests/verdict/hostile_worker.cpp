@@ -32,6 +32,26 @@ Message answer(const Message& request) {
   return reply;
 }
 
+/// The answer to "fetch", after a call that made every byte of every buffer 0.
+Message zeros(const json& prepared, const json& asked) {
+  Message reply;
+  reply.body = {{"op", "fetched"}, {"buffers", json::array()}};
+  for (const json& buffer : prepared) {
+    json rows = json::array();
+    for (const json& row : asked) {
+      if (row < buffer["rows"]) {
+        rows.push_back(row);
+      }
+    }
+    const std::size_t row_bytes =
+        buffer["cols"].get<std::size_t>() * buffer["element_bytes"].get<std::size_t>();
+    reply.body["buffers"].push_back(
+        {{"name", buffer["name"]}, {"rows", rows}, {"blob", reply.blobs.size()}});
+    reply.blobs.emplace_back(rows.size() * row_bytes);
+  }
+  return reply;
+}
+
 void send_bytes(const std::string& bytes) {
   [[maybe_unused]] const ssize_t written = write(kReplyDescriptor, bytes.data(), bytes.size());
 }
@@ -123,6 +143,7 @@ const std::map<std::string, void (*)()> kDeeds = {
 
 int main() {
   Message request;
+  json prepared;
   while (read_message(kRequestDescriptor, request) == Transfer::done) {
     Message reply;
     if (request.body["op"] == "hello") {
@@ -130,6 +151,11 @@ int main() {
                     {"protocol", kProtocolVersion},
                     {"device", {{"kind", "cpu"}, {"name", "none"}}},
                     {"functions", json::array()}};
+    } else if (request.body["op"] == "prepare") {
+      prepared = request.body["buffers"];
+      reply.body = {{"op", "prepared"}, {"status", "ok"}, {"error", ""}};
+    } else if (request.body["op"] == "fetch") {
+      reply = zeros(prepared, request.body["rows"]);
     } else if (const auto deed = kDeeds.find(request.body["function"]); deed == kDeeds.end()) {
       reply.body = {{"op", "refused"}, {"reason", "no such function"}};
     } else {

@@ -60,6 +60,29 @@ TEST_SUITE("sample of a timed call") {
     CHECK(sampled.buffer("sums").cols == kCols);
   }
 
+  TEST_CASE("a wrong sum down a column is told with the column's number in the whole output") {
+    WorkerClient client({ONEPASS_HOSTILE_WORKER});  // leaves zeros behind
+    const Case call = call_with(1, 2);
+    REQUIRE(client.prepare(call, 1, 5.0).outcome == Outcome::ok);
+    double last_sum = 0.0;
+    Verify verify;
+    verify.rows = [](const Case&, const std::vector<std::int64_t>&) {
+      return std::vector<Expectation>{};
+    };
+    verify.columns = [&](const Case& sampled) {
+      const std::int64_t cols = sampled.buffer("sums").cols;
+      Field sums(1, cols);
+      sums(0, cols - 1) = last_sum;
+      return std::vector<Expectation>{{"sums", sums, Field(1, cols, 0.1)}};
+    };
+    CHECK(verify_sample(client, call, kGeneration, 1, verify) == "");
+    last_sum = 3.0;
+    CHECK(verify_sample(client, call, kGeneration, 1, verify) ==
+          "a timed call gave sums[39] = 0, expected 3");
+    verify.columns = nullptr;
+    CHECK(verify_sample(client, call, kGeneration, 1, verify) == "");
+  }
+
   TEST_CASE("given values are what they are at every generation") {
     Case call("f", Dtype::fp32);
     call.integer("rows", 3).integer("cols", 2);
