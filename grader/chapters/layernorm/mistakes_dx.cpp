@@ -164,6 +164,7 @@ std::vector<Oracle> dx_mistakes() {
       parts.mean_wdy_hat = row_means(product(wdy, parts.x_hat));
     }));
   }
+  append_dx_thread_mistakes(all);
   return all;
 }
 
