@@ -203,6 +203,14 @@ void append_running_mistakes(std::vector<Oracle>& all) {
                               "The old running statistics were kept whole: multiply them by 1 - "
                               "momentum.",
                               added, added));
+  const auto twice = [](const Running& r) {
+    const double kept = (1.0 - r.momentum) * (1.0 - r.momentum);
+    return kept * r.old + (1.0 - kept) * r.batch;
+  };
+  all.push_back(wrong_running("running-updated-twice",
+                              "The running statistics moved by momentum twice: one thread of the "
+                              "grid may move those of a channel, once a call.",
+                              twice, twice));
   const auto fixed = [](const Running& r) { return 0.9 * r.old + 0.1 * r.batch; };
   all.push_back(wrong_running("momentum-ignored",
                               "The result is what comes out with a momentum of 0.1, whatever is "

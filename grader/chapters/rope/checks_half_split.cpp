@@ -161,6 +161,8 @@ TEST_SUITE("rope/half_split") {
       shape.rows = 50;
       shape.ids = drawn_positions(shape.tokens, 40);
       check_q(shape);
+      shape.ids = {9, 10, 11, 12, 13, 14, 15};  // a text that is continued
+      check_q(shape);
       shape.head_dim = 66;
       check_q(shape);
     });
@@ -309,6 +311,8 @@ TEST_SUITE("rope/half_split") {
       shape.first = drawn.first;
       shape.rows = 30;
       shape.ids = drawn_positions(drawn.tokens, 30);
+      shape.position_dtype = number % 2 == 0 ? Dtype::int32 : Dtype::int64;
+      shape.own_tables = number % 3 == 2;
       shape.q_gap = drawn.gap;
       shape.k_gap = drawn.offset;
       shape.offset = drawn.offset;

@@ -10,6 +10,9 @@ const char* const kStrideAdvice =
     "with cols or another tensor's stride.";
 const char* const kOverflowAdvice =
     "In this call row * stride is beyond 2^31: compute it in 64 bits, as int64_t.";
+const char* const kScratchAdvice =
+    "scratch has room for a limited number of groups of rows, and for no more than there are rows: "
+    "take no more groups than the header grants.";
 
 namespace {
 
@@ -136,6 +139,9 @@ const Finding* telling_warning(const std::vector<Finding>& findings) {
 Meaning explain_finding(const Case& call, const Run& run, const Finding& finding) {
   if (is_overflow(call, finding)) {
     return {"index-overflow", finding.account() + "\n" + kOverflowAdvice};
+  }
+  if (finding.kind == "out-of-bounds-global" && finding.buffer == "scratch") {
+    return {"scratch-overrun", finding.account() + "\n" + kScratchAdvice};
   }
   if (misses_strided_rows(call, finding)) {
     if (is_beyond_block_0(finding)) {

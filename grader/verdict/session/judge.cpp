@@ -127,11 +127,14 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run) {
   if (!run.trespasses.empty()) {
     const Trespass& trespass = run.trespasses.front();
     // Who takes the stride for cols writes between the rows, and never gets to the end of the last.
+    const bool scratch = trespass.buffer == "scratch";
     const bool stride = call.is_strided(trespass.buffer) && any_unwritten(call, run);
-    failure.mistake = stride ? "stride-ignored" : "no-tail-mask";
+    failure.mistake = scratch ? "scratch-overrun" : stride ? "stride-ignored" : "no-tail-mask";
     failure.message = fmt::format(
         "Memory that does not belong to {} was written: {}.\n{}", trespass.buffer, trespass.where,
-        stride ? kStrideAdvice : "Check the index against the number of rows or columns.");
+        scratch  ? kScratchAdvice
+        : stride ? kStrideAdvice
+                 : "Check the index against the number of rows or columns.");
     return failure;
   }
   return std::nullopt;
