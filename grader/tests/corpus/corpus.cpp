@@ -106,8 +106,8 @@ Entry read_entry(const fs::path& repository, const fs::path& file) {
     entry.text = contents;
     return entry;
   }
-  entry.text = read(entry.base.empty() ? repository / "solutions" / entry.source
-                                       : exercise / entry.base);
+  entry.text =
+      read(entry.base.empty() ? repository / "solutions" / entry.source : exercise / entry.base);
   for (const Change& change : read_changes(contents)) {
     entry.text = replaced(entry.text, change.before, change.after);
   }
