@@ -1,16 +1,17 @@
-// Right: persistent blocks of 1024 threads, of which each keeps wdy and x_hat of its row in dynamic
+// Right: persistent blocks of 256 threads, of which each keeps wdy and x_hat of its row in dynamic
 // shared memory where they fit; column sums straight into the block's rows of scratch.
 
 #include <onepass/layernorm.h>
 
 namespace onepass {
 
-constexpr int kThreads = 1024;
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / 32;
 constexpr int kMostHeld = 4096;  // columns in shared memory
 
 /// Both sums over the block, in every thread.
 __device__ inline float2 block_sums_of(float2 value) {
-  __shared__ float2 partial[32];
+  __shared__ float2 partial[kWarps];
   for (int offset = 16; offset > 0; offset /= 2) {
     value.x += __shfl_xor_sync(0xffffffffu, value.x, offset);
     value.y += __shfl_xor_sync(0xffffffffu, value.y, offset);
@@ -21,7 +22,7 @@ __device__ inline float2 block_sums_of(float2 value) {
   }
   __syncthreads();
   float2 sums = make_float2(0.0f, 0.0f);
-  for (int warp = 0; warp < 32; ++warp) {
+  for (int warp = 0; warp < kWarps; ++warp) {
     sums.x += partial[warp].x;
     sums.y += partial[warp].y;
   }
