@@ -19,9 +19,9 @@
 
 namespace onepass {
 
-constexpr int kMostThreads = 512;   // of a row that is held in registers
-constexpr int kWideThreads = 1024;  // of one that is not
-constexpr int kMostWarps = 32;      // of a block
+constexpr int kMostThreads = 1024;  // of a row, and of a block
+constexpr int kMostWarps = kMostThreads / 32;
+constexpr int kMostHeld = 32;  // columns of a row that a thread has registers for
 
 /// V neighbouring columns, loaded and stored in one access.
 template <typename T, int V>
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kMostThreads)
 
 /// For rows of any width: one block a row, which is read twice.
 template <typename T, int V>
-__global__ void __launch_bounds__(kWideThreads)
+__global__ void __launch_bounds__(kMostThreads)
     rmsnorm_wide_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                         float* rstd, int, int cols, float eps) {
   using RowPack = Pack<T, V>;
@@ -123,16 +123,17 @@ Variant<T> held_variant(int packs) {
   return {rmsnorm_held_kernel<T, V, kPacks>, 32 * warps, warps == 1 ? 4 : 1};
 }
 
-/// kFew packs a thread while that is enough, then kMany, as long as the registers last.
-template <typename T, int V, int kFew, int kMany>
+/// kFew packs a thread while that is enough, then as many as the registers can hold.
+template <typename T, int V, int kFew>
 Variant<T> variant_for(int packs) {
+  constexpr int kMany = kMostHeld / V;
   if (packs <= kMostThreads * kFew) {
     return held_variant<T, V, kFew>(packs);
   }
   if (packs <= kMostThreads * kMany) {
     return held_variant<T, V, kMany>(packs);
   }
-  return {rmsnorm_wide_kernel<T, V>, kWideThreads, 1};
+  return {rmsnorm_wide_kernel<T, V>, kMostThreads, 1};
 }
 
 template <typename T>
@@ -144,8 +145,7 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
   constexpr int V = 16 / sizeof(T);
   const bool aligned =
       is_aligned(x, x_stride, cols) && is_aligned(weight, 0, cols) && is_aligned(y, y_stride, cols);
-  const Variant<T> variant =
-      aligned ? variant_for<T, V, 4, 8>(cols / V) : variant_for<T, 1, 8, 32>(cols);
+  const Variant<T> variant = aligned ? variant_for<T, V, 4>(cols / V) : variant_for<T, 1, 8>(cols);
   const int64_t blocks = (static_cast<int64_t>(rows) + variant.rows - 1) / variant.rows;
   const dim3 block(variant.threads, variant.rows);
   variant.kernel<<<static_cast<unsigned>(blocks), block, 0, stream>>>(
