@@ -21,7 +21,6 @@ namespace onepass {
 
 constexpr int kMostThreads = 1024;  // of a row, and of a block
 constexpr int kMostWarps = kMostThreads / 32;
-constexpr int kMostHeld = 32;  // columns of a row that a thread has registers for
 
 /// V neighbouring columns, loaded and stored in one access.
 template <typename T, int V>
@@ -194,10 +193,10 @@ Variant<T> held_variant(int packs) {
   return {rmsnorm_held_kernel<T, V, kPacks>, 32 * warps, warps == 1 ? 4 : 1};
 }
 
-/// kFew packs a thread while that is enough, then as many as the registers can hold.
-template <typename T, int V, int kFew>
+/// kFew packs a thread while that is enough, then kMany, as long as the registers last: a thread of
+/// 1024 has 64, and 32 columns are 32 of them once they are floats.
+template <typename T, int V, int kFew, int kMany>
 Variant<T> variant_for(int packs) {
-  constexpr int kMany = kMostHeld / V;
   if (packs <= kMostThreads * kFew) {
     return held_variant<T, V, kFew>(packs);
   }
@@ -216,7 +215,8 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
   constexpr int V = 16 / sizeof(T);
   const bool aligned =
       is_aligned(x, x_stride, cols) && is_aligned(weight, 0, cols) && is_aligned(y, y_stride, cols);
-  const Variant<T> variant = aligned ? variant_for<T, V, 4>(cols / V) : variant_for<T, 1, 8>(cols);
+  const Variant<T> variant =
+      aligned ? variant_for<T, V, 4, 32 / V>(cols / V) : variant_for<T, 1, 8, 16>(cols);
   const int64_t blocks = (static_cast<int64_t>(rows) + variant.rows - 1) / variant.rows;
   const dim3 block(variant.threads, variant.rows);
   variant.kernel<<<static_cast<unsigned>(blocks), block, 0, stream>>>(
