@@ -1,7 +1,7 @@
 // Exercise 1.4: RMSNorm at the speed of memory.
 //
 //     x, y    [rows, cols]  rows x_stride and y_stride elements apart, at any address
-//     weight  [cols]
+//     weight  [cols]        or null, which means ones
 //     rstd    [rows]        rstd[r] = 1 / sqrt(mean over c of x[r][c]^2 + eps), in fp32
 //                           y[r][c] = x[r][c] * rstd[r] * weight[c], rounded to T once
 //
@@ -53,6 +53,19 @@ __device__ inline float row_sum_of(float value) {
   return warp_sum(lane < blockDim.x / 32 ? partial[lane] : 0.0f);
 }
 
+/// Pack i of the weights: ones where there are none.
+template <typename T, int V>
+__device__ inline Pack<T, V> weights_at(const Pack<T, V>* weights, int i) {
+  if (weights != nullptr) {
+    return weights[i];
+  }
+  Pack<T, V> ones;
+  for (int j = 0; j < V; ++j) {
+    ones.values[j] = static_cast<T>(1.0f);
+  }
+  return ones;
+}
+
 /// For rows that fit in the registers of their threads: kPacks packs a thread. Thread t has packs
 /// t, t + blockDim.x, t + 2 * blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y.
 template <typename T, int V, int kPacks>
@@ -75,8 +88,9 @@ __global__ void __launch_bounds__(kMostThreads)
   // the sum over the row. Divide by cols, add eps, take rsqrtf(). Let one thread of the row save
   // the result in rstd[row].
 
-  // TODO 2: broadcast. Make the packs of y from held, not from x_row: x has been read. Load each
-  // pack of weights, multiply as floats, convert to T at the very end, and store the pack in y_row.
+  // TODO 2: broadcast. Make the packs of y from held, not from x_row: x has been read. weights_at()
+  // gives a pack of weights. Multiply as floats, convert to T at the very end, and store the pack
+  // in y_row.
 }
 
 /// For rows of any width: one block a row, which is read twice.
@@ -92,7 +106,7 @@ __global__ void __launch_bounds__(kMostThreads)
   [[maybe_unused]] auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
 
   // TODO 4: reduce and broadcast as in exercise 1.2, with packs instead of columns: walk over packs
-  // threadIdx.x, threadIdx.x + blockDim.x, ... below packs, twice.
+  // threadIdx.x, threadIdx.x + blockDim.x, ... below packs, twice. weights_at() as above.
 }
 
 /// Can every row of a tensor be accessed in packs of 16 bytes?
