@@ -1,5 +1,6 @@
 // What the pages name is there: the pages and headings that they link to, files of the project,
-// what `make -C build` is told to make, and the commands and options of build/onepass.
+// what `make -C build` is told to make, the commands and options of build/onepass, and the checks
+// that it is quoted to report.
 #pragma once
 
 #include "page.h"
@@ -22,5 +23,9 @@ Complaints check_targets(const Page& page, const std::vector<std::string>& targe
 /// itself for no command; nothing where there is no such command.
 using Help = std::function<std::optional<std::string>(const std::string& command)>;
 Complaints check_commands(const Page& page, const Help& help);
+
+/// The checks in quoted outputs of the grader, "failed: <name> (TODO 1, 2 points)": is there such a
+/// check in `sources`, the text of all files with checks?
+Complaints check_check_names(const Page& page, const std::string& sources);
 
 }  // namespace onepass::docs

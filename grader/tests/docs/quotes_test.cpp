@@ -184,6 +184,17 @@ TEST_CASE("a file, a target, a command or an option that is not there is told") 
   CHECK(of_command("`build/onepass draw`").size() == 1);
 }
 
+TEST_CASE("a quoted failure of a check that is not there is told") {
+  const std::string source = "TEST_CASE(\"rows of one \"\n  \"column\" * points(2) *\n todo(1)) {";
+  const auto of_failure = [&](const std::string& line) {
+    return check_check_names(page_with("```text\n" + line + "\n```\n"), source);
+  };
+  CHECK(of_failure("  failed: rows of one column (TODO 1, 2 points)").empty());
+  CHECK(of_failure("  failed: rows of two columns (TODO 1, 2 points)").size() == 1);
+  CHECK(of_failure("  failed: rows of one column (TODO 2, 2 points)").size() == 1);
+  CHECK(of_failure("  failed: rows of one column (TODO 1, 1 point)").size() == 1);
+}
+
 TEST_CASE("the chapters quote the real source") {
   REQUIRE(chapters().size() == 4);
   for (const Page& page : chapters()) {
@@ -214,6 +225,18 @@ TEST_CASE("the pages name files, targets, commands and options that are there") 
     CHECK(joined(check_paths(page, exists)) == "");
     CHECK(joined(check_targets(page, targets)) == "");
     CHECK(joined(check_commands(page, help_of)) == "");
+  }
+}
+
+TEST_CASE("the checks that the pages quote are there") {
+  std::string sources;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "grader/chapters")) {
+    if (entry.path().filename().string().compare(0, 7, "checks_") == 0) {
+      sources += read(fs::relative(entry.path(), kRoot).generic_string()).value_or("");
+    }
+  }
+  for (const Page& page : pages()) {
+    CHECK(joined(check_check_names(page, sources)) == "");
   }
 }
 
