@@ -19,6 +19,8 @@ using verdict::Expectation;
 using verdict::Field;
 using verdict::Matrix;
 
+constexpr double kNothing = std::numeric_limits<double>::infinity();
+
 /// The worst difference in fp64 over its bound; infinite where there is none to tell, as for NaN.
 double worst_difference(const Field& got, const Expectation& expected) {
   double worst = 0.0;
@@ -137,40 +139,51 @@ Agreement judge(const std::vector<std::filesystem::path>& folders) {
   return agreement;
 }
 
+namespace {
+
+/// What is wrong with a row by itself, or nothing.
+std::string complaint(const Row& row, std::int64_t cases) {
+  if (row.cases != cases || row.elements == 0) {
+    return fmt::format("there are {} of {} cases", row.cases, cases);
+  }
+  if (!std::isfinite(row.over_bound)) {
+    return "not a number, or infinite";
+  }
+  if (row.computed_in == "fp64" && !(row.over_bound <= 1.0)) {
+    return fmt::format("{:.3g} bounds off", row.over_bound);
+  }
+  return "";
+}
+
+}  // namespace
+
 std::vector<std::string> disagreements(const Agreement& agreement) {
   std::vector<std::string> sentences;
-  std::map<std::string, double> closest;  // in fp64, of each output
+  std::set<std::string> compared, complained;
+  std::map<std::string, double> closest;  // of each output, before rounding
   for (const Row& row : agreement.rows) {
+    compared.insert(row.exercise);
     const std::string output = fmt::format("{} of {} in {}", row.output, row.exercise, row.dtype);
-    const std::string name =
-        fmt::format("{}, computed in {} by {}", output, row.computed_in, row.by);
-    double& least =
-        closest.try_emplace(output, std::numeric_limits<double>::infinity()).first->second;
-    if (row.cases != agreement.cases || row.elements == 0) {
+    const std::string wrong = complaint(row, agreement.cases);
+    if (!wrong.empty()) {
+      complained.insert(output);
       sentences.push_back(
-          fmt::format("{}: there are {} of {} cases.", name, row.cases, agreement.cases));
-    } else if (!std::isfinite(row.over_bound)) {
-      sentences.push_back(name + ": not a number, or infinite.");
-    } else if (row.computed_in == "fp64") {
+          fmt::format("{}, computed in {} by {}: {}.", output, row.computed_in, row.by, wrong));
+    }
+    double& least = closest.try_emplace(output, kNothing).first->second;
+    if (row.computed_in == "fp64") {
       least = std::min(least, row.before_rounding);
-      if (!(row.over_bound <= 1.0)) {
-        sentences.push_back(fmt::format("{}: {:.3g} bounds off.", name, row.over_bound));
-      }
     }
   }
   for (const auto& [output, least] : closest) {
-    if (!(least <= kSameFormula)) {
-      sentences.push_back(fmt::format(
-          "{}: before rounding no fp64 computation is closer than {:.3g} of a bound, and {:.0e} is "
-          "the limit.",
-          output, least, kSameFormula));
+    if (complained.count(output) == 0 && !(least <= kSameFormula)) {
+      sentences.push_back(
+          least == kNothing ? output + ": nothing was computed in fp64."
+                            : fmt::format("{}: before rounding, what is computed in fp64 is {:.3g} "
+                                          "of a bound off, and {:.0e} is the limit.",
+                                          output, least, kSameFormula));
     }
   }
-  const std::set<std::string> compared = [&] {
-    std::set<std::string> exercises;
-    for (const Row& row : agreement.rows) exercises.insert(row.exercise);
-    return exercises;
-  }();
   for (const Subject& subject : subjects()) {
     if (compared.count(subject.exercise) == 0) {
       sentences.push_back(subject.exercise + ": nothing was compared.");
