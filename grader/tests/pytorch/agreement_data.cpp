@@ -46,15 +46,14 @@ std::vector<Row> rows_of(const Agreement& agreement, const Output& output, bool 
   return found;
 }
 
-/// "`a`, `b`"
-std::string operators_of(const std::vector<Row>& rows) {
+std::vector<std::string> operators_of(const std::vector<Row>& rows) {
   std::vector<std::string> names;
   for (const Row& row : rows) {
     if (std::find(names.begin(), names.end(), row.by) == names.end()) {
       names.push_back(row.by);
     }
   }
-  return fmt::format("{}", fmt::join(names, "; "));
+  return names;
 }
 
 double worst(const std::vector<Row>& rows) {
@@ -75,12 +74,13 @@ double furthest_of_closest(const std::vector<Row>& rows) {
   return found;
 }
 
-/// The worst of the rows of one dtype, or nothing.
-std::string worst_in(const std::vector<Row>& rows, const std::string& dtype) {
-  std::vector<Row> of_dtype;
-  std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_dtype),
-               [&](const Row& row) { return row.dtype == dtype; });
-  return of_dtype.empty() ? "" : fmt::format("{:.3g}", worst(of_dtype));
+/// The worst of an operator in one dtype, or nothing.
+std::string worst_of(const std::vector<Row>& rows, const std::string& by,
+                     const std::string& dtype) {
+  std::vector<Row> found;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(found),
+               [&](const Row& row) { return row.by == by && row.dtype == dtype; });
+  return found.empty() ? "" : fmt::format("{:.3g}", worst(found));
 }
 
 std::string shapes_of(const Row& row) {
@@ -161,7 +161,8 @@ Agreement from_data(const json& data) {
 
 std::string table(const Agreement& agreement) {
   std::string text = fmt::format(
-      "PyTorch {} with CUDA {} on {}, {}. Seeds {}; {} cases of each exercise in each type.\n\n",
+      "PyTorch {} with CUDA {} on {}, {}. Seeds {}; {} cases of each exercise in each type. All of "
+      "it: `docs/data/agreement.json`.\n\n",
       agreement.about.torch, agreement.about.cuda, agreement.about.device, agreement.about.date,
       fmt::join(agreement.seeds, ", "), agreement.cases);
   text +=
@@ -170,18 +171,19 @@ std::string table(const Agreement& agreement) {
       "|---|---|---|---|---|\n";
   for (const Output& output : outputs_of(agreement)) {
     const std::vector<Row> rows = rows_of(agreement, output, true);
-    text += fmt::format("| {} | `{}` | {} | {:.3g} | {:.1e} |\n", output.exercise, output.output,
-                        operators_of(rows), worst(rows), furthest_of_closest(rows));
+    text +=
+        fmt::format("| {} | `{}` | {} | {:.3g} | {:.1e} |\n", output.exercise, output.output,
+                    fmt::join(operators_of(rows), "; "), worst(rows), furthest_of_closest(rows));
   }
   text +=
-      "\n| exercise | output | PyTorch's operators in the tensors' type | fp32 | fp16 | bf16 |\n"
+      "\n| exercise | output | PyTorch's operator in the tensors' type | fp32 | fp16 | bf16 |\n"
       "|---|---|---|---|---|---|\n";
   for (const Output& output : outputs_of(agreement)) {
     const std::vector<Row> rows = rows_of(agreement, output, false);
-    if (!rows.empty()) {
-      text += fmt::format("| {} | `{}` | {} | {} | {} | {} |\n", output.exercise, output.output,
-                          operators_of(rows), worst_in(rows, "fp32"), worst_in(rows, "fp16"),
-                          worst_in(rows, "bf16"));
+    for (const std::string& by : operators_of(rows)) {
+      text += fmt::format("| {} | `{}` | {} | {} | {} | {} |\n", output.exercise, output.output, by,
+                          worst_of(rows, by, "fp32"), worst_of(rows, by, "fp16"),
+                          worst_of(rows, by, "bf16"));
     }
   }
   text += "\n| exercise | shapes | numbers compared in fp64 |\n|---|---|---|\n";

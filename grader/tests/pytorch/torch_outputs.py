@@ -280,10 +280,13 @@ def batchnorm_forward(case):
         yield "running_mean", "batch_norm", column(mean)
         yield "running_var", "batch_norm", column(var)
         x, weight, bias, mean, var = batchnorm_arguments(case, to)
-        _, mean, rstd = torch.native_batch_norm(
-            x, weight, bias, mean, var, True, case.momentum, case.eps)
-        yield "save_mean", "native_batch_norm", column(mean)
-        yield "save_rstd", "native_batch_norm", column(rstd)
+        y, save_mean, save_rstd = torch.native_batch_norm(
+            x, weight, bias, mean, var, True, case.momentum, case.eps)  # never cuDNN's
+        yield "y", "native_batch_norm", y.reshape(-1, case.space)
+        yield "running_mean", "native_batch_norm", column(mean)
+        yield "running_var", "native_batch_norm", column(var)
+        yield "save_mean", "native_batch_norm", column(save_mean)
+        yield "save_rstd", "native_batch_norm", column(save_rstd)
 
     return in_both(case, compute)
 
