@@ -1,6 +1,7 @@
 // Draw: random sizes, choices and tensors, one after the other, from one stream of random numbers.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>

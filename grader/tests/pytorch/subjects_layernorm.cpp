@@ -1,4 +1,6 @@
 // Chapter 2's exercises, for the comparison with PyTorch.
+#include <optional>
+
 #include "chapters/layernorm/calls.h"
 #include "tests/pytorch/draw.h"
 #include "tests/pytorch/subjects.h"
