@@ -94,6 +94,14 @@ Case copy_call(std::int64_t bytes) {
   return call;
 }
 
+double memory_needed(const std::vector<Contestant>& contestants) {
+  double bytes = 0.0;
+  for (const Contestant& contestant : contestants) {
+    bytes += kSets * static_cast<double>(contestant.call.span_bytes());
+  }
+  return bytes;
+}
+
 Bandwidth measure_bandwidth(const std::vector<Contestant>& contestants,
                             const BandwidthSettings& settings, std::int64_t l2_bytes,
                             const Verify& verify) {
