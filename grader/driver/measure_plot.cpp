@@ -73,8 +73,9 @@ Plot plot_of(const Json& report, const std::string& with) {
   const Json& events = report.at(traffic ? "traffic" : "bandwidth");
   Plot plot;
   plot.title = report.at("exercise").get<std::string>();
-  plot.subtitle = fmt::format("{}, seed {}", report.at("device").at("name").get<std::string>(),
-                              report.at("seed").get<std::uint64_t>());
+  plot.subtitle = fmt::format("{}, seed {}{}", report.at("device").at("name").get<std::string>(),
+                              report.at("seed").get<std::uint64_t>(),
+                              traffic ? "" : "; the band around yours: 20th to 80th percentile");
   plot.y_label = traffic ? "bytes per element" : "effective bandwidth, GB/s";
   if (events.empty()) {
     return plot;

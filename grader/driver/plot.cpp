@@ -145,8 +145,10 @@ std::string curve(const Panel& panel, const Series& series, std::size_t color, c
 double largest_value(const Panel& panel) {
   double largest = 0;
   for (const Series& series : panel.series) {
-    for (const double y : series.y) {
-      largest = std::max(largest, y);
+    for (const std::vector<double>& values : {series.y, series.high}) {
+      for (const double value : values) {
+        largest = std::max(largest, value);
+      }
     }
   }
   return largest;

@@ -29,8 +29,8 @@ TEST_CASE("a table of times and bandwidth, with marks for notes") {
       table.header() ==
       "Times of a call (median, and of yours the 20th and 80th percentile), and effective\n"
       "bandwidth (least bytes / median time):\n"
-      "                                ms                                naive    GB/s             "
-      "     % of        GB/s\n"
+      "                                 ms                               naive    GB/s             "
+      "   % of        GB/s\n"
       "     rows     cols  dtype     naive    yours     20 %     80 %  / yours   naive  yours   "
       "copy  copy   solutions\n");
   CHECK(table.row(event(2048, 0.5, 0.05, "")) ==
