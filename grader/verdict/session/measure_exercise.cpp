@@ -105,7 +105,11 @@ class Bench {
     add("naive", implementations.naive);
     add("reference", implementations.reference);
     // A copy is timed in a process that holds no student's code.
-    copies_ = implementations.naive.empty() ? implementations.reference : implementations.naive;
+    const auto& trusted =
+        implementations.naive.empty() ? implementations.reference : implementations.naive;
+    if (!trusted.empty()) {
+      copy_.emplace(trusted);
+    }
   }
 
   /// The event that tells what became of the shape.
@@ -166,12 +170,11 @@ class Bench {
     for (Candidate& candidate : candidates_) {
       contestants.push_back({candidate.name, &candidate.worker, call});
     }
-    WorkerClient copy(copies_);
     json device = json::object();
-    if (!copies_.empty()) {
-      contestants.push_back({"copy", &copy, copy_call(bytes)});
-      copy.hello();  // of the trusted ones: what the device says of itself
-      device = copy.device().is_object() ? copy.device() : device;
+    if (copy_) {
+      contestants.push_back({"copy", &*copy_, copy_call(bytes)});
+      copy_->hello();  // of the trusted ones: what the device says of itself
+      device = copy_->device().is_object() ? copy_->device() : device;
     }
     const double needed = memory_needed(contestants);
     const double memory = kUsable * device.value("memory_bytes", 0.0);
@@ -194,7 +197,7 @@ class Bench {
   std::uint64_t seed_;
   Verify verify_;
   std::vector<Candidate> candidates_;
-  std::vector<std::string> copies_;
+  std::optional<WorkerClient> copy_;
 };
 
 }  // namespace
