@@ -90,9 +90,8 @@ TEST_CASE("a wrong kernel gets no figure but a sentence") {
                "student: the call gave y["));
   CHECK(refusal_of("rmsnorm/forward", forward, "  __syncthreads();\n", "")
             .find("by two threads of a block with no __syncthreads()") != std::string::npos);
-  CHECK(refusal_of("rmsnorm/forward", forward,
-                   "squares = 0.0f;\n  for (int col = threadIdx.x; col <",
-                   "squares = 0.0f;\n  for (int col = threadIdx.x; col <=")
+  CHECK(refusal_of("rmsnorm/forward", forward, "x_row = x + row * x_stride;",
+                   "x_row = x + (row + 1) * x_stride;")
             .find("x[") != std::string::npos);
   CHECK(begins(refusal_of("rmsnorm/backward", "01_rmsnorm/backward.cu",
                           "dweight[col] = static_cast<T>(sum);",
