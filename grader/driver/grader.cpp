@@ -64,6 +64,9 @@ std::vector<std::string> command_of(const GraderRun& run, const fs::path& events
   if (!run.check.empty()) {
     command.insert(command.end(), {"--check", run.check});
   }
+  for (const std::string& shape : run.shapes) {
+    command.insert(command.end(), {"--shape", shape});
+  }
   return command;
 }
 

@@ -46,8 +46,7 @@ class Run {
   void build(std::size_t index);
   void grade(std::size_t index);
   void explain_on_simulator(std::size_t index);
-  std::filesystem::path build_own(const Builder& builder, const Task& task,
-                                  const std::filesystem::path& file) const;
+  std::filesystem::path build_own(const Task& task, const std::filesystem::path& file) const;
   GraderRun grader_run(const Item& item) const;
   std::vector<std::string> failed_checks(std::size_t index);
   /// The only way to the report while threads are at work: changes one exercise and writes the
