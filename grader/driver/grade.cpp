@@ -82,6 +82,7 @@ int grade(const Config& config, const GradeOptions& options) {
   Run::Settings settings;
   settings.device = device;
   settings.seed = options.seed;
+  settings.checks_only = options.checks_only;
   settings.replay = replay_command(config, options, submission);
   settings.report = options.report.empty()
                         ? config.build / "report" / (submission.filename().string() + ".json")

@@ -131,6 +131,8 @@ int run(int argc, char** argv) {
   grade_command->add_flag("--strict", grading.strict, "Exit with 1 unless all is passed");
   grade_command->add_flag("--lines", grading.lines,
                           "Tell what each line of a kernel moves, on the simulator");
+  grade_command->add_flag("--checks-only", grading.checks_only,
+                          "Measure no traffic and no bandwidth of what is passed");
 
   MapOptions mapping;
   CLI::App* map_command = add_map_command(app, mapping);

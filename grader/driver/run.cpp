@@ -120,6 +120,7 @@ GraderRun Run::grader_run(const Item& item) const {
   run.reference = item.reference;
   run.device = settings_.device;
   run.seed = settings_.seed;
+  run.checks_only = settings_.checks_only;
   return run;
 }
 

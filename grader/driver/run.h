@@ -23,6 +23,7 @@ class Run {
   struct Settings {
     Device device = Device::cpu;
     std::uint64_t seed = 1;
+    bool checks_only = false;      // measure nothing
     std::filesystem::path report;  // written as the run goes
     std::string replay;            // how the user repeats it, without --exercise
   };
