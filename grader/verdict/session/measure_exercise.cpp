@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "verdict/measure/bandwidth.h"
 #include "verdict/measure/explain_line.h"
@@ -58,15 +61,28 @@ json bandwidth_event(const Exercise& exercise, const Shape& shape, std::int64_t 
   return event;
 }
 
-/// The student's lines, each with what it wastes, if it does.
-json lines_of(const Traffic& traffic) {
+/// What each line wastes, in the order of the lines.
+std::vector<std::optional<std::string>> advice_on(const Traffic& traffic) {
   std::int64_t wavefronts = 0;
   for (const LineTraffic& line : traffic.lines) {
     wavefronts += line.is_shared ? line.units : 0;
   }
-  json lines = json::array();
+  std::vector<std::optional<std::string>> texts;
   for (const LineTraffic& line : traffic.lines) {
-    const auto text = advice(line, traffic.requested_bytes / kSectorBytes, wavefronts);
+    texts.push_back(advice(line, traffic.requested_bytes / kSectorBytes, wavefronts));
+  }
+  return texts;
+}
+
+/// The student's lines, each with what it wastes, unless the solution has the same waste: that is a
+/// line which the exercise gives, or nothing that a student is asked to do better.
+json lines_of(const Traffic& student, const Traffic& reference) {
+  const auto given = advice_on(reference);
+  const auto texts = advice_on(student);
+  json lines = json::array();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const LineTraffic& line = student.lines[i];
+    const bool told = texts[i] && std::find(given.begin(), given.end(), texts[i]) == given.end();
     lines.push_back({{"file", line.file},
                      {"line", line.line},
                      {"action", action(line)},
@@ -77,7 +93,7 @@ json lines_of(const Traffic& traffic) {
                      {"units", line.units},
                      {"least_units", line.least_units},
                      {"distinct_sectors", line.distinct_sectors},
-                     {"advice", text ? json(*text) : json()}});
+                     {"advice", told ? json(*texts[i]) : json()}});
   }
   return lines;
 }
@@ -143,6 +159,7 @@ class Bench {
     json event = event_of("traffic", exercise_, shape);
     event["least_bytes"] = exercise_.measurement.least_bytes(shape);
     event["naive"] = event["reference"] = nullptr;
+    Traffic student, reference;
     for (Candidate& candidate : candidates_) {
       const bool is_student = candidate.name == std::string("student");
       const Run run = candidate.worker.run(call, Poison::nan, kTrafficLimit, true);
@@ -157,9 +174,12 @@ class Bench {
       event[candidate.name] = {{"requested_bytes", counted.requested_bytes},
                                {"distinct_bytes", counted.distinct_bytes}};
       if (is_student) {
-        event["lines"] = lines_of(counted);
+        student = counted;
+      } else if (candidate.name == std::string("reference")) {
+        reference = counted;
       }
     }
+    event["lines"] = lines_of(student, reference);
     return event;
   }
 
