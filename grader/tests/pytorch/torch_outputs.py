@@ -145,6 +145,12 @@ def rmsnorm_backward(case):
     F.rms_norm(x, cols, fp64(case.vector("weight")), case.eps).backward(fp64(case["dy"]))
     yield "dx", "autograd of rms_norm", "fp64", x.grad
 
+    if case.order == 0 and case["x"].is_cuda:  # the kernel, which is there for CUDA only
+        dx, dweight = torch.ops.aten._fused_rms_norm_backward(
+            case["dy"], case["x"], cols, case["rstd"], case.vector("weight"), [True, True])
+        yield "dx", "_fused_rms_norm_backward", NAMES[case.dtype], dx
+        yield "dweight", "_fused_rms_norm_backward", NAMES[case.dtype], row(dweight)
+
     x, weight = with_gradient(case["x"]), with_gradient(case.vector("weight"))
     if case.order == 1:
         by, y = "autograd of LLaMA's module", llama_rms_norm(x, weight, case.eps)
@@ -187,13 +193,13 @@ def layernorm_backward(case):
         found = {"dx": dx, "dweight": row(dweight), "dbias": row(dbias)}
         return [(output, found[output]) for output in outputs]
 
-    saved = torch.ops.aten.native_layer_norm_backward(
-        fp64(dy), fp64(x), cols, fp64(case["mean"]), fp64(case["rstd"]), fp64(weight), fp64(bias),
-        [True, True, True])
-    for output, tensor in gradients(*saved):
-        yield output, "native_layer_norm_backward", "fp64", tensor
-
     def compute(to):
+        if to is fp64 or x.is_cuda:  # the CPU's kernel takes no fp32 statistics beside 16-bit x
+            statistics = (fp64(case[name]) if to is fp64 else case[name] for name in ("mean", "rstd"))
+            saved = torch.ops.aten.native_layer_norm_backward(
+                to(dy), to(x), cols, *statistics, to(weight), to(bias), [True, True, True])
+            for output, tensor in gradients(*saved):
+                yield output, "native_layer_norm_backward", tensor
         leaves = [with_gradient(to(tensor)) for tensor in (x, weight, bias)]
         F.layer_norm(leaves[0], cols, leaves[1], leaves[2], case.eps).backward(to(dy))
         for output, tensor in gradients(*(leaf.grad for leaf in leaves)):
