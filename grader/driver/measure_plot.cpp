@@ -69,7 +69,7 @@ Panel panel_of(const std::vector<Json>& events, const char* x, bool traffic,
 }  // namespace
 
 Plot plot_of(const Json& report, const std::string& with) {
-  const bool traffic = report.at("device").at("kind") == "cpu";
+  const bool traffic = report.at("bandwidth").empty();
   const Json& events = report.at(traffic ? "traffic" : "bandwidth");
   Plot plot;
   plot.title = report.at("exercise").get<std::string>();
