@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +25,9 @@ using nlohmann::json;
 using onepass::corpus::Entry;
 
 const fs::path kRepository = ONEPASS_SOURCE_DIR;
+// How near to its bound an honest fp32 result may come. The bounds are meant to leave more.
+constexpr double kMostOfBound = 0.9;
+
 const fs::path kDriver = fs::path(ONEPASS_BINARY_DIR) / "onepass";
 
 std::string environment(const char* name, const char* otherwise) {
@@ -33,6 +38,13 @@ std::string environment(const char* name, const char* otherwise) {
 /// "cpu" unless ONEPASS_CORPUS_DEVICE says otherwise, so that the test means the same everywhere.
 std::string device() {
   return environment("ONEPASS_CORPUS_DEVICE", "cpu");
+}
+
+/// Right kernels are graded under these: 1 and 2, or as many as ONEPASS_CORPUS_SEEDS says.
+std::vector<int> seeds() {
+  std::vector<int> all(std::stoul(environment("ONEPASS_CORPUS_SEEDS", "2")));
+  std::iota(all.begin(), all.end(), 1);
+  return all;
 }
 
 /// A folder for one submission, gone with this object.
@@ -108,10 +120,32 @@ std::string summary(const json& exercise) {
   return text;
 }
 
+/// How near a result came to its bound: a check's largest error, of fp32 results.
+struct Margin {
+  double error_over_bound = 0.0;
+  std::string where;  // entry, seed and check
+};
+
+/// The least room that any check of the exercise left.
+Margin margin_of(const json& exercise, const Entry& entry, int seed) {
+  Margin least;
+  for (const json& check : exercise.at("checks")) {
+    const json ratio = check.value("error_over_bound", json());
+    if (ratio.is_number() && ratio.get<double>() > least.error_over_bound) {
+      least = {ratio.get<double>(), fmt::format("{}, seed {}, \"{}\"", entry.name, seed,
+                                                check.at("name").get<std::string>())};
+    }
+  }
+  return least;
+}
+
 /// What is wrong with the verdict on this entry; empty if nothing is.
-std::string complaint(const Entry& entry, int seed) {
+std::string complaint(const Entry& entry, int seed, Margin& margin) {
   std::string output;
   const json exercise = grade(entry, seed, output);
+  if (!exercise.is_null()) {
+    margin = margin_of(exercise, entry, seed);
+  }
   if (exercise.is_null()) {
     return "no report: " + output;
   }
@@ -134,27 +168,28 @@ bool can_be_seen(const Entry& entry) {
   return entry.needs.empty() || (entry.needs == "gpu" && device() == "gpu");
 }
 
+struct Job {
+  const Entry* entry;
+  int seed;
+  std::string complaint = "";
+  Margin margin = {};
+};
+
 /// Grades all entries of a kind, several at a time, under each of the seeds.
-void grade_all(const std::string& kind, const std::vector<int>& seeds) {
-  struct Job {
-    const Entry* entry;
-    int seed;
-    std::string complaint;
-  };
-  const std::vector<Entry> entries =
-      onepass::corpus::entries(kRepository, environment("ONEPASS_CORPUS", ""));
+std::vector<Job> grade_all(const std::vector<Entry>& entries, const std::string& kind,
+                           const std::vector<int>& seeds) {
   std::vector<Job> jobs;
   for (const Entry& entry : entries) {
     if (entry.kind == kind && can_be_seen(entry)) {
       for (int seed : seeds) {
-        jobs.push_back({&entry, seed, ""});
+        jobs.push_back({&entry, seed});
       }
     }
   }
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t job; (job = next++) < jobs.size();) {
-      jobs[job].complaint = complaint(*jobs[job].entry, jobs[job].seed);
+      jobs[job].complaint = complaint(*jobs[job].entry, jobs[job].seed, jobs[job].margin);
     }
   };
   std::vector<std::thread> workers;
@@ -170,20 +205,41 @@ void grade_all(const std::string& kind, const std::vector<int>& seeds) {
     CHECK_MESSAGE(job.complaint.empty(), job.entry->name, " (seed ", job.seed,
                   "): ", job.complaint);
   }
+  return jobs;
+}
+
+std::vector<Entry> entries() {
+  return onepass::corpus::entries(kRepository, environment("ONEPASS_CORPUS", ""));
+}
+
+/// Of each exercise, the result that came nearest to its bound; and none may come too near.
+void check_margins(const std::vector<Job>& jobs) {
+  std::map<std::string, Margin> least;
+  for (const Job& job : jobs) {
+    Margin& margin = least[job.entry->exercise];
+    if (job.margin.error_over_bound >= margin.error_over_bound) {
+      margin = job.margin;
+    }
+  }
+  for (const auto& [exercise, margin] : least) {
+    fmt::print("{:36} {:.2f} of the bound: {}\n", exercise, margin.error_over_bound, margin.where);
+    CHECK_MESSAGE(margin.error_over_bound <= kMostOfBound, margin.where);
+  }
 }
 
 }  // namespace
 
 TEST_CASE("every right implementation passes, whatever the seed") {
-  grade_all("right", {1, 2});
+  const std::vector<Entry> all = entries();
+  check_margins(grade_all(all, "right", seeds()));
 }
 
 TEST_CASE("every wrong implementation fails, and its mistake is named") {
-  grade_all("wrong", {1});
+  grade_all(entries(), "wrong", {1});
 }
 
 TEST_CASE("nothing hostile passes, stalls the grader or is mistaken for something else") {
-  grade_all("hostile", {1});
+  grade_all(entries(), "hostile", {1});
 }
 
 TEST_CASE("an edit must fit its solution exactly once") {

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "chapters/layernorm/reference.h"
 #include "chapters/layernorm/witness.h"
@@ -39,6 +40,41 @@ TEST_CASE("a row by hand: 1, 2, 3 has mean 2 and variance 2/3") {
   const Statistics rows = statistics(x, 0.0);
   CHECK(rows.mean(0, 0) == doctest::Approx(2.0));
   CHECK(rows.rstd(0, 0) == doctest::Approx(std::sqrt(1.5)));
+}
+
+TEST_CASE("y by hand: x_hat times weight plus bias") {
+  Field x(1, 2);
+  x.values = {1.0, 5.0};  // mean 3, variance 4
+  Field weight(1, 2);
+  weight.values = {10.0, 3.0};
+  Field bias(1, 2);
+  bias.values = {0.5, -1.0};
+  const Statistics rows = statistics(x, 0.0);
+  const Field y = scaled_and_shifted(normalized(x, rows.mean, rows.rstd), weight, bias);
+  CHECK(y(0, 0) == -9.5);
+  CHECK(y(0, 1) == 2.0);
+  CHECK(statistics(x, 12.0).rstd(0, 0) == 0.25);  // 4 and eps make 16
+}
+
+TEST_CASE("dx by hand: rstd * (wdy - its mean - x_hat * the mean of wdy * x_hat)") {
+  Field wdy(1, 4);
+  wdy.values = {1.0, 2.0, 3.0, 6.0};  // mean 3
+  Field x_hat(1, 4);
+  x_hat.values = {1.0, -1.0, 1.0, -1.0};  // wdy * x_hat: 1, -2, 3, -6, whose mean is -1
+  const Field dx = backward_dx(wdy, x_hat, Field(1, 1, 2.0));
+  CHECK(dx(0, 0) == -2.0);  // 2 * (1 - 3 + 1)
+  CHECK(dx(0, 1) == -4.0);  // 2 * (2 - 3 - 1)
+  CHECK(dx(0, 2) == 2.0);
+  CHECK(dx(0, 3) == 4.0);
+}
+
+TEST_CASE("column sums by hand: dbias of dy, dweight of dy * x_hat") {
+  Field dy(2, 2);
+  dy.values = {1.0, 2.0, 3.0, 4.0};
+  Field x_hat(2, 2);
+  x_hat.values = {1.0, -1.0, 0.5, 2.0};
+  CHECK(column_sums(dy).values == std::vector<double>{4.0, 6.0});
+  CHECK(column_sums(product(dy, x_hat)).values == std::vector<double>{2.5, 6.0});
 }
 
 TEST_CASE("dx agrees with differences of the forward pass") {

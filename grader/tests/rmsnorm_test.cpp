@@ -2,9 +2,7 @@
 // what a mistake gives is told from the right result, and is named by its own name.
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "chapters/common/sixteen_bit_sums.h"
@@ -13,13 +11,13 @@
 #include "chapters/rmsnorm/calls_residual.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/reference.h"
-#include "verdict/diagnosis.h"
+#include "tests/told_apart.h"
 #include "verdict/values/random.h"
 
 using namespace onepass::rmsnorm;
 using onepass::CastOrder;
 using onepass::common::sum_in;
-using onepass::verdict::Oracle;
+using onepass::tests::check_told_apart;
 using onepass::verdict::Random;
 
 namespace {
@@ -28,16 +26,6 @@ Field row_of(const std::vector<double>& values) {
   Field field(1, static_cast<std::int64_t>(values.size()));
   field.values = values;
   return field;
-}
-
-/// How far `wrong` is from what is expected, in bounds, at its worst.
-double error_over_bound(const Field& wrong, const Expectation& right) {
-  double worst = 0.0;
-  for (std::size_t i = 0; i < wrong.values.size(); ++i) {
-    const double ratio = std::abs(wrong.values[i] - right.value.values[i]) / right.bound.values[i];
-    worst = std::isnan(ratio) ? INFINITY : std::max(worst, ratio);
-  }
-  return worst;
 }
 
 /// Calls like those of the checks, few and small.
@@ -146,39 +134,15 @@ std::vector<Case> residual_calls() {
   return calls;
 }
 
-/// How far off a mistake must be somewhere, in bounds. A second rounding to 16 bits is small by
-/// nature.
-double clearly_wrong(const Oracle& oracle) {
-  return oracle.mistake == "cast-order" ? 1.2 : 10.0;
-}
-
-/// For each mistake: in some call one of its oracles is clearly wrong, and is explained as itself.
-void check_names(const std::vector<Case>& calls, const std::vector<Oracle>& oracles,
-                 const std::vector<Expectation (*)(const Case&)>& expectations) {
-  std::set<std::string> all;
-  std::set<std::string> seen;
-  for (const Oracle& oracle : oracles) {
-    all.insert(oracle.mistake);
-    for (const Case& call : calls) {
-      for (const auto expected : expectations) {
-        const Expectation right = expected(call);
-        const auto wrong = oracle.result(call, right.output);
-        if (seen.count(oracle.mistake) != 0 || !wrong ||
-            error_over_bound(*wrong, right) < clearly_wrong(oracle)) {
-          continue;
-        }
-        const Dtype dtype = call.buffer(right.output).dtype;
-        const auto named = onepass::verdict::explain(
-            call, right.output, Matrix::rounded(dtype, *wrong), right.value, right.bound, oracles);
-        if (named && named->mistake == oracle.mistake) {
-          seen.insert(oracle.mistake);
-        }
-      }
+/// Each of these outputs.
+onepass::tests::Expected all_of(std::vector<Expectation (*)(const Case&)> outputs) {
+  return [outputs = std::move(outputs)](const Case& call) {
+    std::vector<Expectation> all;
+    for (const auto expected : outputs) {
+      all.push_back(expected(call));
     }
-  }
-  for (const std::string& mistake : all) {
-    CHECK_MESSAGE(seen.count(mistake) == 1, mistake);
-  }
+    return all;
+  };
 }
 
 }  // namespace
@@ -200,20 +164,20 @@ TEST_CASE("a 16-bit sum stops growing once the terms are too small for it") {
 }
 
 TEST_CASE("each mistake of rmsnorm/block_sum is told from the right result and from the others") {
-  check_names(block_sum_calls(), block_sum_mistakes(), {expected_sums});
+  check_told_apart(block_sum_calls(), block_sum_mistakes(), all_of({expected_sums}));
 }
 
 TEST_CASE("each mistake of rmsnorm/forward is told from the right result and from the others") {
-  check_names(forward_calls(), forward_mistakes(), {expected_rstd, expected_y});
+  check_told_apart(forward_calls(), forward_mistakes(), all_of({expected_rstd, expected_y}));
 }
 
 TEST_CASE("each mistake of rmsnorm/backward is told from the right result and from the others") {
-  check_names(backward_calls(), backward_mistakes(), {expected_dx, expected_dweight});
+  check_told_apart(backward_calls(), backward_mistakes(), all_of({expected_dx, expected_dweight}));
 }
 
 TEST_CASE("each mistake of rmsnorm/residual is told from the right result and from the others") {
-  check_names(residual_calls(), residual_mistakes(),
-              {expected_sum, expected_residual_rstd, expected_residual_y});
+  check_told_apart(residual_calls(), residual_mistakes(),
+                   all_of({expected_sum, expected_residual_rstd, expected_residual_y}));
 }
 
 TEST_CASE("a sum has one rounding: twice rounded, by way of fp32, it is the same") {

@@ -240,7 +240,7 @@ TEST_SUITE("batchnorm/forward") {
   TEST_CASE("shapes drawn at random" * points(1) * todo(4)) {
     for (std::uint64_t number = 0; number < 5; ++number) {
       const DrawnShape drawn = drawn_shape(number);
-      check({"save_mean", "save_rstd", "y"},
+      check({"save_mean", "save_rstd", "running_mean", "running_var", "y"},
             moved_by(random_arguments(drawn.dtype, drawn.shape), drawn.x_offset, drawn.y_offset));
     }
   }

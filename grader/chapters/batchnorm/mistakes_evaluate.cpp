@@ -46,6 +46,11 @@ std::vector<Oracle> evaluate_mistakes() {
         const Field mean = means(in.x);
         return Statistics{mean, rstd_of(biased_variances(in.x, mean), in.eps)};
       }));
+  all.push_back(evaluated_with(
+      "statistics-swapped", "The running mean and the running variance have changed places.",
+      [](const Inputs& in) {
+        return Statistics{in.running_var, rstd_of(in.running_mean, in.eps)};
+      }));
   all.push_back(factor(
       "eps-outside-root", "y is what 1 / (sqrt(var) + eps) gives: eps belongs inside the root.",
       [](double variance, double eps) { return 1.0 / (std::sqrt(variance) + eps); }));

@@ -203,6 +203,14 @@ void append_running_mistakes(std::vector<Oracle>& all) {
                               "The old running statistics were kept whole: multiply them by 1 - "
                               "momentum.",
                               added, added));
+  const auto twice = [](const Running& r) {
+    const double kept = (1.0 - r.momentum) * (1.0 - r.momentum);
+    return kept * r.old + (1.0 - kept) * r.batch;
+  };
+  all.push_back(wrong_running("running-updated-twice",
+                              "The running statistics moved by momentum twice: one thread of the "
+                              "grid may move those of a channel, once a call.",
+                              twice, twice));
   const auto fixed = [](const Running& r) { return 0.9 * r.old + 0.1 * r.batch; };
   all.push_back(wrong_running("momentum-ignored",
                               "The result is what comes out with a momentum of 0.1, whatever is "
@@ -211,6 +219,26 @@ void append_running_mistakes(std::vector<Oracle>& all) {
   const auto kept = [](const Running& r) { return r.old; };
   all.push_back(wrong_running("output-partly-written",
                               "The running statistic is what it was before the call.", kept, kept));
+  all.push_back(wrong_forward(
+      "statistics-swapped", "The running mean and the running variance have changed places.",
+      [](const Inputs& in, Dtype) {
+        const Forward right = batchnorm_forward(in);
+        Field unbiased = biased_variances(in.x, right.save_mean);
+        for (double& variance : unbiased.values) {
+          variance *= static_cast<double>(in.count()) / static_cast<double>(in.count() - 1);
+        }
+        Forward out = right;
+        out.running_mean = moved(in.running_mean, unbiased, in.momentum);
+        out.running_var = moved(in.running_var, right.save_mean, in.momentum);
+        return std::optional(out);
+      }));
+  all.push_back(wrong_forward("wrong-saved-statistics",
+                              "The running variance took rstd: it is the variance that is kept.",
+                              [](const Inputs& in, Dtype) {
+                                Forward out = batchnorm_forward(in);
+                                out.running_var = moved(in.running_var, out.save_rstd, in.momentum);
+                                return std::optional(out);
+                              }));
   all.push_back(wrong_running("wrong-saved-statistics",
                               "The running variance took the standard deviation: it is the "
                               "variance that is kept.",
@@ -240,6 +268,7 @@ std::vector<Oracle> forward_mistakes() {
   all.push_back(running_statistics_used());
   append_y_mistakes(all);
   append_statistics_mistakes(all);
+  append_sum_mistakes(all);
   append_one_pass_variance(all);
   return all;
 }

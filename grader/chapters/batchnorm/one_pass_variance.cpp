@@ -17,10 +17,11 @@ using verdict::Oracle;
 
 namespace {
 
-// mean / deviation from which on the noise is beyond the bound, and in units of the bound how far
-// two such noises may be apart: both grow with (mean / deviation)^2, which checks keep to 1e6.
+// mean / deviation from which on the noise is beyond the bound, and up to which something of the
+// variance is left; in units of the bound, how far two such noises may then be apart.
 constexpr double kCancels = 20.0;
-constexpr double kSlack = 2e4;
+constexpr double kNothingLeft = 500.0;
+constexpr double kSlack = 2000.0;
 
 /// The sum of f(element) as threads make it, each in steps of `threads`, and then one after the
 /// other.
@@ -42,7 +43,8 @@ std::optional<Statistics> one_pass(const Inputs& in, std::int64_t threads) {
   Statistics wrong{mean, biased_variances(in.x, mean)};
   const auto count = static_cast<float>(in.count());
   for (std::int64_t c = 0; c < in.channels(); ++c) {
-    if (std::abs(mean(c, 0)) < kCancels * std::sqrt(wrong.variance(c, 0))) {
+    const double ratio = std::abs(mean(c, 0)) / std::sqrt(wrong.variance(c, 0));
+    if (ratio < kCancels || ratio > kNothingLeft) {
       return std::nullopt;
     }
     const float first = sum_in_fp32(in.x, c, threads, [](float x) { return x; }) / count;

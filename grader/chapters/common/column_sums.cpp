@@ -75,6 +75,13 @@ void append_lost_rows(std::vector<WrongColumnSum>& all) {
         "Only the rows of the first group arrived: the second stage has to add up all groups.",
         [groups](std::int64_t row, std::int64_t) { return groups > 1 && row % groups == 0; }));
   }
+  for (std::int64_t slices : {4, 8, 16, 32, 64}) {
+    all.push_back(only_rows(
+        "stripe-dropped",
+        "Only the first half of the partial sums was added up: the second stage has to add up all "
+        "of them.",
+        [slices](std::int64_t row, std::int64_t) { return row % slices < slices / 2; }));
+  }
   all.push_back(only_rows(
       "lost-updates",
       "Only the last row arrived: each row overwrote the sums of those before it. Add them up.",

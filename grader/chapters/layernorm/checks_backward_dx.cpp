@@ -153,7 +153,7 @@ TEST_SUITE("layernorm/backward_dx") {
   TEST_CASE("no rows, one row, many rows, 65,536 columns" * points(1) * todo(2)) {
     check(random_gradients(Dtype::fp32, 1, 100));
     check_zero_rows();
-    check(random_gradients(Dtype::fp32, 129, 33));
+    check(random_gradients(Dtype::fp32, 129, 33), {{40, 0}, {37, 0}, {}, {35, 0}});
     check(random_gradients(Dtype::fp16, 1, 65536));
     if (session().device() == "gpu") {
       check(random_gradients(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have

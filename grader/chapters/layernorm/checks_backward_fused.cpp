@@ -48,6 +48,7 @@ void check_shapes(Expected expected) {
 /// More rows than there are blocks: each block has several.
 void check_many_rows(Expected expected) {
   check(expected, random_gradients(Dtype::fp32, 1031, 3));  // a prime
+  check(expected, random_gradients(Dtype::fp32, 1031, 3), {{5, 0}, {7, 0}, {}, {4, 0}});
   check(expected, random_gradients(Dtype::fp16, 700, 64));
   if (session().device() == "gpu") {
     check(expected, random_gradients(Dtype::fp16, 65537, 3));
@@ -115,6 +116,7 @@ TEST_SUITE("layernorm/backward_fused") {
             todo(2)) {
     for (Dtype dtype : kSixteenBit) {
       check(sums, cancelling(dtype, 67, 40));
+      check(sums, scattered(dtype, 3000, 8));
     }
   }
 

@@ -212,7 +212,7 @@ TEST_SUITE("layernorm/forward") {
   TEST_CASE("no rows, one row, many rows, 65,536 columns" * points(1) * todo(3)) {
     check(expected_y, random_x(Dtype::fp32, 1, 100));
     check_zero_rows(Dtype::fp32);
-    check(expected_y, random_x(Dtype::fp32, 129, 33));
+    check(expected_y, random_x(Dtype::fp32, 129, 33), kEps, {{40, 0}, {}, {}, {35, 0}});
     check(expected_y, random_x(Dtype::fp16, 1, 65536));
     if (session().device() == "gpu") {
       check(expected_y, random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have

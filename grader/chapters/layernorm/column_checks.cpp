@@ -22,6 +22,24 @@ Gradients cancelling(Dtype dtype, std::int64_t rows, std::int64_t cols) {
   return gradients(inputs.dy, inputs.x, inputs.weight);
 }
 
+Gradients scattered(Dtype dtype, std::int64_t rows, std::int64_t cols) {
+  Gradients inputs = random_gradients(dtype, rows, cols);
+  // 32 pairs of rows: 1024 and -1024, with the same x, so that they cancel in dweight too.
+  const verdict::Random places = session().random().stream("places");
+  for (std::int64_t pair = 0; pair < 32; ++pair) {
+    const std::int64_t part = rows / 64;  // one huge row in each part
+    for (std::int64_t half : {0, 1}) {
+      const auto number = static_cast<std::uint64_t>(2 * pair + half);
+      const std::int64_t row = (2 * pair + half) * part + places.integer(number, 0, part - 1);
+      for (std::int64_t col = 0; col < cols; ++col) {
+        inputs.dy.set(row, col, half == 0 ? 1024.0 : -1024.0);
+        inputs.x.set(row, col, static_cast<double>(col % 4));
+      }
+    }
+  }
+  return gradients(inputs.dy, inputs.x, inputs.weight);
+}
+
 void check_repeats(const Case& call, int times, const std::vector<Expectation>& expectations) {
   static const std::vector<verdict::Oracle> mistakes = fused_mistakes();
   const verdict::Answer first = session().expect(call, expectations, mistakes);

@@ -4,6 +4,7 @@
 
 #include "chapters/common/lost_columns.h"
 #include "chapters/common/misread.h"
+#include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/layernorm/calls.h"
 #include "chapters/layernorm/mistakes.h"
 
@@ -72,7 +73,9 @@ void append_terms(std::vector<Oracle>& all) {
                         "x_hat times the mean of wdy * x_hat is not subtracted: each x also moves "
                         "the row's rstd, and with it every y.",
                         [](Parts& parts) { clear(parts.mean_wdy_hat); }));
-  all.push_back(mistake("missing-reduction-term", "dx is rstd * wdy: neither mean is subtracted.",
+  all.push_back(mistake("missing-reduction-term",
+                        "dx is rstd * wdy: neither mean is subtracted, or both came out as 0, as "
+                        "(1 / cols) does with integers.",
                         [](Parts& parts) {
                           clear(parts.mean_wdy);
                           clear(parts.mean_wdy_hat);
@@ -108,6 +111,95 @@ void append_terms(std::vector<Oracle>& all) {
       [](Parts& parts) { parts.rstd = map(parts.rstd, [](double rstd) { return 1.0 / rstd; }); }));
 }
 
+void append_weights(std::vector<Oracle>& all) {
+  all.push_back(mistake("weight-missing-in-dx",
+                        "The two means are those of weight * dy, but the first term is dy alone: "
+                        "multiply it by the weight too.",
+                        [](Parts& parts) { parts.wdy = parts.dy; }));
+  all.push_back({"weight-by-row", "wdy is dy * weight[row]: the weights belong to the columns.",
+                 [](const Case& call, const std::string& output) -> std::optional<Field> {
+                   Field wdy = call.values("dy").field();
+                   if (output != "dx" || call.buffer("weight").null || wdy.rows > wdy.cols) {
+                     return std::nullopt;
+                   }
+                   const Field weight = call.values("weight").field();
+                   for (std::int64_t row = 0; row < wdy.rows; ++row) {
+                     for (std::int64_t col = 0; col < wdy.cols; ++col) {
+                       wdy(row, col) *= weight(0, row);
+                     }
+                   }
+                   return backward_dx(wdy, x_hat_of(call), call.values("rstd").field());
+                 }});
+}
+
+/// A mistake of 16 bits, which fp32 tensors cannot show.
+Oracle in_sixteen_bits(const char* id, const char* sentence,
+                       std::function<void(Dtype, Parts&)> spoil, double slack) {
+  auto result = [spoil = std::move(spoil)](const Case& call,
+                                           const std::string& output) -> std::optional<Field> {
+    if (output != "dx" || call.dtype() == Dtype::fp32) {
+      return std::nullopt;
+    }
+    Parts parts = parts_of(call.values("dy").field(), wdy_of(call), x_hat_of(call),
+                           call.values("rstd").field());
+    spoil(call.dtype(), parts);
+    return row_gradient(parts.wdy, parts.x_hat, parts.rstd, parts.mean_wdy, parts.mean_wdy_hat);
+  };
+  return {id, sentence, result, slack};
+}
+
+void append_sums(std::vector<Oracle>& all) {
+  for (common::SixteenBitSum how : common::sixteen_bit_sums()) {
+    all.push_back(in_sixteen_bits(
+        "half-accumulation",
+        "The two sums are what adding up in the 16-bit type gives: convert to float and add in "
+        "float.",
+        [how](Dtype dtype, Parts& parts) {
+          const auto mean_in = [&](const Field& terms) {
+            const auto cols = static_cast<double>(terms.cols);
+            return map(common::sum_in(dtype, terms, how), [=](double sum) { return sum / cols; });
+          };
+          parts.mean_wdy = mean_in(parts.wdy);
+          parts.mean_wdy_hat = mean_in(product(parts.wdy, parts.x_hat));
+        },
+        16.0));
+  }
+  const char* const early =
+      "A step on the way to dx was rounded to the 16-bit type: compute in float and round once, at "
+      "the end.";
+  all.push_back(in_sixteen_bits(
+      "cast-order", early,
+      [](Dtype dtype, Parts& parts) { parts.x_hat = common::rounded(dtype, parts.x_hat); }, 4.0));
+  all.push_back(in_sixteen_bits(
+      "cast-order", early,
+      [](Dtype dtype, Parts& parts) { parts.wdy = common::rounded(dtype, parts.wdy); }, 4.0));
+  all.push_back(in_sixteen_bits(
+      "cast-order", early,
+      [](Dtype dtype, Parts& parts) {
+        parts = parts_of(parts.dy, common::rounded(dtype, parts.wdy),
+                         common::rounded(dtype, parts.x_hat), parts.rstd);
+      },
+      4.0));
+  for (std::int64_t threads : {32, 64, 128, 256, 512, 1024}) {
+    for (bool last : {false, true}) {
+      all.push_back(mistake(
+          "wrong-when-narrow",
+          "Threads whose column is past the end of the row add something too: their share must be "
+          "0.",
+          [=](Parts& parts) {
+            const std::int64_t cols = parts.wdy.cols;
+            const auto surplus = static_cast<double>((threads - cols % threads) % threads);
+            const std::int64_t col = last ? cols - 1 : 0;
+            for (std::int64_t row = 0; row < parts.wdy.rows; ++row) {
+              const double wdy = surplus * parts.wdy(row, col) / static_cast<double>(cols);
+              parts.mean_wdy(row, 0) += wdy;
+              parts.mean_wdy_hat(row, 0) += wdy * parts.x_hat(row, col);
+            }
+          }));
+    }
+  }
+}
+
 void append_reading(std::vector<Oracle>& all) {
   for (const char* buffer : {"x", "dy"}) {
     const std::string name = buffer;
@@ -141,6 +233,18 @@ void append_reading(std::vector<Oracle>& all) {
              [](const Case& call) {
                return product(call.values("x").field(), call.values("rstd").field());
              });
+  all.push_back({"mean-not-subtracted",
+                 "The mean of wdy * x_hat was summed with x * rstd: subtract the saved mean first.",
+                 [](const Case& call, const std::string& output) -> std::optional<Field> {
+                   if (output != "dx") {
+                     return std::nullopt;
+                   }
+                   const Field rstd = call.values("rstd").field();
+                   const Field wdy = wdy_of(call);
+                   const Field x_rstd = product(call.values("x").field(), rstd);
+                   return row_gradient(wdy, x_hat_of(call), rstd, row_means(wdy),
+                                       row_means(product(wdy, x_rstd)));
+                 }});
   with_x_hat("wrong-saved-statistics", "x_hat is x - mean here: multiply by the saved rstd.",
              [](const Case& call) {
                const Field x = call.values("x").field();
@@ -155,7 +259,9 @@ void append_reading(std::vector<Oracle>& all) {
 std::vector<Oracle> dx_mistakes() {
   std::vector<Oracle> all;
   append_terms(all);
+  append_weights(all);
   append_reading(all);
+  append_sums(all);
   for (const common::LostColumns& lost : common::lost_columns()) {
     all.push_back(mistake(lost.mistake, lost.sentence, [counted = lost.counted](Parts& parts) {
       const Field wdy = only(
@@ -164,6 +270,7 @@ std::vector<Oracle> dx_mistakes() {
       parts.mean_wdy_hat = row_means(product(wdy, parts.x_hat));
     }));
   }
+  append_dx_thread_mistakes(all);
   return all;
 }
 

@@ -47,7 +47,9 @@ Oracle wrong_x_hat(std::string id, std::string sentence, std::function<Field(con
 
 /// One output for the other.
 Oracle swapped() {
-  return {"weight-bias-swapped", "dweight and dbias have changed places.",
+  return {"weight-bias-swapped",
+          "The sums are those of the other of the two: dweight adds up dy * x_hat, dbias dy alone. "
+          "Have they changed places?",
           [](const Case& call, const std::string& output) -> std::optional<Field> {
             const auto other = terms_of(call, output == "dbias" ? "dweight" : "dbias");
             return other && terms_of(call, output) ? std::optional(column_sums(*other))
@@ -70,6 +72,41 @@ void append_x_hat(std::vector<Oracle>& all) {
   all.push_back(wrong_x_hat("wrong-saved-statistics",
                             "dweight is what comes out of x: it takes x_hat = (x - mean) * rstd.",
                             [](const Case& call) { return call.values("x").field(); }));
+  all.push_back(wrong_x_hat(
+      "no-reciprocal", "x - mean was divided by rstd: multiply by it.", [](const Case& call) {
+        const Field inverse =
+            common::map(call.values("rstd").field(), [](double r) { return 1.0 / r; });
+        return normalized(call.values("x").field(), call.values("mean").field(), inverse);
+      }));
+  all.push_back(
+      {"cast-order",
+       "x_hat was rounded to the 16-bit type before it met dy: compute in float and round "
+       "once, at the end.",
+       [](const Case& call, const std::string& output) -> std::optional<Field> {
+         if (output != "dweight" || call.dtype() == Dtype::fp32 || call.integer("rows") == 0) {
+           return std::nullopt;
+         }
+         return column_sums(
+             product(call.values("dy").field(), common::rounded(call.dtype(), x_hat_of(call))));
+       }});
+  all.push_back({"transposed-index", "Row and column of x are swapped in an index.",
+                 [](const Case& call, const std::string& output) -> std::optional<Field> {
+                   const auto x = common::transposed(call.values("x").field());
+                   if (output != "dweight" || call.integer("rows") == 0 || !x) {
+                     return std::nullopt;
+                   }
+                   return column_sums(product(
+                       call.values("dy").field(),
+                       normalized(*x, call.values("mean").field(), call.values("rstd").field())));
+                 }});
+  all.push_back({"transposed-index", "Row and column of dy are swapped in an index.",
+                 [](const Case& call, const std::string& output) -> std::optional<Field> {
+                   const auto dy = common::transposed(call.values("dy").field());
+                   if (output != "dweight" || call.integer("rows") == 0 || !dy) {
+                     return std::nullopt;
+                   }
+                   return column_sums(product(*dy, x_hat_of(call)));
+                 }});
   for (const char* buffer : {"x", "dy"}) {
     const std::string name = buffer;
     for (const char* other : {"cols", "x_stride", "dy_stride"}) {

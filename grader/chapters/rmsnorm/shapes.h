@@ -32,6 +32,7 @@ inline const std::vector<Placement> kPlacements = {
     {256, 64, 0},   // rows apart, each on a 16-byte boundary
     {256, 64, 1},   // the same, each one element past the boundary
     {1001, 0, 0},   // rows touch, but only the first starts on a boundary
+    {1001, 7, 0},   // each row starts on a boundary, and the last columns fill no vector
     {1000, 24, 3},  // all at once
 };
 

@@ -109,12 +109,20 @@ TEST_SUITE("rope/half_split") {
 
   TEST_CASE("partial rotary: elements from rotary_dim on stay as they are" * points(2) * todo(1)) {
     for_each_dtype([](Shape shape) {
-      for (std::int64_t rotary_dim : {2, 6, 16, 32, 62, 64}) {
-        shape.head_dim = 64;
-        shape.rotary_dim = rotary_dim;
-        shape.rows = 40;  // who turns more than that still finds an angle
-        check_q(shape);
+      shape.rows = 40;  // who turns more than that still finds an angle
+      for (std::int64_t tokens : {1, 3}) {
+        for (std::int64_t rotary_dim : {2, 6, 16, 32, 62, 64}) {
+          shape.tokens = tokens;
+          shape.head_dim = 64;
+          shape.rotary_dim = rotary_dim;
+          check_q(shape);
+        }
       }
+      shape.head_dim = 66;  // the pairs would fit in 16 bytes, but not every head starts there
+      shape.rotary_dim = 32;
+      shape.q_heads = 4;
+      shape.k_gap = 6;
+      check_q(shape);
     });
   }
 
@@ -160,6 +168,8 @@ TEST_SUITE("rope/half_split") {
       shape.tokens = 7;
       shape.rows = 50;
       shape.ids = drawn_positions(shape.tokens, 40);
+      check_q(shape);
+      shape.ids = {9, 10, 11, 12, 13, 14, 15};  // a text that is continued
       check_q(shape);
       shape.head_dim = 66;
       check_q(shape);
@@ -309,6 +319,8 @@ TEST_SUITE("rope/half_split") {
       shape.first = drawn.first;
       shape.rows = 30;
       shape.ids = drawn_positions(drawn.tokens, 30);
+      shape.position_dtype = number % 2 == 0 ? Dtype::int32 : Dtype::int64;
+      shape.own_tables = number % 3 == 2;
       shape.q_gap = drawn.gap;
       shape.k_gap = drawn.offset;
       shape.offset = drawn.offset;

@@ -119,6 +119,23 @@ Oracle whole_head_turned() {
           "The whole head was turned: the elements from rotary_dim on stay as they are.", result};
 }
 
+/// The elements that no pair has, cleared.
+Oracle rest_cleared() {
+  auto result = [](const Case& call, const std::string& output) -> std::optional<Field> {
+    const Heads heads = heads_of(call, output);
+    Field x = turned(heads);
+    for (std::int64_t token = 0; token < heads.tokens(); ++token) {
+      for (std::int64_t col = 0; col < x.cols; ++col) {
+        const bool in_a_pair = col % heads.head_dim < 2 * heads.half();
+        x(token, col) = in_a_pair ? x(token, col) : 0.0;
+      }
+    }
+    return x;
+  };
+  return {"beyond-rotary-dim",
+          "The elements from rotary_dim on were cleared: they stay as they are.", result};
+}
+
 Oracle left_as_it_was() {
   auto result = [](const Case& call, const std::string& output) -> std::optional<Field> {
     return call.values(output).field();
@@ -154,6 +171,7 @@ std::vector<Oracle> half_split_mistakes() {
   append_row_mistakes(all);
   append_pairing_mistakes(all);
   all.push_back(whole_head_turned());
+  all.push_back(rest_cleared());
   all.push_back(left_as_it_was());
   append_turning_mistakes(all);
   append_angle_mistakes(all);

@@ -48,10 +48,15 @@ void append_turning_mistakes(std::vector<Oracle>& all) {
       turns("sign-flipped", same_sign, [](Dtype, double a, double b, double cos, double sin) {
         return Turned{a * cos - b * sin, -a * sin + b * cos};
       }));
-  all.push_back(turns("cos-sin-swapped", "Cosine and sine have changed places.",
-                      [](Dtype, double a, double b, double cos, double sin) {
-                        return Turned{a * sin - b * cos, a * cos + b * sin};
-                      }));
+  all.push_back(wrong_turn_of("cos-sin-swapped", "Cosine and sine have changed places.",
+                              [](const Case& call, const std::string&) {
+                                WrongTurn wrong;
+                                wrong.turn = [sign = sign_of(call)](double a, double b, double cos,
+                                                                    double sin) {
+                                  return Turned{a * sin - sign * b * cos, sign * a * cos + b * sin};
+                                };
+                                return std::optional(wrong);
+                              }));
   const char* const race =
       "The second element of each pair was computed from the new first one: read both into "
       "registers before you write either.";

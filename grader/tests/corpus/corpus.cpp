@@ -38,6 +38,7 @@ void read_header(const std::string& line, Entry& entry) {
   value_of("check", entry.check);
   value_of("status", entry.status);
   value_of("needs", entry.needs);
+  value_of("base", entry.base);
 }
 
 struct Change {
@@ -105,7 +106,8 @@ Entry read_entry(const fs::path& repository, const fs::path& file) {
     entry.text = contents;
     return entry;
   }
-  entry.text = read(repository / "solutions" / entry.source);
+  entry.text =
+      read(entry.base.empty() ? repository / "solutions" / entry.source : exercise / entry.base);
   for (const Change& change : read_changes(contents)) {
     entry.text = replaced(entry.text, change.before, change.after);
   }

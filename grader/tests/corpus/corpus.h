@@ -18,6 +18,7 @@ struct Entry {
   std::string diagnosis;          // the id that a failing check must have, or empty
   std::string check;              // how that check's name begins, or empty
   std::string needs;              // "gpu" or empty
+  std::string base;               // "right/welford.cu": what an .edit changes; empty: the solution
 };
 
 /// All entries below grader/tests/corpus whose name contains `part`, by name. Throws

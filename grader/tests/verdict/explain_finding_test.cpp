@@ -48,6 +48,7 @@ TEST_CASE("a read in the gap between rows: the stride was ignored, unless row 0'
   CHECK(named(strided(80), access("uninitialised-global", 70, 0)) == std::nullopt);
   CHECK(named(strided(80), access("uninitialised-global", 3, 1)) == "accumulated-into-garbage");
   CHECK(named(strided(80), access("out-of-bounds-global", 300, 1)) == "stride-ignored");
+  CHECK(named(strided(80), access("out-of-bounds-global", 225, 0)) == "stride-ignored");
   CHECK(named(strided(65), access("out-of-bounds-global", 195, 2)) == "no-tail-mask");
 }
 
@@ -82,6 +83,29 @@ TEST_CASE("a slot overwritten while it is read: by the next row, or by a second 
   CHECK(named(call, race("writes 4 bytes", 30, "reads 4 bytes", 40)) == "missing-barrier");
   CHECK(named(call, race("reads 4 bytes that nobody has written", 40, "writes 4 bytes", 30)) ==
         "missing-barrier");
+}
+
+TEST_CASE("a race in global memory: an update lost, in place, or nothing that orders the two") {
+  Case call = strided(65);
+  call.in_place("z", Matrix(Dtype::fp16, 3, 65));
+  Finding finding = race("writes 4 bytes", 30, "reads 4 bytes", 30);
+  finding.kind = "global-race";
+  finding.buffer = "y";
+  CHECK(named(call, finding) == "lost-updates");
+  finding.parties[1].line = 40;
+  CHECK(named(call, finding) == "missing-barrier");
+  finding.parties[1].block = {1, 0, 0};
+  CHECK(named(call, finding) == "unordered-blocks");
+  finding.buffer = "z";
+  CHECK(named(call, finding) == "in-place-race");
+}
+
+TEST_CASE("past the end of scratch: too many groups") {
+  Case call("f", Dtype::fp32);
+  call.output("scratch", Dtype::fp32, 1, 10);
+  Finding finding = access("out-of-bounds-global", 10, 0);
+  finding.buffer = "scratch";
+  CHECK(named(call, finding) == "scratch-overrun");
 }
 
 TEST_CASE("a shared array indexed by column is too small for a row") {

@@ -10,6 +10,9 @@ const char* const kStrideAdvice =
     "with cols or another tensor's stride.";
 const char* const kOverflowAdvice =
     "In this call row * stride is beyond 2^31: compute it in 64 bits, as int64_t.";
+const char* const kScratchAdvice =
+    "scratch has room for a limited number of groups of rows, and for no more than there are rows: "
+    "take no more groups than the header grants.";
 
 namespace {
 
@@ -53,10 +56,38 @@ bool misses_strided_rows(const Case& call, const Finding& finding) {
   return in_gap || finding.kind == "out-of-bounds-global";
 }
 
-/// Row 0 starts where it should even for who takes the stride for cols, and blocks run in order:
-/// who goes wrong in block 0 may as well have run past the end of a row.
-bool is_beyond_block_0(const Finding& finding) {
-  return !finding.parties.empty() && finding.parties[0].block != std::array<int, 3>{};
+/// Row 0 starts where it should even for who takes the stride for cols, and both blocks and rows
+/// come in order: who goes wrong in block 0, in row 0, may as well have run past the end of a row.
+/// Between rows that lie very far apart nobody looks, so there only the block tells.
+bool is_beyond_row_0(const Case& call, const Finding& finding) {
+  const Buffer& buffer = call.buffer(finding.buffer);
+  const bool later_row = !is_far(buffer) && finding.index.value_or(0) >= buffer.stride();
+  return later_row ||
+         (!finding.parties.empty() && finding.parties[0].block != std::array<int, 3>{});
+}
+
+/// Two threads change one place, or one reads what the other changes.
+std::optional<Meaning> explain_global_race(const Case& call, const Finding& finding) {
+  if (finding.kind != "global-race" || finding.parties.size() != 2) {
+    return std::nullopt;
+  }
+  const Party& one = finding.parties[0];
+  const Party& other = finding.parties[1];
+  if (one.line == other.line && one.file == other.file) {
+    return Meaning{"lost-updates",
+                   finding.account() +
+                       "\nBoth threads change it there, and of two that come at once one is lost: "
+                       "use an atomic, or let each have a place of its own, and add those up."};
+  }
+  const Buffer* buffer = call.find(finding.buffer);
+  if (buffer != nullptr && buffer->role == Role::in_place) {
+    return Meaning{"in-place-race",
+                   finding.account() +
+                       "\nWho comes second reads what the first has written: let one thread read "
+                       "into registers all that it changes, before it writes any of it."};
+  }
+  return Meaning{one.block == other.block ? "missing-barrier" : "unordered-blocks",
+                 finding.sentence()};
 }
 
 bool begins_with(const std::string& text, const std::string& start) {
@@ -137,8 +168,11 @@ Meaning explain_finding(const Case& call, const Run& run, const Finding& finding
   if (is_overflow(call, finding)) {
     return {"index-overflow", finding.account() + "\n" + kOverflowAdvice};
   }
+  if (finding.kind == "out-of-bounds-global" && finding.buffer == "scratch") {
+    return {"scratch-overrun", finding.account() + "\n" + kScratchAdvice};
+  }
   if (misses_strided_rows(call, finding)) {
-    if (is_beyond_block_0(finding)) {
+    if (is_beyond_row_0(call, finding)) {
       return {"stride-ignored", finding.account() + "\n" + kStrideAdvice};
     }
     if (finding.kind == "uninitialised-global") {
@@ -158,6 +192,9 @@ Meaning explain_finding(const Case& call, const Run& run, const Finding& finding
   const Finding* returned = early_return(run.findings);
   if (returned != nullptr && is_any(finding, {"inactive-lane-read", "uninitialised-shared"})) {
     return {returned->mistake(), finding.account() + "\n" + returned->sentence()};
+  }
+  if (const std::optional<Meaning> race = explain_global_race(call, finding)) {
+    return *race;
   }
   if (const std::optional<Meaning> overwriting = explain_overwriting(call, run, finding)) {
     return *overwriting;

@@ -34,5 +34,6 @@ std::optional<std::int64_t> first_far_row(const Case& call);
 
 extern const char* const kStrideAdvice;
 extern const char* const kOverflowAdvice;
+extern const char* const kScratchAdvice;
 
 }  // namespace onepass::verdict

@@ -76,6 +76,23 @@ bool only_far_rows_wrong(const Case& call, const Comparison& comparison) {
   return true;
 }
 
+/// Is every wrong element of a tensor that is changed in place what it was before the call?
+bool left_as_it_was(const Case& call, const std::string& output, const Matrix& got,
+                    const Comparison& comparison) {
+  if (call.buffer(output).role != Role::in_place) {
+    return false;
+  }
+  const Matrix before = call.values(output);
+  for (std::int64_t row = 0; row < got.rows(); ++row) {
+    for (std::int64_t col = 0; col < got.cols(); ++col) {
+      if (comparison.wrong_mask(row, col) && got.get(row, col) != before.get(row, col)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Failure> judge_ending(const Case& call, const Run& run) {
@@ -127,11 +144,14 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run) {
   if (!run.trespasses.empty()) {
     const Trespass& trespass = run.trespasses.front();
     // Who takes the stride for cols writes between the rows, and never gets to the end of the last.
+    const bool scratch = trespass.buffer == "scratch";
     const bool stride = call.is_strided(trespass.buffer) && any_unwritten(call, run);
-    failure.mistake = stride ? "stride-ignored" : "no-tail-mask";
+    failure.mistake = scratch ? "scratch-overrun" : stride ? "stride-ignored" : "no-tail-mask";
     failure.message = fmt::format(
         "Memory that does not belong to {} was written: {}.\n{}", trespass.buffer, trespass.where,
-        stride ? kStrideAdvice : "Check the index against the number of rows or columns.");
+        scratch  ? kScratchAdvice
+        : stride ? kStrideAdvice
+                 : "Check the index against the number of rows or columns.");
     return failure;
   }
   return std::nullopt;
@@ -151,6 +171,10 @@ Failure wrong_numbers(const Case& call, const std::string& output, const Matrix&
   std::optional<Diagnosis> diagnosis = explain(call, output, got, value, bound, oracles);
   if (!diagnosis && only_far_rows_wrong(call, comparison)) {
     diagnosis = Diagnosis{"index-overflow", kOverflowAdvice};
+  }
+  if (!diagnosis && left_as_it_was(call, output, got, comparison)) {
+    diagnosis = Diagnosis{"output-partly-written",
+                          "These elements are as they were before the call: nobody changed them."};
   }
   // A lane that is not there gives NaN in the simulator.
   const bool undefined = doubt && std::isnan(comparison.got) && comparison.unwritten == 0;

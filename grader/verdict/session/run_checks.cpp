@@ -76,7 +76,7 @@ struct CheckReporter : doctest::IReporter {
 
   void test_case_end(const doctest::CurrentTestCaseStats&) override {
     const Session::Check& check = session().check();
-    CheckResult result{info_, check.failure, check.warnings, check.output};
+    CheckResult result{info_, check.failure, check.warnings, check.output, check.error_over_bound};
     if (fault_) {
       result.failure = grader_fault(*fault_);
     } else if (!result.failure && check.compared == 0 && check.left_out == 0) {

@@ -22,6 +22,7 @@ struct CheckResult {
   std::optional<Failure> failure;  // nothing: passed
   std::vector<std::string> warnings;
   std::string output;
+  std::optional<double> error_over_bound = {};  // the largest of the fp32 results that were right
 
   Status status() const { return failure ? failure->status : Status::passed; }
 };

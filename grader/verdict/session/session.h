@@ -18,6 +18,7 @@
 namespace onepass::verdict {
 
 class WorkerClient;
+struct Comparison;
 struct Run;
 struct Traffic;
 
@@ -81,11 +82,12 @@ class Session {
     std::string name;
     int todo = 0;
     int calls = 0;
-    int left_out = 0;                // cases for which the GPU has too little memory
-    std::int64_t compared = 0;       // elements
-    bool wrote = false;              // some output that was compared, in some call
-    std::string output;              // what the student's code printed
-    std::optional<Failure> failure;  // set if it has failed
+    int left_out = 0;                        // cases for which the GPU has too little memory
+    std::int64_t compared = 0;               // elements
+    std::optional<double> error_over_bound;  // the largest of the fp32 outputs that were right
+    bool wrote = false;                      // some output that was compared, in some call
+    std::string output;                      // what the student's code printed
+    std::optional<Failure> failure;          // set if it has failed
     std::vector<std::string> warnings;
     std::optional<Finding> doubt;  // of the simulator about the last call: telling_warning()
   };
@@ -99,6 +101,7 @@ class Session {
   Run complete(const Case& call, bool count_lines);
   bool machine_is_sound() const;
   bool fits(const Case& call);
+  void note_margin(Dtype dtype, const Comparison& comparison);
 
   Settings settings_;
   std::unique_ptr<WorkerClient> worker_;

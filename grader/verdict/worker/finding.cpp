@@ -22,9 +22,10 @@ constexpr Meaning kMeanings[] = {
      "Check the index against the number of rows or columns before the access."},
     {"out-of-bounds-shared", "shared-too-small",
      "Give the shared array one slot for each index that is used."},
-    {"out-of-bounds-local", nullptr, "Give the local array one slot for each index that is used."},
+    {"out-of-bounds-local", "array-too-small",
+     "Give the array one slot for each index that is used."},
     {"use-after-free", nullptr, "Free memory only after the last kernel that uses it."},
-    {"null-pointer", nullptr, "Check that the pointer was given before it is used."},
+    {"null-pointer", "null-pointer", "Check that the pointer was given before it is used."},
     {"host-pointer", nullptr, "A kernel may only use pointers to device memory."},
     {"misaligned", "misaligned-vector",
      "A vector access needs an address that is a multiple of its size: check it, and fall back to "

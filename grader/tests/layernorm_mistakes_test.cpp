@@ -1,0 +1,110 @@
+// Chapter 2's mistakes against each other: what a mistake gives is told from the right result, and
+// is named by its own name.
+#include <doctest/doctest.h>
+
+#include <utility>
+#include <vector>
+
+#include "chapters/layernorm/calls.h"
+#include "chapters/layernorm/mistakes.h"
+#include "tests/told_apart.h"
+#include "verdict/values/random.h"
+
+using namespace onepass::layernorm;
+using onepass::tests::check_told_apart;
+using onepass::verdict::Random;
+
+namespace {
+
+const std::vector<Dtype> kEveryDtype = {Dtype::fp32, Dtype::fp16, Dtype::bf16};
+
+std::vector<Case> forward_calls() {
+  std::vector<Case> calls;
+  std::uint64_t seed = 0;
+  const auto add = [&](Dtype dtype, std::int64_t rows, std::int64_t cols, double mean,
+                       double deviation, float eps, ForwardLayout layout) {
+    const Random random(++seed);
+    calls.push_back(forward_call(
+        random.stream("x").normal_matrix(dtype, rows, cols, mean, deviation),
+        random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5),
+        random.stream("bias").uniform_matrix(dtype, 1, cols, -2.0, -1.0), eps, layout));
+  };
+  for (Dtype dtype : kEveryDtype) {
+    for (std::int64_t cols : {17, 100, 257, 1000, 1023, 4097}) {
+      add(dtype, 3, cols, 0.5, 1.0, 1e-5f, {});
+    }
+    add(dtype, 17, 17, 0.5, 1.0, 1e-5f, {});
+    add(dtype, 3, 300, 0.0, 0.5, 0.25f, {});
+    add(dtype, 4, 256, 0.0, 300.0, 1e-5f, {});
+    add(dtype, 4, 100, 0.5, 1.0, 1e-5f, {{107, 0}, {}, {}, {104, 0}});
+  }
+  add(Dtype::fp32, 3, 300, 0.0, 3e-3, 1e-5f, {});
+  add(Dtype::fp32, 3, 300, 0.0, 0.01, 0.0f, {});
+  add(Dtype::fp32, 4, 1000, 100.0, 1.0, 1e-5f, {});
+  add(Dtype::fp32, 4, 1000, 1000.0, 1.0, 1e-5f, {});
+  return calls;
+}
+
+Gradients random_gradients(std::uint64_t seed, Dtype dtype, std::int64_t rows, std::int64_t cols) {
+  const Random random(seed);
+  return gradients(random.stream("dy").normal_matrix(dtype, rows, cols, 0.3),
+                   random.stream("x").normal_matrix(dtype, rows, cols, 0.5, 2.0),
+                   random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5));
+}
+
+/// In each column 1024 and -1024, which cancel, and small numbers, as in column_checks.cpp.
+Gradients cancelling(std::uint64_t seed, Dtype dtype) {
+  Gradients inputs = random_gradients(seed, dtype, 67, 40);
+  for (std::int64_t col = 0; col < 40; ++col) {
+    inputs.dy.set(0, col, 1024.0);
+    inputs.dy.set(1, col, -1024.0);
+    inputs.x.set(1, col, inputs.x.get(0, col));
+  }
+  return gradients(inputs.dy, inputs.x, inputs.weight);
+}
+
+/// A call of 2.2, 2.3 or 2.4.
+using BackwardCall = Case (*)(Gradients inputs, BackwardLayout layout);
+
+std::vector<Case> backward_calls(BackwardCall call) {
+  std::vector<Case> calls;
+  std::uint64_t seed = 100;
+  for (Dtype dtype : kEveryDtype) {
+    for (std::int64_t cols : {17, 100, 257, 1023}) {
+      calls.push_back(call(random_gradients(++seed, dtype, 3, cols), {}));
+    }
+    calls.push_back(call(random_gradients(++seed, dtype, 17, 17), {}));
+    for (std::int64_t rows : {65, 517}) {
+      calls.push_back(call(random_gradients(++seed, dtype, rows, 5), {}));
+    }
+    calls.push_back(
+        call(random_gradients(++seed, dtype, 4, 100), {{107, 0}, {104, 0}, {}, {111, 0}}));
+    calls.push_back(call(cancelling(++seed, dtype), {}));
+  }
+  return calls;
+}
+
+}  // namespace
+
+TEST_CASE("each mistake of layernorm/forward is told from the right result and from the others") {
+  check_told_apart(forward_calls(), forward_mistakes(), [](const Case& call) {
+    return std::vector{expected_mean(call), expected_rstd(call), expected_y(call)};
+  });
+}
+
+TEST_CASE("each mistake of layernorm/backward_dx is told from the right result and the others") {
+  check_told_apart(backward_calls(dx_call), dx_mistakes(),
+                   [](const Case& call) { return std::vector{expected_dx(call)}; });
+}
+
+TEST_CASE("each mistake of dweight and dbias is told from the right result and from the others") {
+  check_told_apart(backward_calls(sums_call), sums_mistakes(), [](const Case& call) {
+    return std::vector{expected_dweight(call), expected_dbias(call)};
+  });
+}
+
+TEST_CASE("each mistake of layernorm/backward_fused is told from the right result and the others") {
+  check_told_apart(backward_calls(fused_call), fused_mistakes(), [](const Case& call) {
+    return std::vector{expected_dx(call), expected_dweight(call), expected_dbias(call)};
+  });
+}

@@ -1,0 +1,24 @@
+// Mistakes against each other: what a mistake gives must be told from the right result, and must be
+// named by its own name.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "verdict/diagnosis.h"
+#include "verdict/session/session.h"
+
+namespace onepass::tests {
+
+/// How far `wrong` is from what is expected, in bounds, at its worst.
+double error_over_bound(const verdict::Field& wrong, const verdict::Expectation& right);
+
+/// What the outputs of a call must be.
+using Expected = std::function<std::vector<verdict::Expectation>(const verdict::Case&)>;
+
+/// For each mistake: in some call some output of one of its oracles is clearly wrong, by 10 bounds,
+/// and is explained as itself. `calls`: like those of the checks, few and small.
+void check_told_apart(const std::vector<verdict::Case>& calls,
+                      const std::vector<verdict::Oracle>& oracles, const Expected& expected);
+
+}  // namespace onepass::tests
