@@ -47,6 +47,12 @@ std::vector<int> seeds() {
   return all;
 }
 
+/// What the simulator counts is tested elsewhere. A timed call on a GPU can go wrong by itself, so
+/// there everything is measured too, unless ONEPASS_CORPUS_CHECKS_ONLY is set.
+bool checks_only() {
+  return device() == "cpu" || !environment("ONEPASS_CORPUS_CHECKS_ONLY", "").empty();
+}
+
 /// A folder for one submission, gone with this object.
 class Scratch {
  public:
@@ -78,8 +84,7 @@ json grade(const Entry& entry, int seed, std::string& output) {
                                       submission.string(),  "--exercise", entry.exercise,
                                       "--device",           device(),     "--seed",
                                       std::to_string(seed), "--report",   report.string()};
-  // What the simulator counts is tested elsewhere; a timed call on a GPU can go wrong by itself.
-  if (device() == "cpu" || !environment("ONEPASS_CORPUS_CHECKS_ONLY", "").empty()) {
+  if (checks_only()) {
     command.push_back("--checks-only");
   }
   const onepass::driver::ProcessResult result =
@@ -193,8 +198,8 @@ std::vector<Job> grade_all(const std::vector<Entry>& entries, const std::string&
     }
   };
   std::vector<std::thread> workers;
-  // One at a time on a GPU, which does not like to be shared while it is timed.
-  const unsigned most = device() == "gpu" ? 1u : std::max(1u, std::thread::hardware_concurrency());
+  // One at a time where they are timed: a GPU that is shared is slower.
+  const unsigned most = checks_only() ? std::max(1u, std::thread::hardware_concurrency()) : 1u;
   for (unsigned worker = 0; worker < most; ++worker) {
     workers.emplace_back(work);
   }
