@@ -40,9 +40,13 @@ __device__ inline float block_sum_of(float value) {
   return warp_sum(lane < kWarps ? partial[lane] : 0.0f);
 }
 
+/// `__restrict__` promises that no two of the buffers overlap. Without it the compiler would have
+/// to assume that storing y changes x, and could not load the next columns before the store.
 template <typename T>
-__global__ void rmsnorm_forward_kernel(const T* x, int64_t x_stride, const T* weight, T* y,
-                                       int64_t y_stride, float* rstd, int cols, float eps) {
+__global__ void rmsnorm_forward_kernel(const T* __restrict__ x, int64_t x_stride,
+                                       const T* __restrict__ weight, T* __restrict__ y,
+                                       int64_t y_stride, float* __restrict__ rstd, int cols,
+                                       float eps) {
   const int64_t row = blockIdx.x;
   const T* x_row = x + row * x_stride;  // [cols]
   T* y_row = y + row * y_stride;        // [cols]

@@ -1,7 +1,7 @@
 // Exercise 1.4: RMSNorm at the speed of memory.
 //
 //     x, y    [rows, cols]  rows x_stride and y_stride elements apart, at any address
-//     weight  [cols]
+//     weight  [cols]        or null, which means ones
 //     rstd    [rows]        rstd[r] = 1 / sqrt(mean over c of x[r][c]^2 + eps), in fp32
 //                           y[r][c] = x[r][c] * rstd[r] * weight[c], rounded to T once
 //
@@ -19,9 +19,8 @@
 
 namespace onepass {
 
-constexpr int kMostThreads = 512;   // of a row that is held in registers
-constexpr int kWideThreads = 1024;  // of one that is not
-constexpr int kMostWarps = 32;      // of a block
+constexpr int kMostThreads = 1024;  // of a row, and of a block
+constexpr int kMostWarps = kMostThreads / 32;
 
 /// V neighbouring columns, loaded and stored in one access.
 template <typename T, int V>
@@ -54,6 +53,19 @@ __device__ inline float row_sum_of(float value) {
   return warp_sum(lane < blockDim.x / 32 ? partial[lane] : 0.0f);
 }
 
+/// Pack i of the weights: ones where there are none.
+template <typename T, int V>
+__device__ inline Pack<T, V> weights_at(const Pack<T, V>* weights, int i) {
+  if (weights != nullptr) {
+    return weights[i];
+  }
+  Pack<T, V> ones;
+  for (int j = 0; j < V; ++j) {
+    ones.values[j] = static_cast<T>(1.0f);
+  }
+  return ones;
+}
+
 /// For rows that fit in the registers of their threads: kPacks packs a thread. Thread t has packs
 /// t, t + blockDim.x, t + 2 * blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y.
 template <typename T, int V, int kPacks>
@@ -76,13 +88,14 @@ __global__ void __launch_bounds__(kMostThreads)
   // the sum over the row. Divide by cols, add eps, take rsqrtf(). Let one thread of the row save
   // the result in rstd[row].
 
-  // TODO 2: broadcast. Make the packs of y from held, not from x_row: x has been read. Load each
-  // pack of weights, multiply as floats, convert to T at the very end, and store the pack in y_row.
+  // TODO 2: broadcast. Make the packs of y from held, not from x_row: x has been read. weights_at()
+  // gives a pack of weights. Multiply as floats, convert to T at the very end, and store the pack
+  // in y_row.
 }
 
 /// For rows of any width: one block a row, which is read twice.
 template <typename T, int V>
-__global__ void __launch_bounds__(kWideThreads)
+__global__ void __launch_bounds__(kMostThreads)
     rmsnorm_wide_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                         float* rstd, int, int cols, float eps) {
   using RowPack = Pack<T, V>;
@@ -93,7 +106,7 @@ __global__ void __launch_bounds__(kWideThreads)
   [[maybe_unused]] auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
 
   // TODO 4: reduce and broadcast as in exercise 1.2, with packs instead of columns: walk over packs
-  // threadIdx.x, threadIdx.x + blockDim.x, ... below packs, twice.
+  // threadIdx.x, threadIdx.x + blockDim.x, ... below packs, twice. weights_at() as above.
 }
 
 /// Can every row of a tensor be accessed in packs of 16 bytes?
@@ -123,7 +136,8 @@ Variant<T> held_variant(int packs) {
   return {rmsnorm_held_kernel<T, V, kPacks>, 32 * warps, warps == 1 ? 4 : 1};
 }
 
-/// kFew packs a thread while that is enough, then kMany, as long as the registers last.
+/// kFew packs a thread while that is enough, then kMany, as long as the registers last: a thread of
+/// 1024 has 64, and 32 columns are 32 of them once they are floats.
 template <typename T, int V, int kFew, int kMany>
 Variant<T> variant_for(int packs) {
   if (packs <= kMostThreads * kFew) {
@@ -132,7 +146,7 @@ Variant<T> variant_for(int packs) {
   if (packs <= kMostThreads * kMany) {
     return held_variant<T, V, kMany>(packs);
   }
-  return {rmsnorm_wide_kernel<T, V>, kWideThreads, 1};
+  return {rmsnorm_wide_kernel<T, V>, kMostThreads, 1};
 }
 
 template <typename T>
@@ -145,7 +159,7 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
   const bool aligned =
       is_aligned(x, x_stride, cols) && is_aligned(weight, 0, cols) && is_aligned(y, y_stride, cols);
   const Variant<T> variant =
-      aligned ? variant_for<T, V, 4, 8>(cols / V) : variant_for<T, 1, 8, 32>(cols);
+      aligned ? variant_for<T, V, 4, 32 / V>(cols / V) : variant_for<T, 1, 8, 16>(cols);
   const int64_t blocks = (static_cast<int64_t>(rows) + variant.rows - 1) / variant.rows;
   const dim3 block(variant.threads, variant.rows);
   variant.kernel<<<static_cast<unsigned>(blocks), block, 0, stream>>>(

@@ -144,4 +144,14 @@ CompileError Builder::explain(const std::string& output,
   return missing.empty() ? first_error(output, implementation.shown) : CompileError{missing, ""};
 }
 
+fs::path build_own(const Builder& builder, const Implementation& implementation) {
+  const BuildResult result = builder.build(implementation);
+  if (result.error) {
+    throw GraderFault(fmt::format("The workbook's own {} does not compile: {} {}",
+                                  implementation.shown, result.error->message,
+                                  result.error->location));
+  }
+  return result.worker;
+}
+
 }  // namespace onepass::driver

@@ -47,4 +47,7 @@ class Builder {
   std::string recipe_;  // everything but the file that a worker depends on
 };
 
+/// The worker of a file of the workbook's own. Throws GraderFault if it does not compile.
+std::filesystem::path build_own(const Builder& builder, const Implementation& implementation);
+
 }  // namespace onepass::driver

@@ -16,7 +16,8 @@ struct GradeOptions {
   std::uint64_t seed = 1;
   std::filesystem::path report;  // empty: build/report/<name of the submission's folder>.json
   bool strict = false;
-  bool lines = false;  // tell what each line moves
+  bool lines = false;        // tell what each line moves
+  bool checks_only = false;  // measure nothing
 };
 
 /// Exit codes, as documented in docs/grading.md.

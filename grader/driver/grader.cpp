@@ -64,6 +64,12 @@ std::vector<std::string> command_of(const GraderRun& run, const fs::path& events
   if (!run.check.empty()) {
     command.insert(command.end(), {"--check", run.check});
   }
+  if (run.checks_only) {
+    command.push_back("--checks-only");
+  }
+  for (const std::string& shape : run.shapes) {
+    command.insert(command.end(), {"--shape", shape});
+  }
   return command;
 }
 

@@ -25,7 +25,9 @@ struct GraderRun {
   std::optional<std::filesystem::path> reference;
   Device device = Device::cpu;
   std::uint64_t seed = 0;
-  std::string check;  // only this one; empty means all
+  std::string check;                // only this one; empty means all
+  bool checks_only = false;         // measure nothing
+  std::vector<std::string> shapes;  // measured instead of grading: "4096x1000xfp16"
 };
 
 /// Runs the grader and hands over its events as they come. Returns nothing after a complete run,

@@ -1,6 +1,6 @@
 // onepass: the driver of the workbook. `onepass grade` grades a folder of exercises; `onepass map`
-// draws what a kernel does to memory; `onepass build` and `onepass skeleton` are for those who work
-// on the workbook itself.
+// draws what a kernel does to memory; `onepass measure` measures it at any shapes; `onepass build`
+// and `onepass skeleton` are for those who work on the workbook itself.
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -13,6 +13,7 @@
 #include "driver/files.h"
 #include "driver/grade.h"
 #include "driver/map.h"
+#include "driver/measure.h"
 #include "driver/skeleton.h"
 
 namespace onepass::driver {
@@ -86,6 +87,28 @@ CLI::App* add_map_command(CLI::App& app, MapOptions& options) {
   return command;
 }
 
+CLI::App* add_measure_command(CLI::App& app, MeasureOptions& options) {
+  CLI::App* command =
+      app.add_subcommand("measure",
+                         "Measure one exercise at any shapes: its speed on a GPU, what it moves on "
+                         "the simulator");
+  command->add_option("exercise", options.exercise, "Such as rmsnorm/forward")->required();
+  command->add_option("--rows", options.rows, "Such as 4096, or 512,1024")->required();
+  command->add_option("--cols", options.cols, "Such as 1024:4096:1024, or 256:8192:x2")->required();
+  command->add_option("--dtype", options.dtypes, "fp32 (the default), fp16, bf16, or several");
+  command->add_option("--submission", options.submission,
+                      "A folder laid out like exercises/, which is the default");
+  command->add_option("--with", options.with, "Another such folder, measured beside it: solutions");
+  command->add_option("--device", options.device,
+                      "cpu (the simulator) or gpu; default: the GPU if there is one");
+  command->add_option("--seed", options.seed, "What the inputs are drawn from")
+      ->capture_default_str();
+  command->add_option("--report", options.report,
+                      "Where the JSON goes; default: build/measure/<exercise>.json");
+  command->add_option("--plot", options.plot, "Where to draw the figures, such as forward.svg");
+  return command;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"One Pass, a graded CUDA workbook."};
   app.require_subcommand(1);
@@ -108,9 +131,14 @@ int run(int argc, char** argv) {
   grade_command->add_flag("--strict", grading.strict, "Exit with 1 unless all is passed");
   grade_command->add_flag("--lines", grading.lines,
                           "Tell what each line of a kernel moves, on the simulator");
+  grade_command->add_flag("--checks-only", grading.checks_only,
+                          "Measure no traffic and no bandwidth of what is passed");
 
   MapOptions mapping;
   CLI::App* map_command = add_map_command(app, mapping);
+
+  MeasureOptions measuring;
+  CLI::App* measure_command = add_measure_command(app, measuring);
 
   BuildOptions building;
   CLI::App* build_command =
@@ -136,6 +164,9 @@ int run(int argc, char** argv) {
   const Config config = read_config(workbook);
   if (*map_command) {
     return map(config, mapping);
+  }
+  if (*measure_command) {
+    return measure(config, measuring);
   }
   return *grade_command ? grade(config, grading) : build(config, building);
 }

@@ -80,7 +80,7 @@ void apply_event(Json& exercise, const Json& event) {
   content.erase("exercise");
   if (kind == "traffic" || kind == "bandwidth") {
     exercise[kind].push_back(content);
-  } else if (kind == "measurement_failed") {
+  } else if (kind == "measurement_failed" || kind == "skipped") {
     exercise["notes"].push_back(content.at("message"));
   } else if (kind == "check") {
     for (Json& check : exercise["checks"]) {

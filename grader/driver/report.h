@@ -24,8 +24,8 @@ Json make_report(Device device, const std::string& device_name, std::uint64_t se
 Json make_exercise(const Json& listed, const Chapter& chapter, const std::string& file);
 
 /// Notes what a grader says of an exercise: the events "check", "traffic", "bandwidth" and
-/// "measurement_failed" of verdict/session/events.h; others are passed over. Throws GraderFault if
-/// a check is not one of the exercise's.
+/// "measurement_failed" and "skipped" of verdict/session/events.h; others are passed over. Throws
+/// GraderFault if a check is not one of the exercise's.
 void apply_event(Json& exercise, const Json& event);
 
 /// Adds what the simulator says of a check that failed on the GPU: its message as "simulator", its

@@ -80,15 +80,9 @@ void Run::list() {
   write_file(settings_.report, report_.dump(2) + "\n");
 }
 
-fs::path Run::build_own(const Builder& builder, const Task& task, const fs::path& file) const {
-  const std::string shown = shown_path(file, config_.source);
-  const BuildResult result =
-      builder.build({task.exercise->id, file, shown, task.exercise->binding});
-  if (result.error) {
-    throw GraderFault(fmt::format("The workbook's own {} does not compile: {} {}", shown,
-                                  result.error->message, result.error->location));
-  }
-  return result.worker;
+fs::path Run::build_own(const Task& task, const fs::path& file) const {
+  return driver::build_own(builder_, {task.exercise->id, file, shown_path(file, config_.source),
+                                      task.exercise->binding});
 }
 
 void Run::build(std::size_t index) {
@@ -108,12 +102,12 @@ void Run::build(std::size_t index) {
   }
   item.worker = result.worker;
   if (task.exercise->naive) {
-    item.naive = build_own(builder_, task, *task.exercise->naive);
+    item.naive = build_own(task, *task.exercise->naive);
   }
   const fs::path solution =
       config_.source / "solutions" / task.chapter->folder / task.exercise->file;
   if (fs::exists(solution) && !is_untouched(task.file, solution)) {
-    item.reference = build_own(builder_, task, solution);
+    item.reference = build_own(task, solution);
   }
 }
 
@@ -126,6 +120,7 @@ GraderRun Run::grader_run(const Item& item) const {
   run.reference = item.reference;
   run.device = settings_.device;
   run.seed = settings_.seed;
+  run.checks_only = settings_.checks_only;
   return run;
 }
 

@@ -23,6 +23,7 @@ class Run {
   struct Settings {
     Device device = Device::cpu;
     std::uint64_t seed = 1;
+    bool checks_only = false;      // measure nothing
     std::filesystem::path report;  // written as the run goes
     std::string replay;            // how the user repeats it, without --exercise
   };
@@ -46,8 +47,7 @@ class Run {
   void build(std::size_t index);
   void grade(std::size_t index);
   void explain_on_simulator(std::size_t index);
-  std::filesystem::path build_own(const Builder& builder, const Task& task,
-                                  const std::filesystem::path& file) const;
+  std::filesystem::path build_own(const Task& task, const std::filesystem::path& file) const;
   GraderRun grader_run(const Item& item) const;
   std::vector<std::string> failed_checks(std::size_t index);
   /// The only way to the report while threads are at work: changes one exercise and writes the

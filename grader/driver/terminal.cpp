@@ -221,14 +221,17 @@ void write_exercises(Out out, const Json& report, Style style) {
   }
 }
 
-// What is wasted where, each line once though several shapes were measured.
+// What is wasted where, each line once though several shapes were measured. The table of lines is
+// of the first of them, and advice on another says so.
 void write_advice(Out out, const Json& exercise) {
   std::set<std::string> told;
   for (const Json& entry : exercise["traffic"]) {
+    const bool in_table = &entry == &exercise["traffic"].front();
+    const std::string shape = in_table ? "" : ", in " + text(entry, "dtype") + ",";
     for (const Json& line : entry.value("lines", Json::array())) {
       const std::string advice = text(line, "advice");
       if (!advice.empty() && told.insert(place(line)).second) {
-        fmt::format_to(out, "\n  {} {}\n", place(line), advice);
+        fmt::format_to(out, "\n  {}{} {}\n", place(line), shape, advice);
       }
     }
   }

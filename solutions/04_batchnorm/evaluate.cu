@@ -4,9 +4,8 @@
 //     weight, bias               [channels]
 //     running_mean, running_var  [channels]  fp32, as training left them
 //
-//     y[n][c][s] = (x[n][c][s] - running_mean[c]) / sqrt(running_var[c] + eps) * weight[c] +
-//     bias[c],
-//                  rounded to T once
+//     y[n][c][s] = (x[n][c][s] - running_mean[c]) / sqrt(running_var[c] + eps) * weight[c]
+//                  + bias[c], rounded to T once
 //
 // The statistics are known beforehand: no reduction, no barrier, no block that needs another's
 // elements. Every element needs its channel's four numbers, and nothing else.

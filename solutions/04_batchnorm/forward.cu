@@ -6,9 +6,9 @@
 //     save_mean, save_rstd       [channels]  fp32, written
 //
 //     mean, var of channel c over all samples and positions, count = batch * space elements
-//     save_mean[c] = mean                    save_rstd[c] = 1 / sqrt(var + eps), var divided by
-//     count running_mean[c], running_var[c] move by `momentum` towards mean and var, var by count -
-//     1 y[n][c][s] = (x[n][c][s] - mean) * save_rstd[c] * weight[c] + bias[c], rounded to T once
+//     save_mean[c] = mean    save_rstd[c] = 1 / sqrt(var + eps), var divided by count
+//     running_mean[c], running_var[c] move by momentum towards mean and var, divided by count - 1
+//     y[n][c][s] = (x[n][c][s] - mean) * save_rstd[c] * weight[c] + bias[c], rounded to T once
 //
 // Reduce, then broadcast, as in chapters 1 and 2. Only the direction is new: the elements of a
 // channel lie in `batch` stretches of `space` elements, and the next stretch is channels * space

@@ -3,9 +3,8 @@
 // goes out to device memory and comes back. The arithmetic is right; the traffic is the lesson.
 //
 // The intermediates are fp32. Bytes moved per element of x, size bytes each:
-//   forward    mean size, centre size + 4, square 8, mean 4, times rstd 8, times weight 8, plus
-//   bias
-//              4 + size: 3 size + 36
+//   forward    mean size, centre size + 4, square 8, mean 4, times rstd 8, times weight 8,
+//              plus bias 4 + size: 3 size + 36
 //   evaluate   centre size + 4, times rstd 8, times weight 8, plus bias 4 + size: 2 size + 24
 
 #include <onepass/batchnorm.h>

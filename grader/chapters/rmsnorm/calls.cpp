@@ -40,7 +40,8 @@ Expectation expected_sums(const Case& call) {
   return {"sums", row_sums(x), bound};
 }
 
-Case forward_call(Matrix x, Matrix weight, double eps, ForwardLayout layout, const char* function) {
+Case forward_call(Matrix x, std::optional<Matrix> weight, double eps, ForwardLayout layout,
+                  const char* function) {
   const Dtype dtype = x.dtype();
   const std::int64_t rows = x.rows();
   const std::int64_t cols = x.cols();
@@ -49,9 +50,19 @@ Case forward_call(Matrix x, Matrix weight, double eps, ForwardLayout layout, con
   call.integer("x_stride", stride_of(layout.x, cols));
   call.integer("y_stride", stride_of(layout.y, cols));
   call.real("eps", eps);
-  call.input("x", std::move(x), layout.x).input("weight", std::move(weight), layout.weight);
+  call.input("x", std::move(x), layout.x);
+  if (weight) {
+    call.input("weight", std::move(*weight), layout.weight);
+  } else {
+    call.null("weight", verdict::Role::input, dtype);
+  }
   call.output("y", dtype, rows, cols, layout.y).output("rstd", Dtype::fp32, rows, 1);
   return call;
+}
+
+Field weight_of(const Case& call) {
+  return call.find("weight") == nullptr ? Field(1, call.integer("cols"), 1.0)
+                                        : call.values("weight").field();
 }
 
 double eps_of(const Case& call) {
@@ -70,8 +81,7 @@ Expectation expected_rstd(const Case& call) {
 
 Expectation expected_y(const Case& call) {
   const Field x = call.values("x").field();
-  const Field weight = call.values("weight").field();
-  const Field y = rmsnorm_forward(x, weight, eps_of(call)).y;
+  const Field y = rmsnorm_forward(x, weight_of(call), eps_of(call)).y;
   Field bound(x.rows, x.cols);
   for (std::int64_t row = 0; row < x.rows; ++row) {
     for (std::int64_t col = 0; col < x.cols; ++col) {

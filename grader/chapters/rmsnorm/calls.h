@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "verdict/case.h"
@@ -30,10 +31,14 @@ struct ForwardLayout {
   Layout x, weight, y;
 };
 
-Case forward_call(Matrix x, Matrix weight, double eps, ForwardLayout layout = {},
+/// Without a weight the function gets a null pointer, which only rmsnorm_forward_fast takes.
+Case forward_call(Matrix x, std::optional<Matrix> weight, double eps, ForwardLayout layout = {},
                   const char* function = "rmsnorm_forward");
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
+
+/// The weights; ones where the call has none.
+Field weight_of(const Case& call);
 
 /// A call says eps in fp64; the kernel, and so the reference, gets it rounded to fp32.
 double eps_of(const Case& call);

@@ -222,6 +222,10 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
   square_kernel<<<blocks_for(run.size()), kThreads, 0, stream>>>(x, x_stride, values, rows, cols);
   mean_kernel<<<rows, kThreads, 0, stream>>>(values, rstd, cols);
   rsqrt_kernel<<<blocks_for(rows), kThreads, 0, stream>>>(rstd, rstd, rows, eps);
+  if (weight == nullptr) {  // which only rmsnorm_forward_fast may get
+    run.combine<Multiply>(tensor(x, x_stride), one_each_row(rstd), y, y_stride);
+    return;
+  }
   run.combine<Multiply>(tensor(x, x_stride), one_each_row(rstd), values, cols);
   run.combine<Multiply>(tensor(values, cols), one_each_col(weight), y, y_stride);
 }

@@ -29,8 +29,7 @@ Forward forward_with(const Inputs& in, const Field& rstd) {
 
 Oracle wrong_forward(std::string mistake, std::string sentence, WrongForward wrong, double slack) {
   auto result = [wrong = std::move(wrong)](const Case& call, const std::string& output) {
-    const Inputs in{call.dtype(), call.values("x").field(), call.values("weight").field(),
-                    eps_of(call)};
+    const Inputs in{call.dtype(), call.values("x").field(), weight_of(call), eps_of(call)};
     return pick(wrong(in), output);
   };
   return {std::move(mistake), std::move(sentence), result, slack};
@@ -71,7 +70,7 @@ Oracle wrong_x(std::string mistake, std::string sentence, WrongX wrong) {
     if (!x) {
       return std::nullopt;
     }
-    return pick(rmsnorm_forward(*x, call.values("weight").field(), eps_of(call)), output);
+    return pick(rmsnorm_forward(*x, weight_of(call), eps_of(call)), output);
   };
   return {std::move(mistake), std::move(sentence), result, kSlack};
 }

@@ -5,11 +5,11 @@
 // prints nor throws.
 //
 // For all functions here:
-//   T         float, __half or __nv_bfloat16. All arithmetic is fp32; a result is rounded to T
-//   once. x, y      [batch, channels, space], dense. A 2-D tensor [batch, channels] has space 1, a
-//   3-D one
-//             [batch, channels, length] has space = length, a 4-D one [batch, channels, height,
-//             width] has space = height * width.
+//   T         float, __half or __nv_bfloat16. All arithmetic is fp32, and a result is rounded to T
+//             once.
+//   x, y      [batch, channels, space], dense. A 2-D tensor [batch, channels] has space = 1, a 3-D
+//             one [batch, channels, length] has space = length, and a 4-D one [batch, channels,
+//             height, width] has space = height * width.
 //   weight, bias                [channels], of type T
 //   running_mean, running_var   [channels], fp32
 //   sizes     batch * space fits an int, batch * channels * space need not. An empty tensor, with
@@ -46,8 +46,8 @@ void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* 
 
 /// Exercise 4.2. Batch normalisation once training is over (algorithm 2 of the same paper):
 ///
-///     y[n][c][s] = (x[n][c][s] - running_mean[c]) / sqrt(running_var[c] + eps) * weight[c] +
-///     bias[c]
+///     y[n][c][s] = (x[n][c][s] - running_mean[c]) / sqrt(running_var[c] + eps) * weight[c]
+///                  + bias[c]
 ///
 /// computed in fp32, rounded to T once. Nothing but y is written.
 template <typename T>

@@ -66,10 +66,11 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
                       const float* rstd, T* dx, int64_t dx_stride, T* dweight, float* scratch,
                       CastOrder order, int rows, int cols, cudaStream_t stream);
 
-/// Exercise 1.4. What rmsnorm_forward gives, for 1 to 262,144 columns, and with less traffic:
+/// Exercise 1.4. What rmsnorm_forward gives, for 1 to 262,144 columns, and with less traffic.
+/// weight may be null: then nothing is multiplied, y[r][c] = x[r][c] * rstd[r].
 ///
 ///   - Up to 16,384 columns, each element of x is loaded once.
-///   - Where x, y and weight are aligned to 16 bytes and both strides and cols are multiples of
+///   - Where x, y and weight, if there is one, are aligned to 16 bytes and both strides and cols are multiples of
 ///     16 bytes, x is loaded and y is stored 16 bytes at a time.
 template <typename T>
 void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,

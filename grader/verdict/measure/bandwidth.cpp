@@ -26,6 +26,17 @@ std::string blame(const Contestant& contestant, const std::string& error) {
   return fmt::format("{}: {}", contestant.name, error.empty() ? "the timed calls failed" : error);
 }
 
+/// Buffers for all. Empty, or what went wrong.
+std::string prepare_all(const std::vector<Contestant>& contestants) {
+  for (const Contestant& contestant : contestants) {
+    const Reply reply = contestant.worker->prepare(contestant.call, kSets, kTurnLimit);
+    if (reply.outcome != Outcome::ok) {
+      return blame(contestant, reply.error);
+    }
+  }
+  return "";
+}
+
 /// One turn of one contestant. Empty, or what went wrong.
 std::string take_turn(const Contestant& contestant, int count, int warmup, Sampled& sampled) {
   const TimedCalls calls = contestant.worker->sample(count, warmup, kTurnLimit);
@@ -94,19 +105,23 @@ Case copy_call(std::int64_t bytes) {
   return call;
 }
 
+double memory_needed(const std::vector<Contestant>& contestants) {
+  double bytes = 0.0;
+  for (const Contestant& contestant : contestants) {
+    bytes += kSets * static_cast<double>(contestant.call.span_bytes());
+  }
+  return bytes;
+}
+
 Bandwidth measure_bandwidth(const std::vector<Contestant>& contestants,
                             const BandwidthSettings& settings, std::int64_t l2_bytes,
                             const Verify& verify) {
   Bandwidth result;
   std::vector<Sampled> samples(contestants.size());
-  for (const Contestant& contestant : contestants) {
-    const Reply reply = contestant.worker->prepare(contestant.call, kSets, kTurnLimit);
-    if (reply.outcome != Outcome::ok) {
-      result.error = blame(contestant, reply.error);
-      return result;
-    }
+  result.error = prepare_all(contestants);
+  if (result.error.empty()) {
+    result.error = sample_all(contestants, settings, samples);
   }
-  result.error = sample_all(contestants, settings, samples);
   if (result.error.empty()) {
     // The call that is looked at is the last of a turn of random length: nobody can know which.
     const int count = static_cast<int>(Random(settings.seed).stream("last turn").integer(0, 1, 7));

@@ -46,6 +46,9 @@ struct Bandwidth {
 /// A call that copies: half of `bytes` read, half written.
 Case copy_call(std::int64_t bytes);
 
+/// Bytes of device memory that all of them together prepare, besides scratch of their own.
+double memory_needed(const std::vector<Contestant>& contestants);
+
 /// `verify` computes what the first contestant's outputs must be. `l2_bytes` of the device, 0 if
 /// unknown.
 Bandwidth measure_bandwidth(const std::vector<Contestant>& contestants,

@@ -41,14 +41,4 @@ Traffic traffic_of(const Run& run) {
   return traffic;
 }
 
-Traffic measure_traffic(WorkerClient& worker, const Case& call, double time_limit) {
-  const Run run = worker.run(call, Poison::nan, time_limit, true);
-  if (run.outcome != Outcome::ok) {
-    Traffic traffic;
-    traffic.error = run.error.empty() ? "the call failed" : run.error;
-    return traffic;
-  }
-  return traffic_of(run);
-}
-
 }  // namespace onepass::verdict

@@ -14,13 +14,9 @@ struct Traffic {
   std::int64_t requested_bytes = 0;  // sectors that warps request of global memory, times 32
   std::int64_t distinct_bytes = 0;   // the same, each sector once a launch for reads and for writes
   std::vector<LineTraffic> lines;    // of all launches
-  std::string error;                 // a sentence if the call failed; then there is nothing else
 };
 
 /// Of a call that came to its end, with its lines counted.
 Traffic traffic_of(const Run& run);
-
-/// One call of `call` in `worker`, which must be one of the simulator.
-Traffic measure_traffic(WorkerClient& worker, const Case& call, double time_limit);
 
 }  // namespace onepass::verdict

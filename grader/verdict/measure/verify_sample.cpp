@@ -50,13 +50,14 @@ Matrix part(Dtype dtype, const Numbers& rows, const Numbers& cols, At at) {
 }
 
 /// The same of a buffer, as it was before the call.
-Matrix contents(const Buffer& buffer, std::uint64_t generation, const Numbers& rows,
+Matrix contents(const Buffer& buffer, Generation generation, const Numbers& rows,
                 const Numbers& cols) {
   if (!buffer.hash) {
     return part(buffer.dtype, rows, cols,
                 [&](std::int64_t row, std::int64_t col) { return buffer.values.get(row, col); });
   }
-  const std::uint64_t seed = worker::fill_seed(buffer.hash->seed, generation);
+  const std::uint64_t seed =
+      generation ? worker::fill_seed(buffer.hash->seed, *generation) : buffer.hash->seed;
   return part(buffer.dtype, rows, cols, [&](std::int64_t row, std::int64_t col) {
     return worker::hash_value(seed, static_cast<std::uint64_t>(row * buffer.cols + col),
                               static_cast<float>(buffer.hash->mean),
@@ -66,7 +67,7 @@ Matrix contents(const Buffer& buffer, std::uint64_t generation, const Numbers& r
 
 /// The call with the rows and columns of each buffer that the two functions pick.
 template <typename Rows, typename Cols>
-Case sample(const Case& call, std::uint64_t generation, Rows rows_of, Cols cols_of) {
+Case sample(const Case& call, Generation generation, Rows rows_of, Cols cols_of) {
   Case sampled(call.function(), call.dtype());
   for (const auto& [name, value] : call.scalars()) {
     if (std::holds_alternative<std::int64_t>(value)) {
@@ -104,9 +105,11 @@ Numbers below(std::int64_t end, const Numbers& numbers) {
   return {numbers.begin(), std::lower_bound(numbers.begin(), numbers.end(), end)};
 }
 
-/// What came back of a buffer: those of the rows asked for that it has.
-Matrix fetched(const Reply& reply, const Buffer& buffer, const Numbers& asked) {
-  const Numbers rows = below(buffer.rows, asked);
+/// Rows of an output as the call left them.
+using Outputs = std::function<Matrix(const Buffer& output, const Numbers& rows)>;
+
+/// What came back of a buffer.
+Matrix fetched(const Reply& reply, const Buffer& buffer, const Numbers& rows) {
   for (const nlohmann::json& entry : reply.message.body.at("buffers")) {
     if (entry.at("name") == buffer.name) {
       if (entry.at("rows") != nlohmann::json(rows)) {
@@ -119,32 +122,56 @@ Matrix fetched(const Reply& reply, const Buffer& buffer, const Numbers& asked) {
   throw std::runtime_error("a buffer is missing");
 }
 
-/// Compares the listed columns of the rows of an output that came back. Empty if they are right.
-std::string difference(const Reply& reply, const Buffer& output, const Expectation& expected,
+/// Compares the listed columns of those of the listed rows that the output has. Empty if they are
+/// right.
+std::string difference(const Outputs& outputs, const Buffer& output, const Expectation& expected,
                        const Numbers& asked, const Numbers& cols) {
   const Numbers rows = below(output.rows, asked);
-  Matrix got;
-  try {
-    const Matrix whole = fetched(reply, output, asked);
-    got = part(output.dtype, all(whole.rows()), cols,
-               [&](std::int64_t row, std::int64_t col) { return whole.get(row, col); });
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+  const Matrix whole = outputs(output, rows);
+  const Matrix got = part(output.dtype, all(whole.rows()), cols,
+                          [&](std::int64_t row, std::int64_t col) { return whole.get(row, col); });
   const Comparison comparison = compare(got, expected.value, expected.bound, std::nullopt);
   if (comparison.right()) {
     return "";
   }
   const Index worst{rows[static_cast<std::size_t>(comparison.worst.row)],
                     cols[static_cast<std::size_t>(comparison.worst.col)]};
-  return fmt::format("a timed call gave {} = {}, expected {}",
-                     element_name(expected.output, got, worst), show(comparison.got),
-                     show(comparison.expected));
+  return fmt::format("{} = {}, expected {}", element_name(expected.output, got, worst),
+                     show(comparison.got), show(comparison.expected));
+}
+
+/// The first output that is wrong: "y[3][0] = 1, expected 2". Empty if all are right.
+std::string first_difference(const Case& call, Generation generation, std::uint64_t seed,
+                             const Numbers& rows, const Verify& verify, const Outputs& outputs) {
+  for (const Expectation& expected : verify.rows(sample_of_rows(call, generation, rows), rows)) {
+    const Buffer& output = call.buffer(expected.output);
+    const std::string wrong = difference(outputs, output, expected, rows, all_cols(output));
+    if (!wrong.empty()) {
+      return wrong;
+    }
+  }
+  if (!verify.columns) {
+    return "";
+  }
+  // Sums down the columns have one row, the first, which is among the drawn ones.
+  const Numbers cols = draw(call.integer("cols"), seed, "columns of a timed call");
+  for (const Expectation& expected : verify.columns(sample_of_columns(call, generation, cols))) {
+    const std::string wrong =
+        difference(outputs, call.buffer(expected.output), expected, rows, cols);
+    if (!wrong.empty()) {
+      return wrong;
+    }
+  }
+  return "";
+}
+
+Numbers drawn_rows(const Case& call, std::uint64_t seed) {
+  return draw(call.integer("rows"), seed, "rows of a timed call");
 }
 
 }  // namespace
 
-Case sample_of_rows(const Case& call, std::uint64_t generation, const Numbers& rows) {
+Case sample_of_rows(const Case& call, Generation generation, const Numbers& rows) {
   const std::int64_t call_rows = call.integer("rows");
   return sample(
       call, generation,
@@ -152,7 +179,7 @@ Case sample_of_rows(const Case& call, std::uint64_t generation, const Numbers& r
       all_cols);
 }
 
-Case sample_of_columns(const Case& call, std::uint64_t generation, const Numbers& cols) {
+Case sample_of_columns(const Case& call, Generation generation, const Numbers& cols) {
   const std::int64_t call_cols = call.integer("cols");
   return sample(call, generation, all_rows, [&](const Buffer& buffer) {
     return buffer.cols == call_cols ? cols : all(buffer.cols);
@@ -161,30 +188,32 @@ Case sample_of_columns(const Case& call, std::uint64_t generation, const Numbers
 
 std::string verify_sample(WorkerClient& worker, const Case& call, std::uint64_t generation,
                           std::uint64_t seed, const Verify& verify) {
-  const Numbers rows = draw(call.integer("rows"), seed, "rows of a timed call");
+  const Numbers rows = drawn_rows(call, seed);
   const Reply reply = worker.fetch(rows, kFetchLimit);
   if (reply.outcome != Outcome::ok) {
     return reply.error;
   }
-  for (const Expectation& expected : verify.rows(sample_of_rows(call, generation, rows), rows)) {
-    const Buffer& output = call.buffer(expected.output);
-    const std::string wrong = difference(reply, output, expected, rows, all_cols(output));
-    if (!wrong.empty()) {
-      return wrong;
-    }
+  try {
+    const std::string wrong = first_difference(call, generation, seed, rows, verify,
+                                               [&](const Buffer& output, const Numbers& numbers) {
+                                                 return fetched(reply, output, numbers);
+                                               });
+    return wrong.empty() ? "" : "a timed call gave " + wrong;
+  } catch (const std::exception& error) {
+    return error.what();
   }
-  if (!verify.columns) {
-    return "";
-  }
-  // Sums down the columns have one row, the first, which is among those that were fetched.
-  const Numbers cols = draw(call.integer("cols"), seed, "columns of a timed call");
-  for (const Expectation& expected : verify.columns(sample_of_columns(call, generation, cols))) {
-    const std::string wrong = difference(reply, call.buffer(expected.output), expected, rows, cols);
-    if (!wrong.empty()) {
-      return wrong;
-    }
-  }
-  return "";
+}
+
+std::string verify_answer(const Answer& answer, const Case& call, std::uint64_t seed,
+                          const Verify& verify) {
+  const std::string wrong = first_difference(
+      call, std::nullopt, seed, drawn_rows(call, seed), verify,
+      [&](const Buffer& output, const Numbers& rows) {
+        const Matrix& whole = answer[output.name];
+        return part(output.dtype, rows, all_cols(output),
+                    [&](std::int64_t row, std::int64_t col) { return whole.get(row, col); });
+      });
+  return wrong.empty() ? "" : "the call gave " + wrong;
 }
 
 }  // namespace onepass::verdict

@@ -1,9 +1,10 @@
-// The check of a timed call: a sample of what it wrote, against the reference. Of outputs that
+// The check of a measured call: a sample of what it wrote, against the reference. Of outputs that
 // belong to rows some rows are looked at, of sums down the columns some columns.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,19 @@
 
 namespace onepass::verdict {
 
-/// The call as it was at `generation` (protocol.h), with the given rows only: buffers with as many
+/// The contents of a timed call's inputs (protocol.h). A call that is only run has none: its inputs
+/// are what the case says.
+using Generation = std::optional<std::uint64_t>;
+
+/// The call as it was at `generation`, with the given rows only: buffers with as many
 /// rows as the call hold those, others are whole.
-Case sample_of_rows(const Case& call, std::uint64_t generation,
-                    const std::vector<std::int64_t>& rows);
+Case sample_of_rows(const Case& call, Generation generation, const std::vector<std::int64_t>& rows);
 
 /// The same with the given columns only, and all rows.
-Case sample_of_columns(const Case& call, std::uint64_t generation,
+Case sample_of_columns(const Case& call, Generation generation,
                        const std::vector<std::int64_t>& cols);
 
-/// What the outputs of a timed call must be (Measurement in session/chapter.h).
+/// What the outputs of a measured call must be (Measurement in session/chapter.h).
 struct Verify {
   std::function<std::vector<Expectation>(const Case& sampled,
                                          const std::vector<std::int64_t>& rows)>
@@ -34,5 +38,9 @@ struct Verify {
 /// sentence.
 std::string verify_sample(WorkerClient& worker, const Case& call, std::uint64_t generation,
                           std::uint64_t seed, const Verify& verify);
+
+/// The same of a call that was run to its end.
+std::string verify_answer(const Answer& answer, const Case& call, std::uint64_t seed,
+                          const Verify& verify);
 
 }  // namespace onepass::verdict

@@ -7,6 +7,7 @@
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/failure.h"
 #include "verdict/session/judge.h"
+#include "verdict/session/shapes.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -17,21 +18,16 @@ using nlohmann::json;
 constexpr double kLimit = 10.0;                                // seconds for a launch
 constexpr std::int64_t kMostElements = std::int64_t{1} << 22;  // more is slow, and never drawn
 
-/// Why the exercise has no such shape; nothing if it has.
-std::optional<std::string> objection(const Exercise& exercise, const Shape& shape) {
+/// Why the shape cannot be drawn; nothing if it can.
+std::optional<std::string> refusal(const Exercise& exercise, const Shape& shape) {
   if (shape.rows < 1 || shape.cols < 1) {
     return "A map needs at least one row and one column.";
-  }
-  const std::int64_t step = exercise.measurement.cols_step;
-  if (shape.cols % step != 0) {
-    return fmt::format("The columns of {} are a multiple of {} here: take --cols {}.", exercise.id,
-                       step, (shape.cols / step + 1) * step);
   }
   if (shape.cols > kMostElements || shape.rows > kMostElements / shape.cols) {
     return fmt::format("{} x {} is more than a map can show: take at most {} elements.", shape.rows,
                        shape.cols, kMostElements);
   }
-  return std::nullopt;
+  return objection(exercise, shape);
 }
 
 json describe(const Buffer& buffer) {
@@ -65,7 +61,7 @@ json describe(const Case& call, const Run& run, const Finding& finding) {
 
 json access_map(const Exercise& exercise, const std::vector<std::string>& worker,
                 const Shape& shape, std::uint64_t seed, std::size_t most) {
-  if (const auto reason = objection(exercise, shape)) {
+  if (const auto reason = refusal(exercise, shape)) {
     return {{"refused", *reason}};
   }
   const Case call = exercise.measurement.make_case(shape, seed);

@@ -13,10 +13,11 @@
 //              {requested_bytes, distinct_bytes} or null; "lines": the student's, [{file, line,
 //              action, space, requests, lanes, bytes, units, least_units, distinct_sectors,
 //              advice}]
-//   bandwidth  exercise, rows, cols, dtype, bytes, naive_gbs, student_gbs, copy_gbs, reference_gbs
-//   or
-//              null; student_ms: {median, p20, p80}; note: "" or why not to trust the figure
-//   measurement_failed  exercise, message: what could not be measured, and why
+//   bandwidth  exercise, rows, cols, dtype, bytes; of "naive", "student", "copy" and "reference"
+//              each <who>_gbs and <who>_ms: {median, p20, p80}, or null; note: "" or why not to
+//              trust the figures
+//   measurement_failed  exercise, rows, cols, dtype, message: who is at fault, and why
+//   skipped    exercise, rows, cols, dtype, message: why that shape was not measured
 //   end        exercise, status, score, max_score
 #pragma once
 

@@ -3,6 +3,8 @@
 //   grade-rmsnorm --list
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
 //                 --device cpu|gpu --seed N [--events FILE] [--check NAME]
+//   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
+//                 --device cpu|gpu --seed N [--events FILE] --shape 4096x1000xfp16...
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N --map FILE
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
 //   grade-rmsnorm --exercise rmsnorm/forward --device cpu|gpu --seed N --request FILE
@@ -10,9 +12,10 @@
 //
 // PATHs are workers: of the student's file, of the naive version, of the solution. Events
 // (events.h) are appended to FILE, or printed. With --check only that check runs, and nothing is
-// measured. With --map nothing is graded: FILE becomes the JSON of access_map.h;
-// nor with --request: FILE gets one more request for a worker (record_request.h). Exit: 0 after a
-// complete run, whatever the score; 2 for a usage error or a fault of the grader.
+// measured. With --shape no check runs, and these shapes are measured. With --map nothing is
+// graded: FILE becomes the JSON of access_map.h; nor with --request: FILE gets one more request for
+// a worker (record_request.h). Exit: 0 after a complete run, whatever the score; 2 for a usage
+// error or a fault of the grader.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,6 +28,7 @@
 #include "verdict/session/measure_exercise.h"
 #include "verdict/session/record_request.h"
 #include "verdict/session/run_checks.h"
+#include "verdict/session/shapes.h"
 #include "verdict/worker/confinement.h"
 
 namespace onepass::verdict {
@@ -42,10 +46,12 @@ struct Options {
   std::uint64_t seed = 0;
   std::string events;
   std::string check;
+  bool checks_only = false;
   std::string map;
   std::string request;
   std::optional<std::int64_t> rows, cols;
   std::string dtype;
+  std::vector<std::string> shapes;
 };
 
 constexpr std::size_t kMostRequests = 10'000;  // of a launch that a map shows
@@ -61,6 +67,9 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "of all random numbers");
   app.add_option("--events", options.events, "file to append events to; stdout without it");
   app.add_option("--check", options.check, "run this check only");
+  app.add_flag("--checks-only", options.checks_only, "measure nothing of what is passed");
+  app.add_option("--shape", options.shapes, "measure this shape, instead of grading")
+      ->allow_extra_args(false);
   app.add_option("--map", options.map, "file for an access map of one call, instead of a grade");
   app.add_option("--request", options.request, "file to append the worker's request to");
   app.add_option("--rows", options.rows, "of that call");
@@ -112,14 +121,43 @@ json end_event(const std::string& exercise, const std::vector<CheckInfo>& wanted
           {"max_score", max_score(wanted)}};
 }
 
-void measure(const Exercise& exercise, const Options& options, Events& events) {
-  const Implementations implementations{command(options.worker), command(options.naive),
-                                        command(options.reference)};
-  if (options.device == "gpu") {
-    measure_bandwidth(exercise, implementations, options.seed, events);
-  } else {
-    measure_traffic(exercise, implementations, options.seed, events);
+Implementations implementations(const Options& options) {
+  return {command(options.worker), command(options.naive), command(options.reference)};
+}
+
+Measured measured(const Options& options) {
+  return options.device == "gpu" ? Measured::bandwidth : Measured::traffic;
+}
+
+/// Has the student's worker tell its device. False if it cannot use it; nothing is left to do then.
+bool introduce(WorkerClient& worker, Events& events) {
+  const Reply hello = worker.hello();
+  if (hello.outcome == Outcome::grader_fault) {
+    events.write({{"event", "unavailable"}, {"reason", hello.error}});
+    return false;
   }
+  if (worker.device().is_object()) {
+    json device = worker.device();
+    device["event"] = "device";
+    events.write(device);
+  }
+  return true;
+}
+
+/// No checks: the user's shapes are measured.
+void measure_shapes(const Exercise& exercise, const Options& options) {
+  std::vector<Shape> shapes;
+  for (const std::string& shape : options.shapes) {
+    shapes.push_back(shape_named(shape));
+  }
+  Events events(options.events);
+  WorkerClient worker(command(options.worker));
+  if (!introduce(worker, events)) {
+    return;
+  }
+  worker.stop();
+  measure(exercise, implementations(options), measured(options), options.seed, shapes, events);
+  events.write({{"event", "end"}, {"exercise", exercise.id}});
 }
 
 void grade_exercise(const Exercise& exercise, const Options& options) {
@@ -143,15 +181,8 @@ void grade_exercise(const Exercise& exercise, const Options& options) {
   {
     Session session(
         {exercise.id, command(options.worker), command(trusted), options.device, options.seed});
-    const Reply hello = session.worker().hello();
-    if (hello.outcome == Outcome::grader_fault) {
-      events.write({{"event", "unavailable"}, {"reason", hello.error}});
+    if (!introduce(session.worker(), events)) {
       return;
-    }
-    if (session.worker().device().is_object()) {
-      json device = session.worker().device();
-      device["event"] = "device";
-      events.write(device);
     }
     run_checks(exercise.id, only, [&](const CheckResult& result) {
       results.push_back(result);
@@ -159,8 +190,9 @@ void grade_exercise(const Exercise& exercise, const Options& options) {
     });
   }
   // A wrong kernel's traffic or time would mean nothing.
-  if (!only && exercise_status(wanted, results) == Status::passed) {
-    measure(exercise, options, events);
+  const bool measuring = !only && !options.checks_only;
+  if (measuring && exercise_status(wanted, results) == Status::passed) {
+    measure(exercise, implementations(options), measured(options), options.seed, events);
   }
   events.write(end_event(exercise.id, wanted, results));
 }
@@ -205,7 +237,9 @@ int grade(const Chapter& chapter, int argc, char** argv) {
     if (options.worker.empty()) {
       throw std::invalid_argument("Say which worker to grade: --worker PATH.");
     }
-    if (options.map.empty()) {
+    if (!options.shapes.empty()) {
+      measure_shapes(*exercise, options);
+    } else if (options.map.empty()) {
       grade_exercise(*exercise, options);
     } else {
       Events(options.map)

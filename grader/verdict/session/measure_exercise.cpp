@@ -1,17 +1,26 @@
 #include "verdict/session/measure_exercise.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "verdict/measure/bandwidth.h"
 #include "verdict/measure/explain_line.h"
 #include "verdict/measure/traffic.h"
+#include "verdict/session/judge.h"
+#include "verdict/session/shapes.h"
 
 namespace onepass::verdict {
 namespace {
 
 using nlohmann::json;
 
-constexpr double kTrafficLimit = 60.0;  // seconds
+constexpr double kTrafficLimit = 60.0;                          // seconds for a launch
+constexpr std::int64_t kMostSimulated = std::int64_t{1} << 24;  // elements: more takes minutes
+constexpr double kUsable = 0.9;  // of a GPU's memory; the driver and the screen take some
 
 json event_of(const char* kind, const Exercise& exercise, const Shape& shape) {
   return {{"event", kind},
@@ -21,41 +30,59 @@ json event_of(const char* kind, const Exercise& exercise, const Shape& shape) {
           {"dtype", name(shape.dtype)}};
 }
 
-json failed(const Exercise& exercise, const std::string& message) {
-  return {{"event", "measurement_failed"}, {"exercise", exercise.id}, {"message", message}};
+json event_with(const char* kind, const Exercise& exercise, const Shape& shape,
+                const std::string& message) {
+  json event = event_of(kind, exercise, shape);
+  event["message"] = message;
+  return event;
 }
 
-json figure_of(const std::vector<Timing>& timings, const std::string& name) {
-  for (const Timing& timing : timings) {
-    if (timing.name == name) {
-      return timing.gigabytes_per_second;
-    }
-  }
-  return nullptr;
+json failed(const Exercise& exercise, const Shape& shape, const std::string& message) {
+  return event_with("measurement_failed", exercise, shape, message);
+}
+
+json skipped(const Exercise& exercise, const Shape& shape, const std::string& message) {
+  return event_with("skipped", exercise, shape, message);
 }
 
 json bandwidth_event(const Exercise& exercise, const Shape& shape, std::int64_t bytes,
                      const Bandwidth& result) {
-  const Statistics& student = result.timings[0].milliseconds;
   json event = event_of("bandwidth", exercise, shape);
   event["bytes"] = bytes;
   for (const char* who : {"naive", "student", "copy", "reference"}) {
-    event[std::string(who) + "_gbs"] = figure_of(result.timings, who);
+    event[std::string(who) + "_gbs"] = event[std::string(who) + "_ms"] = nullptr;
   }
-  event["student_ms"] = {{"median", student.median}, {"p20", student.p20}, {"p80", student.p80}};
+  for (const Timing& timing : result.timings) {
+    const Statistics& ms = timing.milliseconds;
+    event[timing.name + "_gbs"] = timing.gigabytes_per_second;
+    event[timing.name + "_ms"] = {{"median", ms.median}, {"p20", ms.p20}, {"p80", ms.p80}};
+  }
   event["note"] = result.note;
   return event;
 }
 
-/// The student's lines, each with what it wastes, if it does.
-json lines_of(const Traffic& traffic) {
+/// What each line wastes, in the order of the lines.
+std::vector<std::optional<std::string>> advice_on(const Traffic& traffic) {
   std::int64_t wavefronts = 0;
   for (const LineTraffic& line : traffic.lines) {
     wavefronts += line.is_shared ? line.units : 0;
   }
-  json lines = json::array();
+  std::vector<std::optional<std::string>> texts;
   for (const LineTraffic& line : traffic.lines) {
-    const auto text = advice(line, traffic.requested_bytes / kSectorBytes, wavefronts);
+    texts.push_back(advice(line, traffic.requested_bytes / kSectorBytes, wavefronts));
+  }
+  return texts;
+}
+
+/// The student's lines, each with what it wastes, unless the solution has the same waste: that is a
+/// line which the exercise gives, or nothing that a student is asked to do better.
+json lines_of(const Traffic& student, const Traffic& reference) {
+  const auto given = advice_on(reference);
+  const auto texts = advice_on(student);
+  json lines = json::array();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const LineTraffic& line = student.lines[i];
+    const bool told = texts[i] && std::find(given.begin(), given.end(), texts[i]) == given.end();
     lines.push_back({{"file", line.file},
                      {"line", line.line},
                      {"action", action(line)},
@@ -66,83 +93,153 @@ json lines_of(const Traffic& traffic) {
                      {"units", line.units},
                      {"least_units", line.least_units},
                      {"distinct_sectors", line.distinct_sectors},
-                     {"advice", text ? json(*text) : json()}});
+                     {"advice", told ? json(*texts[i]) : json()}});
   }
   return lines;
 }
 
-}  // namespace
+/// What is wrong with a call that was run on the simulator, as a sentence. Empty if nothing is.
+std::string fault_of(const Case& call, const Run& run, std::uint64_t seed, const Verify& verify) {
+  for (const auto judge : {judge_ending, judge_memory}) {
+    if (const std::optional<Failure> failure = judge(call, run)) {
+      return failure->message;
+    }
+  }
+  return verify_answer(run.answer, call, seed, verify);
+}
 
-void measure_traffic(const Exercise& exercise, const Implementations& implementations,
-                     std::uint64_t seed, Events& events) {
+/// One exercise's implementations, each in a process of its own, the student's first.
+class Bench {
+ public:
+  Bench(const Exercise& exercise, const Implementations& implementations, Measured what,
+        std::uint64_t seed)
+      : exercise_(exercise),
+        what_(what),
+        seed_(seed),
+        verify_{exercise.measurement.expectations, exercise.measurement.column_sums} {
+    add("student", implementations.student);
+    add("naive", implementations.naive);
+    add("reference", implementations.reference);
+    // A copy is timed in a process that holds no student's code.
+    const auto& trusted =
+        implementations.naive.empty() ? implementations.reference : implementations.naive;
+    if (!trusted.empty()) {
+      copy_.emplace(trusted);
+    }
+  }
+
+  /// The event that tells what became of the shape.
+  json measure(const Shape& shape) {
+    if (const auto reason = objection(exercise_, shape)) {
+      return skipped(exercise_, shape, *reason);
+    }
+    return what_ == Measured::traffic ? traffic(shape) : bandwidth(shape);
+  }
+
+ private:
   struct Candidate {
     const char* name;
     WorkerClient worker;
   };
-  std::vector<Candidate> candidates;
-  candidates.push_back({"student", WorkerClient(implementations.student)});
-  if (!implementations.naive.empty()) {
-    candidates.push_back({"naive", WorkerClient(implementations.naive)});
-  }
-  if (!implementations.reference.empty()) {
-    candidates.push_back({"reference", WorkerClient(implementations.reference)});
-  }
-  for (const Shape& shape : exercise.measurement.traffic) {
-    const Case call = exercise.measurement.make_case(shape, seed);
-    json event = event_of("traffic", exercise, shape);
-    event["least_bytes"] = exercise.measurement.least_bytes(shape);
-    event["naive"] = event["reference"] = nullptr;
-    for (Candidate& candidate : candidates) {
-      const Traffic traffic = measure_traffic(candidate.worker, call, kTrafficLimit);
-      if (!traffic.error.empty()) {
-        events.write(failed(exercise, std::string(candidate.name) + ": " + traffic.error));
-        return;
-      }
-      event[candidate.name] = {{"requested_bytes", traffic.requested_bytes},
-                               {"distinct_bytes", traffic.distinct_bytes}};
-      if (candidate.name == std::string("student")) {
-        event["lines"] = lines_of(traffic);
-      }
-    }
-    events.write(event);
-  }
-}
 
-void measure_bandwidth(const Exercise& exercise, const Implementations& implementations,
-                       std::uint64_t seed, Events& events) {
-  // A copy is timed in a process that holds no student's code.
-  const std::vector<std::string>& trusted =
-      implementations.naive.empty() ? implementations.reference : implementations.naive;
-  WorkerClient student(implementations.student);
-  WorkerClient naive(implementations.naive);
-  WorkerClient reference(implementations.reference);
-  WorkerClient copy(trusted);
-  for (const Shape& shape : exercise.measurement.bandwidth) {
-    const std::int64_t bytes = exercise.measurement.least_bytes(shape);
-    const Case call = exercise.measurement.make_case(shape, seed);
-    std::vector<Contestant> contestants = {{"student", &student, call}};
-    if (!implementations.naive.empty()) {
-      contestants.push_back({"naive", &naive, call});
+  void add(const char* name, const std::vector<std::string>& command) {
+    if (!command.empty()) {
+      candidates_.push_back({name, WorkerClient(command)});
     }
-    if (!implementations.reference.empty()) {
-      contestants.push_back({"reference", &reference, call});
+  }
+
+  json traffic(const Shape& shape) {
+    if (shape.rows > kMostSimulated / shape.cols) {
+      return skipped(exercise_, shape,
+                     fmt::format("The simulator runs every thread, and {} is too much for it: take "
+                                 "fewer rows.",
+                                 name(shape)));
     }
-    if (!trusted.empty()) {
-      contestants.push_back({"copy", &copy, copy_call(bytes)});
+    const Case call = exercise_.measurement.make_case(shape, seed_);
+    json event = event_of("traffic", exercise_, shape);
+    event["least_bytes"] = exercise_.measurement.least_bytes(shape);
+    event["naive"] = event["reference"] = nullptr;
+    Traffic student, reference;
+    for (Candidate& candidate : candidates_) {
+      const bool is_student = candidate.name == std::string("student");
+      const Run run = candidate.worker.run(call, Poison::nan, kTrafficLimit, true);
+      std::string fault = run.outcome == Outcome::ok ? "" : run.error;
+      if (is_student) {
+        fault = fault_of(call, run, seed_, verify_);
+      }
+      if (!fault.empty() || run.outcome != Outcome::ok) {
+        return failed(exercise_, shape, fmt::format("{}: {}", candidate.name, fault));
+      }
+      const Traffic counted = traffic_of(run);
+      event[candidate.name] = {{"requested_bytes", counted.requested_bytes},
+                               {"distinct_bytes", counted.distinct_bytes}};
+      if (is_student) {
+        student = counted;
+      } else if (candidate.name == std::string("reference")) {
+        reference = counted;
+      }
+    }
+    event["lines"] = lines_of(student, reference);
+    return event;
+  }
+
+  json bandwidth(const Shape& shape) {
+    const std::int64_t bytes = exercise_.measurement.least_bytes(shape);
+    const Case call = exercise_.measurement.make_case(shape, seed_);
+    std::vector<Contestant> contestants;
+    for (Candidate& candidate : candidates_) {
+      contestants.push_back({candidate.name, &candidate.worker, call});
+    }
+    json device = json::object();
+    if (copy_) {
+      contestants.push_back({"copy", &*copy_, copy_call(bytes)});
+      copy_->hello();  // of the trusted ones: what the device says of itself
+      device = copy_->device().is_object() ? copy_->device() : device;
+    }
+    const double needed = memory_needed(contestants);
+    const double memory = kUsable * device.value("memory_bytes", 0.0);
+    if (memory > 0.0 && needed > memory) {
+      return skipped(exercise_, shape,
+                     fmt::format("{} takes {:.1f} GB to measure, and this GPU has room for {:.1f}.",
+                                 name(shape), needed * 1e-9, memory * 1e-9));
     }
     BandwidthSettings settings;
     settings.least_bytes = bytes;
-    settings.seed = seed;
-    copy.hello();  // of the trusted ones: what the device says of itself
-    const json device = copy.device().is_object() ? copy.device() : json::object();
-    const Bandwidth result =
-        measure_bandwidth(contestants, settings, device.value("l2_bytes", std::int64_t{0}),
-                          {exercise.measurement.expectations, exercise.measurement.column_sums});
-    if (!result.error.empty()) {
-      events.write(failed(exercise, result.error));
+    settings.seed = seed_;
+    const Bandwidth result = measure_bandwidth(contestants, settings,
+                                               device.value("l2_bytes", std::int64_t{0}), verify_);
+    return result.error.empty() ? bandwidth_event(exercise_, shape, bytes, result)
+                                : failed(exercise_, shape, result.error);
+  }
+
+  const Exercise& exercise_;
+  Measured what_;
+  std::uint64_t seed_;
+  Verify verify_;
+  std::vector<Candidate> candidates_;
+  std::optional<WorkerClient> copy_;
+};
+
+}  // namespace
+
+void measure(const Exercise& exercise, const Implementations& implementations, Measured what,
+             std::uint64_t seed, Events& events) {
+  Bench bench(exercise, implementations, what, seed);
+  const Measurement& own = exercise.measurement;
+  for (const Shape& shape : what == Measured::traffic ? own.traffic : own.bandwidth) {
+    const json event = bench.measure(shape);
+    events.write(event);
+    if (event.at("event") == "measurement_failed") {
       return;
     }
-    events.write(bandwidth_event(exercise, shape, bytes, result));
+  }
+}
+
+void measure(const Exercise& exercise, const Implementations& implementations, Measured what,
+             std::uint64_t seed, const std::vector<Shape>& shapes, Events& events) {
+  Bench bench(exercise, implementations, what, seed);
+  for (const Shape& shape : shapes) {
+    events.write(bench.measure(shape));
   }
 }
 

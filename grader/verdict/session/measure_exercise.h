@@ -1,4 +1,4 @@
-// The measurements of an exercise after its checks: traffic on the simulator, bandwidth on a GPU.
+// The measurements of an exercise: traffic on the simulator, bandwidth on a GPU.
 #pragma once
 
 #include <string>
@@ -17,10 +17,16 @@ struct Implementations {
   std::vector<std::string> reference;
 };
 
-/// Writes an event for each shape; what cannot be measured is told in one of its own.
-void measure_traffic(const Exercise& exercise, const Implementations& implementations,
-                     std::uint64_t seed, Events& events);
-void measure_bandwidth(const Exercise& exercise, const Implementations& implementations,
-                       std::uint64_t seed, Events& events);
+enum class Measured { traffic, bandwidth };
+
+/// At the exercise's own shapes, after its checks. Writes an event for each; the first failure is
+/// the last event.
+void measure(const Exercise& exercise, const Implementations& implementations, Measured what,
+             std::uint64_t seed, Events& events);
+
+/// At the user's shapes. Writes an event for each: a shape that cannot be had is skipped, and after
+/// a failure the next one is measured.
+void measure(const Exercise& exercise, const Implementations& implementations, Measured what,
+             std::uint64_t seed, const std::vector<Shape>& shapes, Events& events);
 
 }  // namespace onepass::verdict

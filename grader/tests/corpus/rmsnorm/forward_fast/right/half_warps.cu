@@ -25,11 +25,11 @@ __device__ inline float squares(const Vector<T, V>& unit) {
 
 template <typename T, int V>
 __device__ inline Vector<T, V> scaled(const Vector<T, V>& unit, float scale,
-                                      const Vector<T, V>& weight) {
+                                      const Vector<T, V>* weights, int64_t i) {
   Vector<T, V> result;
   for (int j = 0; j < V; ++j) {
-    result.values[j] = static_cast<T>(static_cast<float>(unit.values[j]) * scale *
-                                      static_cast<float>(weight.values[j]));
+    const float weight = weights == nullptr ? 1.0f : static_cast<float>(weights[i].values[j]);
+    result.values[j] = static_cast<T>(static_cast<float>(unit.values[j]) * scale * weight);
   }
   return result;
 }
@@ -56,7 +56,7 @@ __global__ void pair_kernel(const T* x, int64_t x_stride, const T* weight, T* y,
   }
   for (int u = 0, i = lane; row < rows && i < cols / V; ++u, i += 16) {
     reinterpret_cast<Unit*>(y + row * y_stride)[i] =
-        scaled(held[u], scale, reinterpret_cast<const Unit*>(weight)[i]);
+        scaled(held[u], scale, reinterpret_cast<const Unit*>(weight), i);
   }
 }
 
@@ -96,7 +96,7 @@ __global__ void block_kernel(const T* x, int64_t x_stride, const T* weight, T* y
     const int in_rest = i - kHeld * kThreads;
     const Unit unit = u < kHeld ? held[u] : in_rest < kept ? rest[in_rest] : source[i];
     reinterpret_cast<Unit*>(y + row * y_stride)[i] =
-        scaled(unit, scale, reinterpret_cast<const Unit*>(weight)[i]);
+        scaled(unit, scale, reinterpret_cast<const Unit*>(weight), i);
   }
 }
 

@@ -50,7 +50,8 @@ __global__ void row_kernel(const T* x, int64_t x_stride, const T* weight, T* y, 
   const int units = (cols - head) / V;
   const int tail = head + units * V;  // its first column
   const Unit* x_units = reinterpret_cast<const Unit*>(x_row + head);
-  const Unit* weights = reinterpret_cast<const Unit*>(weight + head);
+  const Unit* weights =
+      weight == nullptr ? nullptr : reinterpret_cast<const Unit*>(weight + head);
   Unit* y_units = reinterpret_cast<Unit*>(y_row + head);
   const bool held_row = units <= kUnits * 4 * kThreads / V;
 
@@ -77,13 +78,13 @@ __global__ void row_kernel(const T* x, int64_t x_stride, const T* weight, T* y, 
     rstd[row] = scale;
   }
   if (has_edge) {
-    y_row[edge_col] = normalized(edge, scale, weight[edge_col]);
+    y_row[edge_col] = normalized(edge, scale, weight == nullptr ? static_cast<T>(1.0f) : weight[edge_col]);
   }
   for (int u = 0, i = threadIdx.x; i < units; ++u, i += kThreads) {
     Unit unit = held_row ? held[u] : x_units[i];
-    const Unit factor = weights[i];
     for (int j = 0; j < V; ++j) {
-      unit.values[j] = normalized(unit.values[j], scale, factor.values[j]);
+      const T factor = weight == nullptr ? static_cast<T>(1.0f) : weights[i].values[j];
+      unit.values[j] = normalized(unit.values[j], scale, factor);
     }
     y_units[i] = unit;
   }
@@ -97,7 +98,7 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
     return;
   }
   const bool alike = x_stride % V == 0 && y_stride % V == 0 && head_of(x) == head_of(y) &&
-                     head_of(x) == head_of(weight);
+                     (weight == nullptr || head_of(x) == head_of(weight));
   const auto kernel = alike ? row_kernel<T, V> : row_kernel<T, 1>;
   kernel<<<rows, kThreads, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, cols, eps);
 }

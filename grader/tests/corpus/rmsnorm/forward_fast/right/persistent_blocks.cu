@@ -22,7 +22,10 @@ __global__ void persistent_kernel(const T* x, int64_t x_stride, const T* weight,
   Unit weights[kUnits] = {};
   for (int u = 0; u < kUnits; ++u) {
     const int i = u * kThreads + threadIdx.x;
-    if (i < units) {
+    for (int j = 0; j < V; ++j) {
+      weights[u].values[j] = static_cast<T>(1.0f);
+    }
+    if (i < units && weight != nullptr) {
       weights[u] = reinterpret_cast<const Unit*>(weight)[i];
     }
   }
@@ -87,7 +90,8 @@ __global__ void warp_kernel(const T* x, int64_t x_stride, const T* weight, T* y,
   }
   for (int col = threadIdx.x; col < cols; col += 32) {
     const float value = static_cast<float>(x[row * x_stride + col]);
-    y[row * y_stride + col] = static_cast<T>(value * scale * static_cast<float>(weight[col]));
+    y[row * y_stride + col] = static_cast<T>(value * scale *
+                                             (weight ? static_cast<float>(weight[col]) : 1.0f));
   }
 }
 

@@ -51,11 +51,10 @@ __global__ void forward_kernel(const T* x, int64_t x_stride, const T* weight, T*
   }
   for (int i = threadIdx.x; i < cols / V; i += kThreads) {
     const Unit unit = kKept ? kept[i] : source[i];
-    const Unit factor = weights[i];
     Unit result;
     for (int j = 0; j < V; ++j) {
       result.values[j] = static_cast<T>(static_cast<float>(unit.values[j]) * scale *
-                                        static_cast<float>(factor.values[j]));
+                                        (weight ? static_cast<float>(weights[i].values[j]) : 1.0f));
     }
     target[i] = result;
   }

@@ -37,13 +37,15 @@ __global__ void held_kernel(const T* x, int64_t x_stride, const T* weight, T* y,
   constexpr int V = 16 / sizeof(T);
   const int64_t row = blockIdx.x;
   uint4 held[kUnits];
-  uint4 factors[kUnits];
+  uint4 factors[kUnits] = {};
   float sum = 0.0f;
   for (int u = 0; u < kUnits; ++u) {
     const int i = u * blockDim.x + threadIdx.x;
     if (i < cols / V) {
       held[u] = __ldcs(reinterpret_cast<const uint4*>(x + row * x_stride) + i);
-      factors[u] = __ldg(reinterpret_cast<const uint4*>(weight) + i);
+      if (weight != nullptr) {
+        factors[u] = __ldg(reinterpret_cast<const uint4*>(weight) + i);
+      }
       T values[V];
       std::memcpy(values, &held[u], 16);
       for (int j = 0; j < V; ++j) {
@@ -60,8 +62,8 @@ __global__ void held_kernel(const T* x, int64_t x_stride, const T* weight, T* y,
       std::memcpy(values, &held[u], 16);
       std::memcpy(weights, &factors[u], 16);
       for (int j = 0; j < V; ++j) {
-        values[j] =
-            static_cast<T>(static_cast<float>(values[j]) * scale * static_cast<float>(weights[j]));
+        const float factor = weight == nullptr ? 1.0f : static_cast<float>(weights[j]);
+        values[j] = static_cast<T>(static_cast<float>(values[j]) * scale * factor);
       }
       uint4 result;
       std::memcpy(&result, values, 16);
@@ -93,7 +95,8 @@ __global__ void any_kernel(const T* x, int64_t x_stride, const T* weight, T* y, 
   n = 0;
   for (int col = threadIdx.x; col < cols; col += blockDim.x, ++n) {
     const float value = n < kColumns ? held[n] : static_cast<float>(x[row * x_stride + col]);
-    y[row * y_stride + col] = static_cast<T>(value * scale * static_cast<float>(weight[col]));
+    y[row * y_stride + col] = static_cast<T>(value * scale *
+                                             (weight ? static_cast<float>(weight[col]) : 1.0f));
   }
   if (threadIdx.x == 0) {
     rstd[row] = scale;

@@ -1,0 +1,244 @@
+#include "driver/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "driver/bad_input.h"
+#include "driver/build.h"
+#include "driver/files.h"
+#include "driver/gpu_lock.h"
+#include "driver/grade.h"
+#include "driver/grader.h"
+#include "driver/interrupt.h"
+#include "driver/measure_plot.h"
+#include "driver/measure_table.h"
+#include "driver/process.h"
+#include "driver/progress.h"
+#include "driver/ranges.h"
+#include "driver/submission.h"
+
+namespace onepass::driver {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMostShapes = 1000;
+
+// All combinations, as the chapters' graders read them.
+std::vector<std::string> shapes_of(const MeasureOptions& options) {
+  const std::vector<std::int64_t> all_rows = numbers_of("--rows", options.rows);
+  const std::vector<std::int64_t> all_cols = numbers_of("--cols", options.cols);
+  std::vector<std::string> shapes;
+  for (const std::string& dtype : words_of(options.dtypes)) {
+    if (dtype != "fp32" && dtype != "fp16" && dtype != "bf16") {
+      throw BadInput(fmt::format("There is no type {}: choose of fp32, fp16 and bf16.",
+                                 dtype.empty() ? "\"\"" : dtype));
+    }
+    for (const std::int64_t rows : all_rows) {
+      for (const std::int64_t cols : all_cols) {
+        shapes.push_back(fmt::format("{}x{}x{}", rows, cols, dtype));
+      }
+    }
+  }
+  if (shapes.size() > kMostShapes) {
+    throw BadInput(
+        fmt::format("These are {} shapes: take at most {} at once.", shapes.size(), kMostShapes));
+  }
+  return shapes;
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+// Of g++ the first line of --version, of nvcc the one that says the release.
+std::string version_of(const Toolchain& toolchain) {
+  const std::string text = run_process({toolchain.compiler.string(), "--version"}, {60}).output;
+  const std::size_t release = text.find("Cuda compilation tools");
+  return first_line(release == std::string::npos ? text : text.substr(release));
+}
+
+// One run: it builds, has the grader measure, and keeps what comes.
+class Sweep {
+ public:
+  Sweep(const Config& config, const MeasureOptions& options, Device device)
+      : config_(config),
+        options_(options),
+        device_(device),
+        shapes_(shapes_of(options)),
+        task_(task_in(options.submission.empty() ? config.exercises() : options.submission)),
+        with_(options.with.empty() ? ""
+                                   : fs::absolute(options.with / ".").parent_path().filename()),
+        table_(device, with_),
+        file_(output(options.report, ".json")) {}
+
+  int run() {
+    const std::optional<GraderRun> grader = build();
+    if (!grader) {
+      return interrupted() ? kInterrupted : kNotAllPassed;
+    }
+    report_ = {{"schema", 1},
+               {"device", {{"kind", device_name(device_)}, {"name", "CPU simulator"}}},
+               {"compiler", version_of(device_ == Device::cpu ? config_.cpu : *config_.gpu)},
+               {"seed", options_.seed},
+               {"exercise", task_.exercise->id},
+               {"file", task_.shown},
+               {"with", with_.empty() ? Json() : Json(options_.with.string())},
+               {"traffic", Json::array()},
+               {"bandwidth", Json::array()},
+               {"measurement_failed", Json::array()},
+               {"skipped", Json::array()}};
+    require_writable();
+    show_progress();
+    const ScratchFolder scratch(config_.build / "scratch");
+    const auto fault =
+        run_grader(*grader, scratch.path(), [this](const Json& event) { take(event); });
+    progress_.show("");
+    finish();
+    if (interrupted()) {
+      return kInterrupted;
+    }
+    if (fault) {
+      throw GraderFault(*fault);
+    }
+    return !report_["measurement_failed"].empty()        ? kNotAllPassed
+           : report_["skipped"].size() == shapes_.size() ? kBadInput
+                                                         : kComplete;
+  }
+
+ private:
+  Task task_in(const fs::path& submission) const {
+    return select_tasks(config_, submission, "", options_.exercise).front();
+  }
+
+  // A file of the run's own: where the user wants it, or in build/measure.
+  fs::path output(const fs::path& asked, const char* extension) const {
+    std::string name = options_.exercise;
+    std::replace(name.begin(), name.end(), '/', '-');
+    return asked.empty() ? config_.build / "measure" / (name + extension) : asked;
+  }
+
+  // The workers of all that takes part; nothing if a file does not compile.
+  std::optional<GraderRun> build() {
+    const Builder builder(config_, device_);
+    GraderRun run;
+    run.chapter = task_.chapter;
+    run.exercise = task_.exercise->id;
+    run.device = device_;
+    run.seed = options_.seed;
+    run.shapes = shapes_;
+    if (!build_theirs(builder, task_, run.worker)) {
+      return std::nullopt;
+    }
+    if (!options_.with.empty() &&
+        !build_theirs(builder, task_in(options_.with), run.reference.emplace())) {
+      return std::nullopt;
+    }
+    if (const auto& naive = task_.exercise->naive) {
+      run.naive = build_own(builder, {run.exercise, *naive, shown_path(*naive, config_.source),
+                                      task_.exercise->binding});
+    }
+    return run;
+  }
+
+  bool build_theirs(const Builder& builder, const Task& task, fs::path& worker) {
+    progress_.show(fmt::format("compiling {}", task.shown));
+    const BuildResult built =
+        builder.build({task.exercise->id, task.file, task.shown, task.exercise->binding});
+    if (built.error) {
+      progress_.show("");
+      fmt::print(stderr, "{}: {}\n",
+                 built.error->location.empty() ? task.shown : built.error->location,
+                 built.error->message);
+    }
+    worker = built.worker;
+    return !built.error;
+  }
+
+  void take(const Json& event) {
+    const std::string kind = event.at("event").get<std::string>();
+    Json content = event;
+    content.erase("event");
+    content.erase("exercise");
+    if (kind == "device") {
+      report_["device"] = content;
+    } else if (report_.contains(kind) && report_[kind].is_array()) {
+      progress_.show("");
+      if (done_++ == 0) {
+        fmt::print("{} on {}, seed {}\n\n{}", task_.exercise->id,
+                   report_["device"]["name"].get<std::string>(), options_.seed, table_.header());
+      }
+      fmt::print("{}", table_.row(event));
+      std::fflush(stdout);
+      report_[kind].push_back(content);
+      save();
+      show_progress();
+    }
+  }
+
+  void show_progress() {
+    progress_.show(
+        fmt::format("measuring {}: {} of {} shapes", task_.exercise->id, done_, shapes_.size()));
+  }
+
+  void save() const {
+    write(file_, report_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n", "--report");
+  }
+
+  // That a file cannot be written is told before the work begins, not after it.
+  void require_writable() const {
+    save();
+    if (!options_.plot.empty() && !fs::exists(options_.plot)) {
+      write(options_.plot, "", "--plot");
+      fs::remove(options_.plot);
+    }
+  }
+
+  void finish() {
+    if (done_ == 0) {
+      return;
+    }
+    fmt::print("{}\nThe report is in {}.\n", table_.notes(), shown_path(file_, config_.source));
+    const Plot plot = plot_of(report_, with_);
+    if (options_.plot.empty() || plot.panels.empty()) {
+      return;
+    }
+    write(options_.plot, svg(plot), "--plot");
+    fmt::print("The plot is in {}.\n", shown_path(options_.plot, config_.source));
+  }
+
+  static void write(const fs::path& file, const std::string& text, const char* option) {
+    try {
+      write_file(file, text);
+    } catch (const GraderFault&) {
+      throw BadInput(
+          fmt::format("Cannot write {}: give another file with {}.", file.string(), option));
+    }
+  }
+
+  const Config& config_;
+  const MeasureOptions& options_;
+  Device device_;
+  std::vector<std::string> shapes_;
+  Task task_;
+  std::string with_;
+  MeasureTable table_;
+  fs::path file_;
+  Json report_;
+  std::size_t done_ = 0;
+  Progress progress_;
+};
+
+}  // namespace
+
+int measure(const Config& config, const MeasureOptions& options) {
+  const Device device = choose_device(config, options.device);
+  Sweep sweep(config, options, device);
+  catch_interrupts();
+  const GpuLock lock(config.build, device);
+  return sweep.run();
+}
+
+}  // namespace onepass::driver
