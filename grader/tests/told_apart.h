@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "verdict/diagnosis.h"
@@ -16,9 +17,10 @@ double error_over_bound(const verdict::Field& wrong, const verdict::Expectation&
 /// What the outputs of a call must be.
 using Expected = std::function<std::vector<verdict::Expectation>(const verdict::Case&)>;
 
-/// For each mistake: in some call some output of one of its oracles is clearly wrong, by 10 bounds,
-/// and is explained as itself. `calls`: like those of the checks, few and small.
-void check_told_apart(const std::vector<verdict::Case>& calls,
-                      const std::vector<verdict::Oracle>& oracles, const Expected& expected);
+/// The mistakes that are not told apart, "half-pair, sign-flipped", and so "" where all is well. A
+/// mistake is told where in some call some output of one of its oracles is clearly wrong, by 10
+/// bounds, and is explained as itself. `calls`: like those of the checks, few and small.
+std::string not_told_apart(const std::vector<verdict::Case>& calls,
+                           const std::vector<verdict::Oracle>& oracles, const Expected& expected);
 
 }  // namespace onepass::tests
