@@ -20,14 +20,14 @@ namespace {
 
 // The command that repeats this run, as seen from the repository.
 std::string replay_command(const Config& config, const GradeOptions& options,
-                           const fs::path& submission) {
+                           const fs::path& submission, const std::string& device) {
   std::string command =
       fmt::format("{} grade", shown_path(config.build / "onepass", config.source));
   if (submission != config.exercises()) {
     command += fmt::format(" --submission {}", shown_path(submission, config.source));
   }
-  if (!options.device.empty()) {
-    command += fmt::format(" --device {}", options.device);
+  if (!device.empty()) {
+    command += fmt::format(" --device {}", device);
   }
   return command + fmt::format(" --seed {}", options.seed);
 }
@@ -85,7 +85,8 @@ int grade(const Config& config, const GradeOptions& options) {
   settings.device = device;
   settings.seed = options.seed;
   settings.checks_only = options.checks_only;
-  settings.replay = replay_command(config, options, submission);
+  settings.replay = replay_command(config, options, submission, options.device);
+  settings.replay_on_simulator = replay_command(config, options, submission, "cpu");
   settings.report = options.report.empty()
                         ? config.build / "report" / (submission.filename().string() + ".json")
                         : options.report;

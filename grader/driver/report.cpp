@@ -101,11 +101,25 @@ void add_explanation(Json& exercise, const Json& event) {
       continue;
     }
     check["simulator"] = {{"status", event.at("status")}, {"message", event.at("message")}};
+    // The simulator saw the access; the GPU's numbers and guard bands tell what came of it.
     for (const char* key : {"location", "diagnosis"}) {
-      if (check[key].is_null() && event.contains(key)) {
+      if (event.contains(key) && !event.at(key).is_null()) {
         check[key] = event.at(key);
       }
     }
+  }
+}
+
+void add_objection(Json& exercise, const Json& event, const std::string& replay) {
+  Json failed = event;
+  failed["replay"] = replay;
+  failed["message"] =
+      "On this GPU the result came out right, this time. The simulator sees why "
+      "that is luck:\n" +
+      event.at("message").get<std::string>();
+  apply_event(exercise, failed);
+  for (const char* measured : {"bandwidth", "traffic"}) {
+    exercise[measured] = Json::array();  // of a wrong kernel they mean nothing
   }
 }
 

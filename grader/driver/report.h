@@ -28,9 +28,13 @@ Json make_exercise(const Json& listed, const Chapter& chapter, const std::string
 /// GraderFault if a check is not one of the exercise's.
 void apply_event(Json& exercise, const Json& event);
 
-/// Adds what the simulator says of a check that failed on the GPU: its message as "simulator", its
-/// location and diagnosis where the GPU's verdict has none.
+/// Adds what the simulator says of a check that failed on the GPU: its message as "simulator", and
+/// its location and diagnosis, if it has them, in place of the GPU's.
 void add_explanation(Json& exercise, const Json& event);
+
+/// A check that passed on the GPU fails, because the simulator sees an access that is wrong.
+/// `replay`: the command that shows it again.
+void add_objection(Json& exercise, const Json& event, const std::string& replay);
 
 /// The same result for all checks: a compile error, a fault of the grader.
 void set_all_checks(Json& exercise, const std::string& status, const std::string& message,

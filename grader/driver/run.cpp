@@ -53,8 +53,7 @@ void Run::work() {
   const std::size_t at_once = settings_.device == Device::cpu ? processors() : 1;
   parallel_for(items_.size(), at_once, [this](std::size_t index) { grade(index); });
   if (settings_.device == Device::gpu) {
-    parallel_for(items_.size(), processors(),
-                 [this](std::size_t index) { explain_on_simulator(index); });
+    parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
   }
 }
 
@@ -167,13 +166,17 @@ std::vector<std::string> Run::failed_checks(std::size_t index) {
   return names;
 }
 
-// A GPU says that a kernel is wrong; the simulator may see why. What it says is added to the GPU's
-// verdict and changes nothing of it, and if it cannot be asked, the verdict stands without it.
-void Run::explain_on_simulator(std::size_t index) {
-  Item item = items_[index];
-  const std::vector<std::string> checks = failed_checks(index);
+bool Run::is_passed(std::size_t index) {
+  const std::lock_guard lock(mutex_);
+  return report_["exercises"][index]["status"] == "passed";
+}
+
+// A GPU tells that a kernel is wrong; the simulator may see why. And a GPU may get a race right, by
+// luck; the simulator does not. If it cannot be asked, the GPU's verdict stands by itself.
+void Run::ask_simulator(std::size_t index) {
+  const Item& item = items_[index];
   std::error_code error;
-  if (checks.empty() || interrupted() || !fs::exists(config_.cpu.compiler, error)) {
+  if (item.worker.empty() || interrupted() || !fs::exists(config_.cpu.compiler, error)) {
     return;
   }
   progress_.show(fmt::format("asking the simulator about {}", item.task.exercise->id));
@@ -183,12 +186,21 @@ void Run::explain_on_simulator(std::size_t index) {
   if (result.error) {
     return;  // it uses what only a GPU has
   }
-  item.worker = result.worker;
   GraderRun run = grader_run(item);
+  run.worker = result.worker;
   run.device = Device::cpu;
   run.naive.reset();
   run.reference.reset();
-  for (const std::string& check : checks) {
+  run.checks_only = true;
+  if (is_passed(index)) {
+    object_on_simulator(index, run);
+  } else {
+    explain_on_simulator(index, run);
+  }
+}
+
+void Run::explain_on_simulator(std::size_t index, GraderRun run) {
+  for (const std::string& check : failed_checks(index)) {
     run.check = check;
     const ScratchFolder scratch(scratch_.path());
     run_grader(run, scratch.path(), [&](const Json& event) {
@@ -197,6 +209,20 @@ void Run::explain_on_simulator(std::size_t index) {
       }
     });
   }
+}
+
+// Only what the simulator can show at a line counts. Numbers may differ by the device: the GPU has
+// the last word on them, and on time.
+void Run::object_on_simulator(std::size_t index, GraderRun run) {
+  const ScratchFolder scratch(scratch_.path());
+  run_grader(run, scratch.path(), [&](const Json& event) {
+    if (event.at("event") == "check" && event.at("status") == "failed" &&
+        event.contains("location") && event.at("location").is_string()) {
+      const std::string replay =
+          fmt::format("{} --exercise {}", settings_.replay_on_simulator, run.exercise);
+      update(index, [&](Json& exercise) { add_objection(exercise, event, replay); });
+    }
+  });
 }
 
 void Run::update(std::size_t index, const std::function<void(Json&)>& change) {

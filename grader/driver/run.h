@@ -26,6 +26,7 @@ class Run {
     bool checks_only = false;      // measure nothing
     std::filesystem::path report;  // written as the run goes
     std::string replay;            // how the user repeats it, without --exercise
+    std::string replay_on_simulator;
   };
   Run(const Config& config, std::vector<Task> tasks, Settings settings);
 
@@ -46,10 +47,13 @@ class Run {
   void list();
   void build(std::size_t index);
   void grade(std::size_t index);
-  void explain_on_simulator(std::size_t index);
+  void ask_simulator(std::size_t index);
+  void explain_on_simulator(std::size_t index, GraderRun run);
+  void object_on_simulator(std::size_t index, GraderRun run);
   std::filesystem::path build_own(const Task& task, const std::filesystem::path& file) const;
   GraderRun grader_run(const Item& item) const;
   std::vector<std::string> failed_checks(std::size_t index);
+  bool is_passed(std::size_t index);
   /// The only way to the report while threads are at work: changes one exercise and writes the
   /// file.
   void update(std::size_t index, const std::function<void(Json& exercise)>& change);

@@ -57,20 +57,48 @@ TEST_CASE("a grader cannot add a check or change what one is worth") {
   CHECK_THROWS_AS(apply_event(exercise, {{"event", "check"}, {"name", "more"}}), GraderFault);
 }
 
-TEST_CASE("what the simulator says is added to a GPU's verdict and replaces nothing") {
+TEST_CASE("what the simulator says is added to a GPU's verdict, and its reason goes before") {
   Json report = report_with({"failed", "failed"});
   Json& exercise = report["exercises"][0];
-  exercise["checks"][1]["location"] = "first.cu:9";
-  for (const char* name : {"0", "1"}) {
-    add_explanation(exercise, {{"name", name},
-                               {"status", "device error"},
-                               {"message", "Thread 3 reads past the end of x."},
-                               {"location", "first.cu:52"}});
-  }
+  exercise["checks"][0]["diagnosis"] = "no-tail-mask";
+  exercise["checks"][1]["diagnosis"] = "no-tail-mask";
+  const Json event = {{"name", "0"},
+                      {"status", "device error"},
+                      {"message", "Thread 3 reads past the end of x."},
+                      {"diagnosis", "stride-ignored"},
+                      {"location", "first.cu:52"}};
+  add_explanation(exercise, event);
+  Json unexplained = event;
+  unexplained["name"] = "1";
+  unexplained["diagnosis"] = nullptr;
+  add_explanation(exercise, unexplained);
   CHECK(exercise["checks"][0]["status"] == "failed");
   CHECK(exercise["checks"][0]["location"] == "first.cu:52");
-  CHECK(exercise["checks"][1]["location"] == "first.cu:9");
+  CHECK(exercise["checks"][0]["diagnosis"] == "stride-ignored");
+  CHECK(exercise["checks"][1]["diagnosis"] == "no-tail-mask");
   CHECK(exercise["checks"][1]["simulator"]["message"] == "Thread 3 reads past the end of x.");
+}
+
+TEST_CASE("a race that a GPU got right fails, and what was measured of it goes") {
+  Json report = report_with({"passed", "passed"});
+  Json& exercise = report["exercises"][0];
+  apply_event(exercise, {{"event", "bandwidth"}, {"rows", 3}});
+  add_objection(exercise,
+                {{"event", "check"},
+                 {"name", "1"},
+                 {"status", "failed"},
+                 {"message", "partial[1] is read and written."},
+                 {"diagnosis", "missing-barrier"},
+                 {"location", "first.cu:43"}},
+                "onepass grade --device cpu");
+  settle(report);
+  CHECK(exercise["status"] == "failed");
+  CHECK(exercise["checks"][0]["status"] == "passed");
+  CHECK(exercise["checks"][1]["diagnosis"] == "missing-barrier");
+  CHECK(exercise["checks"][1]["replay"] == "onepass grade --device cpu");
+  CHECK(exercise["checks"][1]["message"].get<std::string>().find("came out right") !=
+        std::string::npos);
+  CHECK(exercise["bandwidth"].empty());
 }
 
 TEST_CASE("measurements are kept as they come") {
