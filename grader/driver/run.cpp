@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kExplained = 3;  // failed checks of an exercise that the simulator looks at
+constexpr std::size_t kExplained = 6;  // failed checks of an exercise that the simulator looks at
 
 std::size_t processors() {
   return std::max(1u, std::thread::hardware_concurrency());
@@ -24,6 +24,12 @@ std::size_t processors() {
 
 bool is_failure(const std::string& status) {
   return status != "passed" && status != "not started" && status != "ungraded";
+}
+
+// Something that the simulator can show at a line of the kernel.
+bool is_wrong_access(const Json& event) {
+  const bool wrong = event.at("status") == "failed" || event.at("status") == "device error";
+  return wrong && event.contains("location") && event.at("location").is_string();
 }
 
 // Nothing of an untouched exercise is measured, so it needs no solution to be measured beside.
@@ -216,8 +222,7 @@ void Run::explain_on_simulator(std::size_t index, GraderRun run) {
 void Run::object_on_simulator(std::size_t index, GraderRun run) {
   const ScratchFolder scratch(scratch_.path());
   run_grader(run, scratch.path(), [&](const Json& event) {
-    if (event.at("event") == "check" && event.at("status") == "failed" &&
-        event.contains("location") && event.at("location").is_string()) {
+    if (event.at("event") == "check" && is_wrong_access(event)) {
       const std::string replay =
           fmt::format("{} --exercise {}", settings_.replay_on_simulator, run.exercise);
       update(index, [&](Json& exercise) { add_objection(exercise, event, replay); });

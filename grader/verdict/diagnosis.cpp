@@ -133,10 +133,14 @@ std::optional<Diagnosis> explain_pattern(const std::string& output, const Compar
 
 Diagnosis explain_launch_error(const Case& call, const std::string& error) {
   const bool bad_value = lower(error).find("invalid") != std::string::npos;
-  if (bad_value && call.has_scalar("rows") && call.integer("rows") > 65535) {
-    return {
-        "grid-limit",
-        "The grid may be at most 65,535 blocks in y and z, but 2^31 - 1 in x: put the rows in x."};
+  for (const char* many : {"rows", "tokens"}) {
+    if (bad_value && call.has_scalar(many) && call.integer(many) > 65535) {
+      return {
+          "grid-limit",
+          fmt::format("The grid may be at most 65,535 blocks in y and z, but 2^31 - 1 in x: put "
+                      "the {} in x.",
+                      many)};
+    }
   }
   if (bad_value && call.has_scalar("cols") && call.integer("cols") > 1024) {
     return {"shared-row-too-big",
