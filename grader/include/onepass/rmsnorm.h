@@ -70,9 +70,8 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
 /// weight may be null: then nothing is multiplied, y[r][c] = x[r][c] * rstd[r].
 ///
 ///   - Up to 16,384 columns, each element of x is loaded once.
-///   - Where x, y and weight, if there is one, are aligned to 16 bytes and both strides and cols
-///   are multiples of
-///     16 bytes, x is loaded and y is stored 16 bytes at a time.
+///   - Where x, y and weight, if there is one, are aligned to 16 bytes, and both strides and cols
+///     are multiples of 16 bytes, x is loaded and y is stored 16 bytes at a time.
 template <typename T>
 void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                           float* rstd, int rows, int cols, float eps, cudaStream_t stream);
