@@ -72,7 +72,7 @@ class Sweep {
         with_(options.with.empty() ? ""
                                    : fs::absolute(options.with / ".").parent_path().filename()),
         table_(device, with_),
-        file_(output(options.report, ".json")) {}
+        file_(report_file()) {}
 
   int run() {
     const std::optional<GraderRun> grader = build();
@@ -113,11 +113,11 @@ class Sweep {
     return select_tasks(config_, submission, "", options_.exercise).front();
   }
 
-  // A file of the run's own: where the user wants it, or in build/measure.
-  fs::path output(const fs::path& asked, const char* extension) const {
+  // Where the user wants it, or in build/measure.
+  fs::path report_file() const {
     std::string name = options_.exercise;
     std::replace(name.begin(), name.end(), '/', '-');
-    return asked.empty() ? config_.build / "measure" / (name + extension) : asked;
+    return options_.report.empty() ? config_.build / "measure" / (name + ".json") : options_.report;
   }
 
   // The workers of all that takes part; nothing if a file does not compile.

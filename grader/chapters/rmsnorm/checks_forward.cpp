@@ -6,7 +6,6 @@
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/shapes.h"
-#include "verdict/compare.h"
 #include "verdict/session/check.h"
 
 namespace onepass::rmsnorm {
@@ -64,15 +63,7 @@ void check_zero_rows(Dtype dtype) {
   call.real("eps", kEps);
   call.input("x", random_x(dtype, 1, 1)).input("weight", random_weight(dtype, 1));
   call.output("y", dtype, 1, 1).output("rstd", Dtype::fp32, 1, 1);
-  const verdict::Answer answer = session().run(call);
-  for (const char* output : {"y", "rstd"}) {
-    if (!verdict::is_poison(answer[output], 0, 0, answer.poison)) {
-      verdict::Failure failure;
-      failure.where = std::string(output) + "[0]";
-      failure.message = "With rows = 0 there is no row to write, yet " + failure.where + " was.";
-      session().fail(call, failure);
-    }
-  }
+  session().expect_untouched(call, "With rows = 0 there is no row to write, yet {} was.");
 }
 
 TEST_SUITE("rmsnorm/forward") {

@@ -215,6 +215,19 @@ void Session::note_margin(Dtype dtype, const Comparison& comparison) {
   }
 }
 
+void Session::expect_untouched(const Case& call, const std::string& sentence) {
+  const Answer answer = run(call);
+  for (const Buffer& buffer : call.buffers()) {
+    if (buffer.role == Role::output && !buffer.null &&
+        !is_poison(answer[buffer.name], 0, 0, answer.poison)) {
+      Failure failure;
+      failure.where = buffer.name + "[0]";
+      failure.message = fmt::format(fmt::runtime(sentence), failure.where);
+      fail(call, failure);
+    }
+  }
+}
+
 void Session::fail(const Case& call, Failure failure) {
   failure.call = call.describe();
   failure.output = check_.output;

@@ -62,6 +62,10 @@ class Session {
   Answer expect(const Case& call, const std::vector<Expectation>& expectations,
                 const std::vector<Oracle>& oracles = {});
 
+  /// run() of a call with nothing to do: ends the check if an output's first element was written.
+  /// `sentence` has {} where that element is named: "The tensor is empty, yet {} was written."
+  void expect_untouched(const Case& call, const std::string& sentence);
+
   /// expect(), and what that call asked of memory. Nothing on a GPU, which does not count it.
   std::optional<Traffic> expect_and_count(const Case& call,
                                           const std::vector<Expectation>& expectations,
