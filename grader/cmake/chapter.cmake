@@ -21,8 +21,6 @@ function(onepass_chapter name)
   target_include_directories(grade-${name} PRIVATE ${PROJECT_SOURCE_DIR}/grader
                                                   ${PROJECT_SOURCE_DIR}/grader/include)
   onepass_warnings(grade-${name})
-  target_precompile_headers(grade-${name} PRIVATE <doctest/doctest.h> <fmt/format.h>
-                            <nlohmann/json.hpp>)
 
   set(naive null)
   if(EXISTS ${home}/naive.cu)

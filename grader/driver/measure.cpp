@@ -18,6 +18,7 @@
 #include "driver/progress.h"
 #include "driver/ranges.h"
 #include "driver/submission.h"
+#include "driver/text.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
@@ -47,10 +48,6 @@ std::vector<std::string> shapes_of(const MeasureOptions& options) {
         fmt::format("These are {} shapes: take at most {} at once.", shapes.size(), kMostShapes));
   }
   return shapes;
-}
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
 }
 
 // Of g++ the first line of --version, of nvcc the one that says the release.

@@ -5,14 +5,10 @@
 #include <algorithm>
 
 #include "driver/bad_input.h"
+#include "driver/text.h"
 
 namespace onepass::driver {
 namespace {
-
-std::string text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 // An exercise is what its first check is that did not pass; "not started" only if all are. Nothing
 // is said of an exercise with an ungraded check: the fault must be mended first.

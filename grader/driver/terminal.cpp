@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "driver/table.h"
+#include "driver/text.h"
 
 namespace onepass::driver {
 namespace {
@@ -41,25 +42,12 @@ const char* color_of(const std::string& status) {
   return kRed;
 }
 
-// The value as text; an absent or null one is empty.
-std::string text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) {
-    return "";
-  }
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
 // Every line of `lines` behind four blanks.
 void write_indented(Out out, const std::string& lines) {
   std::istringstream stream(lines);
   for (std::string line; std::getline(stream, line);) {
     fmt::format_to(out, "    {}\n", line);
   }
-}
-
-std::string first_line(const std::string& lines) {
-  return lines.substr(0, lines.find('\n'));
 }
 
 std::string after_first_line(const std::string& lines) {

@@ -28,6 +28,8 @@ enum class Role { input, output, in_place };
 struct Layout {
   std::int64_t stride = 0;  // elements from one row to the next; 0 means dense: cols
   std::int64_t offset = 0;  // elements past an address aligned to 256 bytes
+
+  std::int64_t stride_for(std::int64_t cols) const { return stride == 0 ? cols : stride; }
 };
 
 /// Contents computed in the worker from a seed, for tensors too large to send (worker/hash_fill.h).
@@ -48,7 +50,7 @@ struct Buffer {
   Matrix values;                 // input and in_place without `hash`: the contents
   std::optional<HashFill> hash;  // instead of `values`
 
-  std::int64_t stride() const { return layout.stride == 0 ? cols : layout.stride; }
+  std::int64_t stride() const { return layout.stride_for(cols); }
 };
 
 class Case {

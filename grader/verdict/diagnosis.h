@@ -22,6 +22,11 @@ struct Diagnosis {
   std::string sentence;
 };
 
+/// How many bounds an output may be away from an oracle's result; and where sums in 16 bits depend
+/// on the order of additions.
+constexpr double kSlack = 4.0;
+constexpr double kSixteenBitSlack = 16.0;
+
 struct Oracle {
   std::string mistake;   // id
   std::string sentence;  // "The result is what comes out without eps: add it to the mean."
@@ -30,7 +35,7 @@ struct Oracle {
   std::function<std::optional<Field>(const Case& call, const std::string& output)> result;
   /// How many bounds the output may be away from this result. Raise it for mistakes whose result
   /// depends on the order of operations, such as sums in 16 bits.
-  double slack = 4.0;
+  double slack = kSlack;
 };
 
 /// The nearest oracle whose result is `got`, or nothing. `value` and `bound` are the right ones. An

@@ -9,36 +9,12 @@
 #include "worker/call_outcome.h"
 #include "worker/device.h"
 #include "worker/hash_fill.h"
-#include "worker/traffic_json.h"
+#include "worker/simulator_json.h"
 
 namespace onepass::worker {
 namespace {
 
 using nlohmann::json;
-
-json to_json(const simulator::Dim3& size) {
-  return {size.x, size.y, size.z};
-}
-
-json to_json(const simulator::Party& party) {
-  return {{"action", party.action},          {"file", party.file}, {"line", party.line},
-          {"thread", to_json(party.thread)}, {"warp", party.warp}, {"lane", party.lane},
-          {"block", to_json(party.block)}};
-}
-
-json to_json(const simulator::Finding& finding) {
-  json parties = json::array();
-  for (const simulator::Party& party : finding.parties) {
-    parties.push_back(to_json(party));
-  }
-  return {{"kind", simulator::kind_name(finding.kind)},
-          {"kernel", finding.kernel},
-          {"message", finding.message},
-          {"severity", finding.warning ? "warning" : "error"},
-          {"parties", parties},
-          {"buffer", finding.buffer.empty() ? json() : json(finding.buffer)},
-          {"index", finding.index < 0 ? json() : json(finding.index)}};
-}
 
 /// One row of hashed numbers, as bytes of the dtype.
 void hash_row(std::vector<std::byte>& row, const HashFill& fill, size_t first_index) {
@@ -137,7 +113,7 @@ class CpuDevice : public Device {
 
   void add_observations(json& reply) override {
     for (const simulator::Finding& finding : simulator::take_findings()) {
-      reply["findings"].push_back(to_json(finding));
+      reply["findings"].push_back(finding_json(finding));
     }
     for (const simulator::LaunchTraffic& launch : simulator::take_traffic()) {
       reply["traffic"].push_back(traffic_json(launch));

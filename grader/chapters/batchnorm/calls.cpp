@@ -61,10 +61,10 @@ Field channel_bounds(const Inputs& in, const Forward& right, const std::string& 
 }
 
 /// What y was made with, and how far off that may be.
-struct Statistics {
+struct BoundInputs {
   Field mean, rstd, mean_error, rstd_error;
 };
-Field y_bounds(Dtype dtype, const Inputs& in, const Field& y, const Statistics& statistics) {
+Field y_bounds(Dtype dtype, const Inputs& in, const Field& y, const BoundInputs& statistics) {
   Field bound = y;
   for (std::int64_t c = 0; c < y.rows; ++c) {
     for (std::int64_t j = 0; j < y.cols; ++j) {
@@ -127,16 +127,16 @@ Expectation expected_in_training(const Inputs& in, Dtype dtype, const std::strin
   if (output != "y") {
     return {output, part(right, output), channel_bounds(in, right, output)};
   }
-  const Statistics statistics{right.save_mean, right.save_rstd,
-                              channel_bounds(in, right, "save_mean"),
-                              channel_bounds(in, right, "save_rstd")};
+  const BoundInputs statistics{right.save_mean, right.save_rstd,
+                               channel_bounds(in, right, "save_mean"),
+                               channel_bounds(in, right, "save_rstd")};
   return {output, as_tensor(right.y, in.batch),
           as_tensor(y_bounds(dtype, in, right.y, statistics), in.batch)};
 }
 
 Expectation expected_in_evaluation(const Inputs& in, Dtype dtype) {
   const Field none(in.channels(), 1);
-  Statistics statistics{in.running_mean, rstd_of(in.running_var, in.eps), none, none};
+  BoundInputs statistics{in.running_mean, rstd_of(in.running_var, in.eps), none, none};
   for (std::int64_t c = 0; c < in.channels(); ++c) {
     // No sum, so rstd is exact but for eps, the root and the reciprocal.
     statistics.rstd_error(c, 0) = bounds::batchnorm_rstd({}, statistics.rstd(c, 0));

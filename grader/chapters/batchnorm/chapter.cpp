@@ -12,25 +12,24 @@ namespace {
 using verdict::Exercise;
 using verdict::HashFill;
 using verdict::Measurement;
-using verdict::Shape;
 
 // A shape's rows are channels, its columns the elements of a channel: of so many samples.
 constexpr std::int64_t kBatch = 32;
 
-std::int64_t space_of(const Shape& shape) {
+std::int64_t space_of(const verdict::Shape& shape) {
   return shape.cols / kBatch;
 }
 
-std::int64_t element_bytes(const Shape& shape) {
+std::int64_t element_bytes(const verdict::Shape& shape) {
   return static_cast<std::int64_t>(verdict::size_of(shape.dtype));
 }
 
-std::int64_t tensor_bytes(const Shape& shape) {
+std::int64_t tensor_bytes(const verdict::Shape& shape) {
   return shape.rows * shape.cols * element_bytes(shape);
 }
 
 /// What both calls get. `rows`: what is sampled by.
-Case measured_call(const char* function, const Shape& shape, std::int64_t rows,
+Case measured_call(const char* function, const verdict::Shape& shape, std::int64_t rows,
                    std::uint64_t seed) {
   Case call(function, shape.dtype);
   call.integer("rows", rows).integer("batch", kBatch).integer("channels", shape.rows);
@@ -50,7 +49,7 @@ constexpr HashFill running_var(std::uint64_t seed) {
 }
 
 /// Sampled by channels: all of x belongs to the sample, and of y the channels of sample 0.
-Case measured_forward(const Shape& shape, std::uint64_t seed) {
+Case measured_forward(const verdict::Shape& shape, std::uint64_t seed) {
   Case call = measured_call("batchnorm_forward", shape, shape.rows, seed);
   call.real("momentum", 0.1f);
   call.in_place("running_mean", Dtype::fp32, shape.rows, 1, running_mean(seed));
@@ -61,7 +60,7 @@ Case measured_forward(const Shape& shape, std::uint64_t seed) {
 }
 
 /// Sampled by rows of x, each a sample's channel.
-Case measured_evaluate(const Shape& shape, std::uint64_t seed) {
+Case measured_evaluate(const verdict::Shape& shape, std::uint64_t seed) {
   Case call = measured_call("batchnorm_evaluate", shape, kBatch * shape.rows, seed);
   call.input("running_mean", Dtype::fp32, shape.rows, 1, running_mean(seed));
   call.input("running_var", Dtype::fp32, shape.rows, 1, running_var(seed));
@@ -134,7 +133,7 @@ std::vector<Expectation> sampled_evaluate(const Case& sampled,
 }
 
 // Few channels, because the simulator runs every thread.
-std::vector<Shape> traffic_shapes() {
+std::vector<verdict::Shape> traffic_shapes() {
   return {{8, kBatch * 128, Dtype::fp32},
           {8, kBatch * 128, Dtype::fp16},
           {8, kBatch * 128, Dtype::bf16}};
@@ -142,21 +141,21 @@ std::vector<Shape> traffic_shapes() {
 
 // Feature maps of a residual network, from its first layers to its last but one; the smallest of
 // them in a type in which x and y together do not fit in L2.
-std::vector<Shape> bandwidth_shapes() {
+std::vector<verdict::Shape> bandwidth_shapes() {
   return {{64, kBatch * 112 * 112, Dtype::bf16},
           {256, kBatch * 56 * 56, Dtype::fp16},
           {256, kBatch * 56 * 56, Dtype::fp32},
           {512, kBatch * 28 * 28, Dtype::fp32}};
 }
 
-Measurement measured(Case (*make_case)(const Shape&, std::uint64_t),
-                     std::int64_t (*channel_bytes)(const Shape&)) {
+Measurement measured(Case (*make_case)(const verdict::Shape&, std::uint64_t),
+                     std::int64_t (*channel_bytes)(const verdict::Shape&)) {
   Measurement measurement;
   measurement.traffic = traffic_shapes();
   measurement.bandwidth = bandwidth_shapes();
   measurement.map = {2, kBatch * 32, Dtype::fp32};
   measurement.cols_step = kBatch;
-  measurement.least_bytes = [channel_bytes](const Shape& shape) {
+  measurement.least_bytes = [channel_bytes](const verdict::Shape& shape) {
     return 2 * tensor_bytes(shape) + shape.rows * channel_bytes(shape);
   };
   measurement.make_case = make_case;
@@ -164,23 +163,23 @@ Measurement measured(Case (*make_case)(const Shape&, std::uint64_t),
 }
 
 /// weight and bias; two running statistics read and written, two numbers saved.
-std::int64_t forward_channel_bytes(const Shape& shape) {
+std::int64_t forward_channel_bytes(const verdict::Shape& shape) {
   return 2 * element_bytes(shape) + 6 * 4;
 }
 
 /// weight and bias; two running statistics read.
-std::int64_t evaluate_channel_bytes(const Shape& shape) {
+std::int64_t evaluate_channel_bytes(const verdict::Shape& shape) {
   return 2 * element_bytes(shape) + 2 * 4;
 }
 
-Exercise forward() {
+Exercise forward_exercise() {
   Measurement measurement = measured(measured_forward, forward_channel_bytes);
   measurement.expectations = sampled_forward;
   return {"batchnorm/forward", "The forward pass", "04_batchnorm/forward.cu",
           "docs/04_batchnorm.md, \"4.1 The forward pass\"", std::move(measurement)};
 }
 
-Exercise evaluate() {
+Exercise evaluate_exercise() {
   Measurement measurement = measured(measured_evaluate, evaluate_channel_bytes);
   measurement.expectations = sampled_evaluate;
   return {"batchnorm/evaluate", "Evaluation", "04_batchnorm/evaluate.cu",
@@ -192,5 +191,6 @@ Exercise evaluate() {
 
 int main(int argc, char** argv) {
   using namespace onepass::batchnorm;
-  return onepass::verdict::grade({"batchnorm", {forward(), evaluate()}}, argc, argv);
+  return onepass::verdict::grade({"batchnorm", {forward_exercise(), evaluate_exercise()}}, argc,
+                                 argv);
 }

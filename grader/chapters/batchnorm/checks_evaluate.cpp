@@ -7,7 +7,7 @@
 #include "chapters/batchnorm/shapes.h"
 #include "verdict/session/check.h"
 
-namespace onepass::batchnorm {
+namespace onepass::batchnorm::evaluate_checks {
 namespace {
 
 using verdict::points;
@@ -118,4 +118,4 @@ TEST_SUITE("batchnorm/evaluate") {
 }
 
 }  // namespace
-}  // namespace onepass::batchnorm
+}  // namespace onepass::batchnorm::evaluate_checks

@@ -8,7 +8,7 @@
 #include "chapters/batchnorm/shapes.h"
 #include "verdict/session/check.h"
 
-namespace onepass::batchnorm {
+namespace onepass::batchnorm::forward_checks {
 namespace {
 
 using verdict::points;
@@ -238,4 +238,4 @@ TEST_SUITE("batchnorm/forward") {
 }
 
 }  // namespace
-}  // namespace onepass::batchnorm
+}  // namespace onepass::batchnorm::forward_checks

@@ -20,9 +20,6 @@ using verdict::Oracle;
 
 namespace {
 
-// Sums in 16 bits depend on the order of additions, so they are recognised from further away.
-constexpr double kSixteenBitSlack = 16.0;
-
 Field divided(Field sums, const Inputs& in) {
   return map(std::move(sums), [&](double sum) { return sum / static_cast<double>(in.count()); });
 }
@@ -69,7 +66,7 @@ void append_sixteen_bit_mistakes(std::vector<Oracle>& all) {
           const Field mean = divided(sum_in(dtype, in.x, how), in);
           return Statistics{mean, biased_variances(in.x, mean)};
         },
-        kSixteenBitSlack));
+        verdict::kSixteenBitSlack));
     all.push_back(in_sixteen_bits(
         "half-accumulation",
         "The variance is what adding up the squares in the 16-bit type gives: add in float.",
@@ -77,7 +74,7 @@ void append_sixteen_bit_mistakes(std::vector<Oracle>& all) {
           const Field mean = means(in.x);
           return Statistics{mean, divided(sum_in(dtype, squared_distances(in, mean), how), in)};
         },
-        kSixteenBitSlack));
+        verdict::kSixteenBitSlack));
   }
 }
 

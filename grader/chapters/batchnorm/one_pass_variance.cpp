@@ -21,7 +21,7 @@ namespace {
 // variance is left; in units of the bound, how far two such noises may then be apart.
 constexpr double kCancels = 20.0;
 constexpr double kNothingLeft = 500.0;
-constexpr double kSlack = 2000.0;
+constexpr double kOnePassSlack = 2000.0;
 
 /// The sum of f(element) as threads make it, each in steps of `threads`, and then one after the
 /// other.
@@ -63,7 +63,7 @@ void append_one_pass_variance(std::vector<Oracle>& all) {
         "one-pass-variance",
         "The variance is about as far off as mean(x^2) - mean(x)^2 is: two large numbers that "
         "cancel. Find the mean first, then add up the squares of x - mean.",
-        [threads](const Inputs& in) { return one_pass(in, threads); }, kSlack));
+        [threads](const Inputs& in) { return one_pass(in, threads); }, kOnePassSlack));
   }
 }
 

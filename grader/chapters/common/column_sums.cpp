@@ -11,6 +11,7 @@
 
 #include "chapters/common/misread.h"
 #include "verdict/case.h"
+#include "verdict/diagnosis.h"
 
 namespace onepass::common {
 
@@ -18,9 +19,6 @@ using verdict::Dtype;
 using verdict::Field;
 
 namespace {
-
-constexpr double kSlack = 4.0;
-constexpr double kSixteenBitSlack = 16.0;  // the result depends on the order of additions
 
 using Counted = std::function<bool(std::int64_t row, std::int64_t rows)>;
 
@@ -40,7 +38,7 @@ WrongColumnSum only_rows(std::string mistake, std::string sentence, Counted coun
             return column_sums(only(
                 terms, [&](std::int64_t row, std::int64_t) { return counted(row, terms.rows); }));
           },
-          kSlack};
+          verdict::kSlack};
 }
 
 void append_lost_rows(std::vector<WrongColumnSum>& all) {
@@ -96,13 +94,13 @@ void append_axes(std::vector<WrongColumnSum>& all) {
                    const std::optional<Field> turned = transposed(terms);
                    return turned ? std::optional<Field>(column_sums(*turned)) : std::nullopt;
                  },
-                 kSlack});
+                 verdict::kSlack});
   all.push_back({"sum-not-mean", "These are means over the rows: the gradient is their sum.",
                  [](Dtype, const Field& terms) {
                    return map(column_sums(terms),
                               [&](double sum) { return sum / static_cast<double>(terms.rows); });
                  },
-                 kSlack});
+                 verdict::kSlack});
 }
 
 void append_garbage(std::vector<WrongColumnSum>& all) {
@@ -118,14 +116,14 @@ void append_garbage(std::vector<WrongColumnSum>& all) {
              const double poison = verdict::decode(in_output ? dtype : Dtype::fp32, bytes.data());
              return map(column_sums(terms), [&](double sum) { return sum + times * poison; });
            },
-           kSlack});
+           verdict::kSlack});
     }
   }
   all.push_back({"accumulated-into-garbage", sentence,
                  [](Dtype, const Field& terms) {
                    return Field(1, terms.cols, std::numeric_limits<double>::quiet_NaN());
                  },
-                 kSlack});
+                 verdict::kSlack});
 }
 
 /// The rows shared among groups, each of which is added up by `part`; the groups in fp64.
@@ -146,7 +144,7 @@ WrongColumnSum in_groups(std::string mistake, std::string sentence, std::int64_t
     }
     return total;
   };
-  return {std::move(mistake), std::move(sentence), sums, kSixteenBitSlack};
+  return {std::move(mistake), std::move(sentence), sums, verdict::kSixteenBitSlack};
 }
 
 double rounded_at_the_end(Dtype dtype, const Field& terms, std::int64_t group, std::int64_t groups,

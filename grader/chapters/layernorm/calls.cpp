@@ -16,10 +16,6 @@ using verdict::Role;
 
 namespace {
 
-std::int64_t stride_of(Layout layout, std::int64_t cols) {
-  return layout.stride == 0 ? cols : layout.stride;
-}
-
 void add_optional(Case& call, const char* name, std::optional<Matrix> values, Layout layout) {
   if (values) {
     call.input(name, std::move(*values), layout);
@@ -34,8 +30,8 @@ Case backward_call(const char* function, Gradients inputs, const BackwardLayout&
   const std::int64_t cols = inputs.x.cols();
   Case call(function, inputs.x.dtype());
   call.integer("rows", rows).integer("cols", cols);
-  call.integer("dy_stride", stride_of(layout.dy, cols));
-  call.integer("x_stride", stride_of(layout.x, cols));
+  call.integer("dy_stride", layout.dy.stride_for(cols));
+  call.integer("x_stride", layout.x.stride_for(cols));
   call.input("dy", std::move(inputs.dy), layout.dy).input("x", std::move(inputs.x), layout.x);
   call.input("mean", std::move(inputs.mean)).input("rstd", std::move(inputs.rstd));
   return call;
@@ -43,7 +39,7 @@ Case backward_call(const char* function, Gradients inputs, const BackwardLayout&
 
 void add_dx(Case& call, std::optional<Matrix> weight, const BackwardLayout& layout) {
   const std::int64_t cols = call.integer("cols");
-  call.integer("dx_stride", stride_of(layout.dx, cols));
+  call.integer("dx_stride", layout.dx.stride_for(cols));
   add_optional(call, "weight", std::move(weight), layout.weight);
   call.output("dx", call.dtype(), call.buffer("x").rows, cols, layout.dx);
 }
@@ -130,8 +126,8 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> 
   const std::int64_t cols = x.cols();
   Case call("layernorm_forward", dtype);
   call.integer("rows", rows).integer("cols", cols);
-  call.integer("x_stride", stride_of(layout.x, cols));
-  call.integer("y_stride", stride_of(layout.y, cols));
+  call.integer("x_stride", layout.x.stride_for(cols));
+  call.integer("y_stride", layout.y.stride_for(cols));
   call.real("eps", eps);
   call.input("x", std::move(x), layout.x);
   add_optional(call, "weight", std::move(weight), layout.weight);

@@ -95,7 +95,7 @@ Exercise exercise(const char* name, const char* title, const char* section, Meas
           std::string("docs/02_layernorm.md, \"") + section + "\"", std::move(details)};
 }
 
-Exercise forward() {
+Exercise forward_exercise() {
   Measurement details;
   details.traffic = wide_and_few();
   details.least_bytes = least_bytes(2, 2);
@@ -108,7 +108,7 @@ Exercise forward() {
                   std::move(details));
 }
 
-Exercise backward_dx() {
+Exercise backward_dx_exercise() {
   Measurement details;
   details.traffic = wide_and_few();
   details.least_bytes = least_bytes(3, 1);
@@ -126,7 +126,7 @@ std::vector<Expectation> expected_sums(const Case& sampled) {
   return {expected_dweight(sampled), expected_dbias(sampled)};
 }
 
-Exercise backward_dweight_dbias() {
+Exercise backward_dweight_dbias_exercise() {
   Measurement details;
   details.traffic = narrow_and_many();
   details.least_bytes = least_bytes(2, 2);
@@ -141,7 +141,7 @@ Exercise backward_dweight_dbias() {
                   "2.3 The gradients of weight and bias", std::move(details));
 }
 
-Exercise backward_fused() {
+Exercise backward_fused_exercise() {
   Measurement details;
   details.traffic = narrow_and_many();
   details.least_bytes = least_bytes(3, 3);
@@ -161,7 +161,8 @@ Exercise backward_fused() {
 
 int main(int argc, char** argv) {
   using namespace onepass::layernorm;
-  return onepass::verdict::grade(
-      {"layernorm", {forward(), backward_dx(), backward_dweight_dbias(), backward_fused()}}, argc,
-      argv);
+  return onepass::verdict::grade({"layernorm",
+                                  {forward_exercise(), backward_dx_exercise(),
+                                   backward_dweight_dbias_exercise(), backward_fused_exercise()}},
+                                 argc, argv);
 }

@@ -7,7 +7,7 @@
 #include "chapters/layernorm/shapes.h"
 #include "verdict/session/check.h"
 
-namespace onepass::layernorm {
+namespace onepass::layernorm::backward_dweight_dbias_checks {
 namespace {
 
 using verdict::points;
@@ -126,4 +126,4 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
 }
 
 }  // namespace
-}  // namespace onepass::layernorm
+}  // namespace onepass::layernorm::backward_dweight_dbias_checks

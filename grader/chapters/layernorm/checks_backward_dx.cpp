@@ -9,7 +9,7 @@
 #include "chapters/layernorm/witness.h"
 #include "verdict/session/check.h"
 
-namespace onepass::layernorm {
+namespace onepass::layernorm::backward_dx_checks {
 namespace {
 
 using verdict::points;
@@ -163,4 +163,4 @@ TEST_SUITE("layernorm/backward_dx") {
 }
 
 }  // namespace
-}  // namespace onepass::layernorm
+}  // namespace onepass::layernorm::backward_dx_checks

@@ -8,7 +8,7 @@
 #include "chapters/layernorm/shapes.h"
 #include "verdict/session/check.h"
 
-namespace onepass::layernorm {
+namespace onepass::layernorm::backward_fused_checks {
 namespace {
 
 using verdict::points;
@@ -148,4 +148,4 @@ TEST_SUITE("layernorm/backward_fused") {
 }
 
 }  // namespace
-}  // namespace onepass::layernorm
+}  // namespace onepass::layernorm::backward_fused_checks

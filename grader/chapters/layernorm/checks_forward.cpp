@@ -8,7 +8,7 @@
 #include "chapters/layernorm/shapes.h"
 #include "verdict/session/check.h"
 
-namespace onepass::layernorm {
+namespace onepass::layernorm::forward_checks {
 namespace {
 
 using verdict::points;
@@ -220,4 +220,4 @@ TEST_SUITE("layernorm/forward") {
 }
 
 }  // namespace
-}  // namespace onepass::layernorm
+}  // namespace onepass::layernorm::forward_checks

@@ -200,7 +200,7 @@ void append_sums(std::vector<Oracle>& all) {
   }
 }
 
-void append_reading(std::vector<Oracle>& all) {
+void append_dx_misread(std::vector<Oracle>& all) {
   for (const char* buffer : {"x", "dy"}) {
     const std::string name = buffer;
     for (const char* other : {"cols", "x_stride", "dy_stride", "dx_stride"}) {
@@ -260,7 +260,7 @@ std::vector<Oracle> dx_mistakes() {
   std::vector<Oracle> all;
   append_terms(all);
   append_weights(all);
-  append_reading(all);
+  append_dx_misread(all);
   append_sums(all);
   for (const common::LostColumns& lost : common::lost_columns()) {
     all.push_back(mistake(lost.mistake, lost.sentence, [counted = lost.counted](Parts& parts) {

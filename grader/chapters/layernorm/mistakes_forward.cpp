@@ -207,7 +207,7 @@ void append_lost(std::vector<Oracle>& all) {
   }
 }
 
-void append_reading(std::vector<Oracle>& all) {
+void append_forward_misread(std::vector<Oracle>& all) {
   const auto with_x = [&](const char* id, const char* sentence, auto wrong_x) {
     auto result = [wrong_x](const Case& call, const std::string& output) -> std::optional<Field> {
       const std::optional<Field> x = wrong_x(call);
@@ -237,7 +237,7 @@ void append_reading(std::vector<Oracle>& all) {
 
 std::vector<Oracle> forward_mistakes() {
   std::vector<Oracle> all;
-  append_reading(all);
+  append_forward_misread(all);
   append_statistics(all);
   append_scaling(all);
   append_lost(all);

@@ -16,9 +16,6 @@ using verdict::Oracle;
 
 namespace {
 
-// Sums whose result depends on the order of additions are recognised from further away.
-constexpr double kSixteenBitSlack = 16.0;
-
 // Of E[x^2] - E[x]^2: mean / deviation from which on what is left of the variance is rounding, up
 // to which something of it is left, and how far apart, in bounds, two orders of addition may be.
 constexpr double kCancels = 30.0;
@@ -41,7 +38,7 @@ void append_sixteen_bit_mean(std::vector<Oracle>& all) {
           }
           return map(sum_in(in.dtype, in.x, how), [&](double sum) { return sum / in.cols(); });
         },
-        kSixteenBitSlack));
+        verdict::kSixteenBitSlack));
   }
 }
 
@@ -70,7 +67,7 @@ void append_sixteen_bit_squares(std::vector<Oracle>& all) {
           }
           return sum_in(in.dtype, squared(centred), how);
         },
-        kSixteenBitSlack));
+        verdict::kSixteenBitSlack));
   }
 }
 

@@ -26,13 +26,10 @@ struct ForwardOutputs {
   Field mean, rstd, y;
 };
 
-/// How many bounds an output may be away from an oracle's result.
-constexpr double kSlack = 4.0;
-
 /// All outputs from the inputs; nothing where the mistake does not apply.
 using WrongForward = std::function<std::optional<ForwardOutputs>(const ForwardInputs&)>;
 verdict::Oracle wrong_forward(std::string id, std::string sentence, WrongForward wrong,
-                              double slack = kSlack);
+                              double slack = verdict::kSlack);
 
 /// y from these statistics.
 ForwardOutputs outputs_with(const ForwardInputs& in, const Field& mean, const Field& rstd);
@@ -40,13 +37,13 @@ ForwardOutputs outputs_with(const ForwardInputs& in, const Field& mean, const Fi
 /// A mistake in the mean; the variance is that about the wrong mean.
 using WrongMean = std::function<std::optional<Field>(const ForwardInputs&)>;
 verdict::Oracle wrong_mean(std::string id, std::string sentence, WrongMean mean,
-                           double slack = kSlack);
+                           double slack = verdict::kSlack);
 
 /// A mistake in the sum of squares, from the distances x - mean [rows, cols] to [rows, 1].
 using WrongSquares =
     std::function<std::optional<Field>(const ForwardInputs&, const Field& centred)>;
 verdict::Oracle wrong_squares(std::string id, std::string sentence, WrongSquares squares,
-                              double slack = kSlack);
+                              double slack = verdict::kSlack);
 
 /// A mistake between the variance of a row and its rstd.
 verdict::Oracle wrong_rstd(

@@ -9,19 +9,11 @@
 
 namespace onepass::rmsnorm {
 
-namespace {
-
-std::int64_t stride_of(Layout layout, std::int64_t cols) {
-  return layout.stride == 0 ? cols : layout.stride;
-}
-
-}  // namespace
-
 Case block_sum_call(Matrix x, Layout x_layout) {
   const std::int64_t rows = x.rows();
   const std::int64_t cols = x.cols();
   Case call("block_sum", x.dtype());
-  call.integer("rows", rows).integer("cols", cols).integer("x_stride", stride_of(x_layout, cols));
+  call.integer("rows", rows).integer("cols", cols).integer("x_stride", x_layout.stride_for(cols));
   call.input("x", std::move(x), x_layout);
   call.output("sums", Dtype::fp32, rows, 1);
   return call;
@@ -47,8 +39,8 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, double eps, ForwardLay
   const std::int64_t cols = x.cols();
   Case call(function, dtype);
   call.integer("rows", rows).integer("cols", cols);
-  call.integer("x_stride", stride_of(layout.x, cols));
-  call.integer("y_stride", stride_of(layout.y, cols));
+  call.integer("x_stride", layout.x.stride_for(cols));
+  call.integer("y_stride", layout.y.stride_for(cols));
   call.real("eps", eps);
   call.input("x", std::move(x), layout.x);
   if (weight) {

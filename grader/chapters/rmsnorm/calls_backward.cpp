@@ -15,10 +15,6 @@ namespace bounds = verdict::bounds;
 
 namespace {
 
-std::int64_t stride_of(Layout layout, std::int64_t cols) {
-  return layout.stride == 0 ? cols : layout.stride;
-}
-
 Field magnitudes(const Field& field) {
   return common::map(field, [](double value) { return std::abs(value); });
 }
@@ -37,9 +33,9 @@ Case backward_call(Gradients inputs, CastOrder order, BackwardLayout layout) {
   Case call("rmsnorm_backward", dtype);
   call.integer("rows", layout.no_rows ? 0 : rows).integer("cols", cols);
   call.integer("order", static_cast<std::int64_t>(order));
-  call.integer("dy_stride", stride_of(layout.dy, cols));
-  call.integer("x_stride", stride_of(layout.x, cols));
-  call.integer("dx_stride", stride_of(layout.dx, cols));
+  call.integer("dy_stride", layout.dy.stride_for(cols));
+  call.integer("x_stride", layout.x.stride_for(cols));
+  call.integer("dx_stride", layout.dx.stride_for(cols));
   call.input("dy", std::move(inputs.dy), layout.dy).input("x", std::move(inputs.x), layout.x);
   call.input("weight", std::move(inputs.weight), layout.weight);
   call.input("rstd", std::move(inputs.rstd));

@@ -12,10 +12,6 @@ using verdict::Role;
 
 namespace {
 
-std::int64_t stride_of(Layout layout, std::int64_t cols) {
-  return layout.stride == 0 ? cols : layout.stride;
-}
-
 /// An input, or a buffer that holds an input before the call and an output after it.
 void add(Case& call, const char* name, Matrix values, Layout layout, bool in_place) {
   if (in_place) {
@@ -40,9 +36,9 @@ Case residual_call(Matrix x, Matrix residual, Matrix weight, double eps, Residua
   const Layout y = layout.y_in_place ? layout.x : layout.y;
   Case call("rmsnorm_residual", dtype);
   call.integer("rows", rows).integer("cols", cols);
-  call.integer("x_stride", stride_of(layout.x, cols));
-  call.integer("residual_stride", stride_of(layout.residual, cols));
-  call.integer("sum_stride", stride_of(sum, cols)).integer("y_stride", stride_of(y, cols));
+  call.integer("x_stride", layout.x.stride_for(cols));
+  call.integer("residual_stride", layout.residual.stride_for(cols));
+  call.integer("sum_stride", sum.stride_for(cols)).integer("y_stride", y.stride_for(cols));
   call.real("eps", eps);
   add(call, "x", std::move(x), layout.x, layout.y_in_place);
   add(call, "residual", std::move(residual), layout.residual, layout.sum_in_place);

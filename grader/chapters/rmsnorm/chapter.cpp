@@ -91,7 +91,7 @@ std::vector<Shape> bandwidth_shapes() {
           {16384, 4096, Dtype::bf16}};
 }
 
-Exercise block_sum() {
+Exercise block_sum_exercise() {
   Measurement measurement;
   measurement.traffic = traffic_shapes();
   measurement.bandwidth = bandwidth_shapes();
@@ -126,11 +126,11 @@ Exercise forward_exercise(const char* function, const char* name, const char* ti
           std::string("docs/01_rmsnorm.md, \"") + section + "\"", std::move(measurement)};
 }
 
-Exercise forward() {
+Exercise forward_exercise() {
   return forward_exercise("rmsnorm_forward", "forward", "The forward pass", "1.2 The forward pass");
 }
 
-Exercise forward_fast() {
+Exercise forward_fast_exercise() {
   Exercise exercise = forward_exercise("rmsnorm_forward_fast", "forward_fast",
                                        "At the speed of memory", "1.4 At the speed of memory");
   for (const Shape& wide : {Shape{32768, 8192, Dtype::bf16}, Shape{8192, 16384, Dtype::bf16},
@@ -140,7 +140,7 @@ Exercise forward_fast() {
   return exercise;
 }
 
-Exercise backward() {
+Exercise backward_exercise() {
   Measurement measurement;
   // Narrow, so that the rows outnumber the blocks: their partial sums do not count then.
   measurement.traffic = {{2048, 32, Dtype::fp32}};
@@ -164,7 +164,7 @@ Exercise backward() {
           "docs/01_rmsnorm.md, \"1.3 The backward pass\"", std::move(measurement)};
 }
 
-Exercise residual() {
+Exercise residual_exercise() {
   Measurement measurement;
   measurement.traffic = traffic_shapes();
   measurement.bandwidth = bandwidth_shapes();
@@ -186,6 +186,8 @@ Exercise residual() {
 
 int main(int argc, char** argv) {
   using namespace onepass::rmsnorm;
-  return onepass::verdict::grade(
-      {"rmsnorm", {block_sum(), forward(), backward(), forward_fast(), residual()}}, argc, argv);
+  return onepass::verdict::grade({"rmsnorm",
+                                  {block_sum_exercise(), forward_exercise(), backward_exercise(),
+                                   forward_fast_exercise(), residual_exercise()}},
+                                 argc, argv);
 }

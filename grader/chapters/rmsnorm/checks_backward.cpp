@@ -8,7 +8,7 @@
 #include "chapters/rmsnorm/witness.h"
 #include "verdict/session/check.h"
 
-namespace onepass::rmsnorm {
+namespace onepass::rmsnorm::backward_checks {
 namespace {
 
 using verdict::points;
@@ -289,4 +289,4 @@ TEST_SUITE("rmsnorm/backward") {
 }
 
 }  // namespace
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::rmsnorm::backward_checks

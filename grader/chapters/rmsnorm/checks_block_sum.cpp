@@ -10,7 +10,7 @@
 #include "chapters/rmsnorm/shapes.h"
 #include "verdict/session/check.h"
 
-namespace onepass::rmsnorm {
+namespace onepass::rmsnorm::block_sum_checks {
 namespace {
 
 using verdict::points;
@@ -183,4 +183,4 @@ TEST_SUITE("rmsnorm/block_sum") {
 }
 
 }  // namespace
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::rmsnorm::block_sum_checks

@@ -8,7 +8,7 @@
 #include "chapters/rmsnorm/shapes.h"
 #include "verdict/session/check.h"
 
-namespace onepass::rmsnorm {
+namespace onepass::rmsnorm::forward_checks {
 namespace {
 
 using verdict::points;
@@ -230,4 +230,4 @@ TEST_SUITE("rmsnorm/forward") {
 }
 
 }  // namespace
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::rmsnorm::forward_checks

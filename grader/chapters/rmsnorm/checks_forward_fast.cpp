@@ -12,7 +12,7 @@
 #include "chapters/rmsnorm/shapes.h"
 #include "verdict/session/check.h"
 
-namespace onepass::rmsnorm {
+namespace onepass::rmsnorm::forward_fast_checks {
 namespace {
 
 using verdict::points;
@@ -257,4 +257,4 @@ TEST_SUITE("rmsnorm/forward_fast") {
 }
 
 }  // namespace
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::rmsnorm::forward_fast_checks

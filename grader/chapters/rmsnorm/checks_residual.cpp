@@ -7,7 +7,7 @@
 #include "chapters/rmsnorm/shapes.h"
 #include "verdict/session/check.h"
 
-namespace onepass::rmsnorm {
+namespace onepass::rmsnorm::residual_checks {
 namespace {
 
 using verdict::points;
@@ -268,4 +268,4 @@ TEST_SUITE("rmsnorm/residual") {
 }
 
 }  // namespace
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::rmsnorm::residual_checks

@@ -22,9 +22,6 @@ using verdict::Oracle;
 
 namespace {
 
-// Sums in 16 bits depend on the order of additions, so they are recognised from further away.
-constexpr double kSixteenBitSlack = 16.0;
-
 /// A mistake that only changes what is added up. `wrong_x` gives the numbers that are.
 template <typename WrongX>
 Oracle sum_of(std::string mistake, std::string sentence, WrongX wrong_x) {
@@ -78,7 +75,7 @@ Oracle sum_in_sixteen_bits(SixteenBitSum how) {
   return {"half-accumulation",
           "The sum is what adding up in the 16-bit type gives: it stops growing once the terms are "
           "smaller than its last digit. Convert each element to float and add in float.",
-          result, kSixteenBitSlack};
+          result, verdict::kSixteenBitSlack};
 }
 
 /// The output was added to instead of written.

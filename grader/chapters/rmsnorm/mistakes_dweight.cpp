@@ -40,7 +40,7 @@ Oracle wrong_x_hat(std::string id, std::string sentence, Terms x_hat) {
 }
 
 /// A mistake in how the terms are added up.
-Oracle wrong_sum(const common::WrongColumnSum& wrong) {
+Oracle wrong_column_sum(const common::WrongColumnSum& wrong) {
   auto result = [sums = wrong.sums](const Case& call,
                                     const std::string& output) -> std::optional<Field> {
     if (output != "dweight" || call.integer("rows") == 0) {
@@ -88,7 +88,7 @@ std::vector<Oracle> wrong_formulas() {
   };
 }
 
-std::vector<Oracle> wrong_reading() {
+std::vector<Oracle> dweight_misread() {
   std::vector<Oracle> all;
   for (const char* buffer : {"x", "dy"}) {
     const std::string name = buffer;
@@ -117,10 +117,10 @@ std::vector<Oracle> wrong_reading() {
 
 std::vector<Oracle> dweight_mistakes() {
   std::vector<Oracle> all = wrong_formulas();
-  const std::vector<Oracle> reading = wrong_reading();
+  const std::vector<Oracle> reading = dweight_misread();
   all.insert(all.end(), reading.begin(), reading.end());
   for (const common::WrongColumnSum& wrong : common::wrong_column_sums()) {
-    all.push_back(wrong_sum(wrong));
+    all.push_back(wrong_column_sum(wrong));
   }
   return all;
 }

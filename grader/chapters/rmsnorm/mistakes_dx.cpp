@@ -20,9 +20,6 @@ using verdict::Oracle;
 
 namespace {
 
-constexpr double kSlack = 4.0;
-constexpr double kSixteenBitSlack = 16.0;  // sums in 16 bits depend on the order of additions
-
 /// What dx is made of. `mean` is that of wdy * x_hat.
 struct Parts {
   Field dy, wdy, x_hat, rstd, mean;
@@ -30,7 +27,7 @@ struct Parts {
 
 /// dx from parts of which one is wrong; nothing where the mistake makes no difference.
 using Spoiled = std::function<std::optional<Field>(const Case& call, Parts parts)>;
-Oracle spoiled(std::string id, std::string sentence, Spoiled dx, double slack = kSlack) {
+Oracle spoiled(std::string id, std::string sentence, Spoiled dx, double slack = verdict::kSlack) {
   auto result = [dx = std::move(dx)](const Case& call,
                                      const std::string& output) -> std::optional<Field> {
     if (output != "dx") {
@@ -50,7 +47,7 @@ Field gradient(const Parts& parts) {
 
 /// dx from a mean that is wrong.
 Oracle wrong_mean(std::string id, std::string sentence, std::function<Field(const Parts&)> mean,
-                  double slack = kSlack) {
+                  double slack = verdict::kSlack) {
   return spoiled(
       std::move(id), std::move(sentence),
       [mean = std::move(mean)](const Case&, Parts parts) {
@@ -114,7 +111,7 @@ std::vector<Oracle> wrong_terms() {
   };
 }
 
-std::vector<Oracle> wrong_rstd() {
+std::vector<Oracle> wrong_use_of_rstd() {
   const auto inverse = [](const Field& rstd) {
     return map(rstd, [](double value) { return 1.0 / value; });
   };
@@ -164,13 +161,13 @@ std::vector<Oracle> wrong_rounding() {
           [](const Case& call, const Parts& parts) {
             return backward_dx(parts.wdy, rounded(call.dtype(), parts.x_hat), parts.rstd);
           },
-          kSlack),
+          verdict::kSlack),
       sixteen(
           "cast-order", "wdy was rounded to the 16-bit type: multiply as floats.",
           [](const Case& call, const Parts& parts) {
             return backward_dx(rounded(call.dtype(), parts.wdy), parts.x_hat, parts.rstd);
           },
-          kSlack),
+          verdict::kSlack),
   };
   for (const common::SixteenBitSum how : common::sixteen_bit_sums()) {
     all.push_back(sixteen(
@@ -182,12 +179,12 @@ std::vector<Oracle> wrong_rounding() {
           parts.mean = map(sums, [cols](double sum) { return sum / cols; });
           return gradient(parts);
         },
-        kSixteenBitSlack));
+        verdict::kSixteenBitSlack));
   }
   return all;
 }
 
-std::vector<Oracle> wrong_reading() {
+std::vector<Oracle> dx_misread() {
   using Read = std::function<std::optional<Field>(const Case&, const char* buffer)>;
   const auto misread = [](const char* id, std::string sentence, const char* buffer, Read read) {
     return spoiled(id, std::move(sentence),
@@ -261,7 +258,7 @@ std::vector<Oracle> wrong_reductions() {
 std::vector<Oracle> dx_mistakes() {
   std::vector<Oracle> all;
   for (const auto& group :
-       {wrong_terms(), wrong_rstd(), wrong_reading(), wrong_reductions(), wrong_rounding()}) {
+       {wrong_terms(), wrong_use_of_rstd(), dx_misread(), wrong_reductions(), wrong_rounding()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;

@@ -28,9 +28,6 @@ using verdict::Oracle;
 
 namespace {
 
-// Sums in 16 bits depend on the order of additions, so they are recognised from further away.
-constexpr double kSixteenBitSlack = 16.0;
-
 bool is_sixteen_bit(Dtype dtype) {
   return verdict::size_of(dtype) == 2;
 }
@@ -200,7 +197,7 @@ Oracle sum_in_sixteen_bits(SixteenBitSum how, bool rounded_squares) {
         const Field squares = squares_of(in.x);
         return sum_in(in.dtype, rounded_squares ? rounded(in.dtype, squares) : squares, how);
       },
-      kSixteenBitSlack);
+      verdict::kSixteenBitSlack);
 }
 
 /// y from weights of all ones.
@@ -253,7 +250,7 @@ std::vector<Oracle> wrong_scaling() {
   };
 }
 
-std::vector<Oracle> wrong_reading() {
+std::vector<Oracle> forward_misread() {
   return {
       wrong_x("stride-ignored",
               "The rows of x were read as if they lay cols elements apart: they start x_stride "
@@ -273,7 +270,7 @@ std::vector<Oracle> wrong_reading() {
 std::vector<Oracle> forward_mistakes() {
   std::vector<Oracle> all;
   for (const auto& group :
-       {wrong_reading(), wrong_means(), wrong_eps(), wrong_roots(), wrong_scaling()}) {
+       {forward_misread(), wrong_means(), wrong_eps(), wrong_roots(), wrong_scaling()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   all.push_back(mean_subtracted(true));

@@ -47,8 +47,8 @@ Oracle wrong(std::string id, std::string sentence, Wrong outputs) {
 }
 
 /// A mistake in the sum, which all that follows then has too.
-Oracle wrong_sum(std::string id, std::string sentence,
-                 std::function<std::optional<Field>(const Case&)> sum) {
+Oracle wrong_residual_sum(std::string id, std::string sentence,
+                          std::function<std::optional<Field>(const Case&)> sum) {
   return wrong(std::move(id), std::move(sentence),
                [sum = std::move(sum)](const Case& call) -> std::optional<Outputs> {
                  const std::optional<Field> unrounded = sum(call);
@@ -62,17 +62,17 @@ Oracle wrong_sum(std::string id, std::string sentence,
 
 std::vector<Oracle> wrong_sums() {
   std::vector<Oracle> all = {
-      wrong_sum("residual-missing", "This is what comes out of x alone: add the residual.",
-                [](const Case& call) { return call.values("x").field(); }),
-      wrong_sum("residual-missing", "This is what comes out of the residual alone: add x.",
-                [](const Case& call) { return call.values("residual").field(); }),
+      wrong_residual_sum("residual-missing", "This is what comes out of x alone: add the residual.",
+                         [](const Case& call) { return call.values("x").field(); }),
+      wrong_residual_sum("residual-missing", "This is what comes out of the residual alone: add x.",
+                         [](const Case& call) { return call.values("residual").field(); }),
   };
   for (const char* buffer : {"x", "residual"}) {
     const std::string name = buffer;
     const std::string other = name == "x" ? "residual" : "x";
     for (const char* stride : {"cols", "x_stride", "residual_stride", "sum_stride", "y_stride"}) {
       const std::string wrong_stride = stride;
-      all.push_back(wrong_sum(
+      all.push_back(wrong_residual_sum(
           "stride-ignored",
           "The rows of " + name + " were read " + wrong_stride + " elements apart: they start " +
               name + "_stride apart.",

@@ -72,7 +72,7 @@ Oracle wrong_x(std::string mistake, std::string sentence, WrongX wrong) {
     }
     return pick(rmsnorm_forward(*x, weight_of(call), eps_of(call)), output);
   };
-  return {std::move(mistake), std::move(sentence), result, kSlack};
+  return {std::move(mistake), std::move(sentence), result, verdict::kSlack};
 }
 
 Field squares_of(const Field& x) {

@@ -22,13 +22,10 @@ struct Inputs {
   double cols() const { return static_cast<double>(x.cols); }
 };
 
-/// How many bounds an output may be away from an oracle's result.
-constexpr double kSlack = 4.0;
-
 /// Both outputs from the inputs; nothing where the mistake does not apply.
 using WrongForward = std::function<std::optional<Forward>(const Inputs&)>;
 verdict::Oracle wrong_forward(std::string mistake, std::string sentence, WrongForward wrong,
-                              double slack = kSlack);
+                              double slack = verdict::kSlack);
 
 /// A mistake in rstd, which y then has too: from a row's sum of squares to its rstd.
 using WrongRstd = std::function<double(const Inputs&, double squares)>;
@@ -37,7 +34,7 @@ verdict::Oracle wrong_rstd(std::string mistake, std::string sentence, WrongRstd 
 /// A mistake in the sum of squares, which rstd and y then have too: from the inputs to [rows, 1].
 using WrongSum = std::function<std::optional<Field>(const Inputs&)>;
 verdict::Oracle wrong_sum(std::string mistake, std::string sentence, WrongSum wrong,
-                          double slack = kSlack);
+                          double slack = verdict::kSlack);
 
 /// A mistake in y alone: from the inputs and the right rstd [rows, 1] to y.
 using WrongY = std::function<Field(const Inputs&, const Field& rstd)>;

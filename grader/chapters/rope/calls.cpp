@@ -19,10 +19,6 @@ Case call_with_tables(const char* function, Dtype dtype, std::int64_t tokens, st
   return call;
 }
 
-std::int64_t stride_of(const Layout& layout, const Matrix& matrix) {
-  return layout.stride == 0 ? matrix.cols() : layout.stride;
-}
-
 }  // namespace
 
 Case interleaved_call(Matrix x, Tables tables, std::int64_t heads, Places places) {
@@ -60,8 +56,8 @@ Case half_split_call(HalfSplit arguments) {
   call.integer("q_heads", arguments.q_heads).integer("k_heads", arguments.k_heads);
   call.integer("head_dim", arguments.q.cols() / arguments.q_heads);
   call.integer("rotary_dim", 2 * arguments.tables.cos.cols());
-  call.integer("q_stride", stride_of(arguments.q_layout, arguments.q));
-  call.integer("k_stride", stride_of(arguments.k_layout, arguments.k));
+  call.integer("q_stride", arguments.q_layout.stride_for(arguments.q.cols()));
+  call.integer("k_stride", arguments.k_layout.stride_for(arguments.k.cols()));
   call.input("positions", std::move(arguments.positions));
   call.input("cos", std::move(arguments.tables.cos), arguments.tables_layout);
   call.input("sin", std::move(arguments.tables.sin), arguments.tables_layout);

@@ -110,17 +110,17 @@ Measurement one_tensor(const char* output, Case (*make_case)(const Shape&, std::
   return measurement;
 }
 
-Exercise interleaved() {
+Exercise interleaved_exercise() {
   return {"rope/interleaved", "Interleaved pairs", "03_rope/interleaved.cu",
           "docs/03_rope.md, \"3.1 Interleaved pairs\"", one_tensor("x", measured_interleaved)};
 }
 
-Exercise backward() {
+Exercise backward_exercise() {
   return {"rope/backward", "The backward pass", "03_rope/backward.cu",
           "docs/03_rope.md, \"3.2 The backward pass\"", one_tensor("dx", measured_backward)};
 }
 
-Exercise half_split() {
+Exercise half_split_exercise() {
   Measurement measurement = one_tensor("q", measured_half_split);
   measurement.cols_step = kQueriesForKey * kHeadDim;
   measurement.least_bytes = [](const Shape& shape) {
@@ -139,5 +139,6 @@ Exercise half_split() {
 
 int main(int argc, char** argv) {
   using namespace onepass::rope;
-  return onepass::verdict::grade({"rope", {interleaved(), backward(), half_split()}}, argc, argv);
+  return onepass::verdict::grade(
+      {"rope", {interleaved_exercise(), backward_exercise(), half_split_exercise()}}, argc, argv);
 }

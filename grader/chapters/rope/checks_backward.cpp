@@ -7,7 +7,7 @@
 #include "chapters/rope/shapes.h"
 #include "verdict/session/check.h"
 
-namespace onepass::rope {
+namespace onepass::rope::backward_checks {
 namespace {
 
 using verdict::points;
@@ -164,4 +164,4 @@ TEST_SUITE("rope/backward") {
 }
 
 }  // namespace
-}  // namespace onepass::rope
+}  // namespace onepass::rope::backward_checks

@@ -8,7 +8,7 @@
 #include "verdict/compare.h"
 #include "verdict/session/check.h"
 
-namespace onepass::rope {
+namespace onepass::rope::half_split_checks {
 namespace {
 
 using verdict::points;
@@ -330,4 +330,4 @@ TEST_SUITE("rope/half_split") {
 }
 
 }  // namespace
-}  // namespace onepass::rope
+}  // namespace onepass::rope::half_split_checks

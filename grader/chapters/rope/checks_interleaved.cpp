@@ -9,7 +9,7 @@
 #include "verdict/compare.h"
 #include "verdict/session/check.h"
 
-namespace onepass::rope {
+namespace onepass::rope::interleaved_checks {
 namespace {
 
 using verdict::points;
@@ -207,4 +207,4 @@ TEST_SUITE("rope/interleaved") {
 }
 
 }  // namespace
-}  // namespace onepass::rope
+}  // namespace onepass::rope::interleaved_checks

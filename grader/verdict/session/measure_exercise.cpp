@@ -20,7 +20,6 @@ using nlohmann::json;
 
 constexpr double kTrafficLimit = 60.0;                          // seconds for a launch
 constexpr std::int64_t kMostSimulated = std::int64_t{1} << 24;  // elements: more takes minutes
-constexpr double kUsable = 0.9;  // of a GPU's memory; the driver and the screen take some
 
 json event_of(const char* kind, const Exercise& exercise, const Shape& shape) {
   return {{"event", kind},
@@ -197,7 +196,7 @@ class Bench {
       device = copy_->device().is_object() ? copy_->device() : device;
     }
     const double needed = memory_needed(contestants);
-    const double memory = kUsable * device.value("memory_bytes", 0.0);
+    const double memory = kUsableMemory * device.value("memory_bytes", 0.0);
     if (memory > 0.0 && needed > memory) {
       return skipped(exercise_, shape,
                      fmt::format("{} takes {:.1f} GB to measure, and this GPU has room for {:.1f}.",

@@ -17,10 +17,8 @@ namespace {
 
 constexpr int kMostTimeouts = 2;
 constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
-constexpr double kUsable = 0.9;                // of the memory; the driver and the screen take some
-constexpr std::size_t kMostOutput = 64 << 10;  // of what the student's code prints
 
-Session* current = nullptr;
+Session* open_session = nullptr;
 
 double start_limit(const std::string& device) {
   return device == "gpu" ? 60.0 : 15.0;
@@ -52,18 +50,18 @@ bool left_alone(const Case& call, const Answer& answer, const std::string& outpu
 Session::Session(Settings settings)
     : settings_(std::move(settings)),
       worker_(std::make_unique<WorkerClient>(settings_.worker, start_limit(settings_.device))) {
-  current = this;
+  open_session = this;
 }
 
 Session::~Session() {
-  current = nullptr;
+  open_session = nullptr;
 }
 
 Session& session() {
-  if (current == nullptr) {
+  if (open_session == nullptr) {
     throw std::logic_error("checks run in a session only");
   }
-  return *current;
+  return *open_session;
 }
 
 Random Session::random() const {
@@ -144,7 +142,7 @@ bool Session::fits(const Case& call) {
     memory_bytes_ = known ? trusted.device().value("memory_bytes", 0.0) : 0.0;
   }
   return *memory_bytes_ <= 0.0 ||
-         static_cast<double>(call.span_bytes()) <= kUsable * *memory_bytes_;
+         static_cast<double>(call.span_bytes()) <= kUsableMemory * *memory_bytes_;
 }
 
 Answer Session::expect(const Case& call, const std::vector<Expectation>& expectations,

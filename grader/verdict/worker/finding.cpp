@@ -10,14 +10,14 @@ namespace {
 
 using nlohmann::json;
 
-struct Meaning {
+struct KnownKind {
   const char* kind;
   const char* mistake;  // nullptr: the kind alone does not name one
   const char* advice;
 };
 
 // The kinds of simulator.h, and what each means in the terms of the mistakes that are told.
-constexpr Meaning kMeanings[] = {
+constexpr KnownKind kKinds[] = {
     {"out-of-bounds-global", "no-tail-mask",
      "Check the index against the number of rows or columns before the access."},
     {"out-of-bounds-shared", "shared-too-small",
@@ -57,10 +57,10 @@ constexpr const char* kBlocksAdvice =
     "Blocks run in no order: let one block do both, use an atomic, or let each block write to a "
     "place of its own and add those up in a second kernel.";
 
-const Meaning* meaning_of(const std::string& kind) {
-  const auto found = std::find_if(std::begin(kMeanings), std::end(kMeanings),
-                                  [&](const Meaning& meaning) { return kind == meaning.kind; });
-  return found == std::end(kMeanings) ? nullptr : found;
+const KnownKind* kind_named(const std::string& kind) {
+  const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                  [&](const KnownKind& known) { return kind == known.kind; });
+  return found == std::end(kKinds) ? nullptr : found;
 }
 
 /// Optional members may be absent or null.
@@ -119,8 +119,8 @@ bool Finding::is_endless() const {
 }
 
 std::optional<std::string> Finding::mistake() const {
-  const Meaning* meaning = meaning_of(kind);
-  if (meaning == nullptr || meaning->mistake == nullptr) {
+  const KnownKind* known = kind_named(kind);
+  if (known == nullptr || known->mistake == nullptr) {
     return std::nullopt;
   }
   if (kind == "shared-race" && is_race(*this) && in_one_warp(*this)) {
@@ -129,7 +129,7 @@ std::optional<std::string> Finding::mistake() const {
   if (kind == "deadlock" && message.find("a word in memory") != std::string::npos) {
     return "lock-deadlock";
   }
-  return meaning->mistake;
+  return known->mistake;
 }
 
 std::string Finding::advice() const {
@@ -139,8 +139,8 @@ std::string Finding::advice() const {
   if (is_race(*this) && in_one_warp(*this)) {
     return kWarpAdvice;
   }
-  const Meaning* meaning = meaning_of(kind);
-  return meaning == nullptr ? "" : meaning->advice;
+  const KnownKind* known = kind_named(kind);
+  return known == nullptr ? "" : known->advice;
 }
 
 std::string Finding::account() const {

@@ -21,7 +21,6 @@
 namespace onepass::verdict {
 namespace {
 
-constexpr std::size_t kMostOutput = 64 << 10;
 constexpr long kSuspiciousTasks = 500;  // more on the whole machine: time to count the worker's own
 constexpr long kMostProcesses = 100;
 constexpr auto kLook = std::chrono::milliseconds(20);

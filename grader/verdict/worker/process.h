@@ -18,6 +18,9 @@ namespace onepass::verdict {
 
 using Clock = std::chrono::steady_clock;
 
+/// Bytes that are kept of what it prints.
+constexpr std::size_t kMostOutput = 64 << 10;
+
 /// How a process ended.
 struct Exit {
   bool by_signal = false;
@@ -53,7 +56,7 @@ class Process {
   /// It was forking without end.
   bool forked_too_much() const { return forked_too_much_; }
 
-  /// What it printed since the last call: stdout and stderr as they came, at most 64 KiB of it.
+  /// What it printed since the last call: stdout and stderr as they came, kMostOutput at most.
   std::string take_output();
 
  private:

@@ -40,7 +40,7 @@ json counts(const json& object, std::initializer_list<const char*> keys) {
   return result;
 }
 
-json line_from(const json& line) {
+json traced_line(const json& line) {
   json result = counts(line, {"line", "requests", "lanes", "bytes", "units", "least_units"});
   result["file"] = line.at("file").get<std::string>();
   result["buffer"] = line.at("buffer").get<std::string>();
@@ -71,7 +71,7 @@ json launch_from(const json& launch, const json& requests) {
                  {"lines", json::array()},
                  {"requests", json::array()}};
   for (const json& line : launch.value("lines", json::array())) {  // none where nothing is touched
-    result["lines"].push_back(line_from(line));
+    result["lines"].push_back(traced_line(line));
   }
   for (const json& request : requests) {
     result["requests"].push_back(request_from(request, result["lines"].size()));

@@ -18,6 +18,9 @@
 
 namespace onepass::verdict {
 
+/// The share of a GPU's memory that a call may take: the driver and the screen need some.
+constexpr double kUsableMemory = 0.9;
+
 enum class Outcome {
   ok,
   launch_error,   // a launch was refused; `error` is CUDA's name and words for it

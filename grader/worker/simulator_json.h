@@ -1,4 +1,4 @@
-// What the simulator saw of a launch's traffic, as the protocol tells it.
+// What the simulator saw of a launch, as the protocol tells it.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,9 @@
 #include "simulator/simulator.h"
 
 namespace onepass::worker {
+
+/// Finding, see protocol.h.
+nlohmann::json finding_json(const simulator::Finding& finding);
 
 /// LaunchTraffic, see protocol.h.
 nlohmann::json traffic_json(const simulator::LaunchTraffic& launch);

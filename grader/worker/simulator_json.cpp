@@ -1,4 +1,4 @@
-#include "worker/traffic_json.h"
+#include "worker/simulator_json.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,6 +10,12 @@ namespace {
 
 json to_json(const simulator::Dim3& size) {
   return {size.x, size.y, size.z};
+}
+
+json to_json(const simulator::Party& party) {
+  return {{"action", party.action},          {"file", party.file}, {"line", party.line},
+          {"thread", to_json(party.thread)}, {"warp", party.warp}, {"lane", party.lane},
+          {"block", to_json(party.block)}};
 }
 
 const char* name(simulator::MemorySpace space) {
@@ -45,6 +51,20 @@ json to_json(const simulator::LineTraffic& line) {
 }
 
 }  // namespace
+
+json finding_json(const simulator::Finding& finding) {
+  json parties = json::array();
+  for (const simulator::Party& party : finding.parties) {
+    parties.push_back(to_json(party));
+  }
+  return {{"kind", simulator::kind_name(finding.kind)},
+          {"kernel", finding.kernel},
+          {"message", finding.message},
+          {"severity", finding.warning ? "warning" : "error"},
+          {"parties", parties},
+          {"buffer", finding.buffer.empty() ? json() : json(finding.buffer)},
+          {"index", finding.index < 0 ? json() : json(finding.index)}};
+}
 
 json traffic_json(const simulator::LaunchTraffic& launch) {
   json result = {{"kernel", launch.kernel},

@@ -1,0 +1,16 @@
+// Small questions about text that several parts of the driver ask.
+#pragma once
+
+#include <string>
+
+#include "driver/report.h"
+
+namespace onepass::driver {
+
+/// The value as text; an absent or null one is empty.
+std::string text(const Json& object, const char* key);
+
+/// Without its end.
+std::string first_line(const std::string& lines);
+
+}  // namespace onepass::driver
