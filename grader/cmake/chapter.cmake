@@ -3,23 +3,26 @@
 # Adds a chapter. <folder> is its place in exercises/ and solutions/, where each exercise is one file
 # <exercise>.cu. In grader/chapters/<name>/ lie
 #
-#   *.cpp                  the chapter's share of the deciding process: reference, checks, mistakes.
-#                          They become the program grade-<name>.
+#   checks_*.cpp           the checks, and chapter.cpp: with the library below they become the program
+#                          grade-<name>.
+#   *.cpp                  the rest of the chapter's share of the deciding process: reference, calls,
+#                          mistakes. They become the library onepass_<name>, which tests link too.
 #   <exercise>.binding.cu  maps named buffers to the contract's function; #includes ONEPASS_SUBMISSION
 #   naive.cu               the multi-pass version of the chapter's functions, if it has one
 function(onepass_chapter name)
   cmake_parse_arguments(PARSE_ARGV 1 chapter "" "FOLDER;DOCS" "EXERCISES")
   set(home ${CMAKE_CURRENT_SOURCE_DIR}/${name})
 
+  file(GLOB checks CONFIGURE_DEPENDS ${home}/checks_*.cpp ${home}/chapter.cpp)
   file(GLOB sources CONFIGURE_DEPENDS ${home}/*.cpp)
-  if(NOT sources)
-    message(WARNING "The chapter ${name} has no checks: ${home}/*.cpp is empty.")
-    return()
-  endif()
-  add_executable(grade-${name} ${sources})
-  target_link_libraries(grade-${name} PRIVATE onepass_chapters_common onepass_verdict_main)
-  target_include_directories(grade-${name} PRIVATE ${PROJECT_SOURCE_DIR}/grader
-                                                  ${PROJECT_SOURCE_DIR}/grader/include)
+  list(REMOVE_ITEM sources ${checks})
+  add_library(onepass_${name} STATIC ${sources})
+  target_link_libraries(onepass_${name} PUBLIC onepass_chapters_common PRIVATE fmt::fmt)
+  target_include_directories(onepass_${name} PUBLIC ${PROJECT_SOURCE_DIR}/grader
+                                                    ${PROJECT_SOURCE_DIR}/grader/include)
+  add_executable(grade-${name} ${checks})
+  target_link_libraries(grade-${name} PRIVATE onepass_${name} onepass_verdict_main)
+  onepass_warnings(onepass_${name})
   onepass_warnings(grade-${name})
 
   set(naive null)

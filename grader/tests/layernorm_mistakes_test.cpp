@@ -52,7 +52,7 @@ Gradients random_gradients(std::uint64_t seed, Dtype dtype, std::int64_t rows, s
                    random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5));
 }
 
-/// In each column 1024 and -1024, which cancel, and small numbers, as in column_checks.cpp.
+/// In each column 1024 and -1024, which cancel, and small numbers, as in checks_columns.cpp.
 Gradients cancelling(std::uint64_t seed, Dtype dtype) {
   Gradients inputs = random_gradients(seed, dtype, 67, 40);
   for (std::int64_t col = 0; col < 40; ++col) {

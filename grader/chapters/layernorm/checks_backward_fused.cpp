@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "chapters/layernorm/calls.h"
-#include "chapters/layernorm/column_checks.h"
+#include "chapters/layernorm/checks_columns.h"
 #include "chapters/layernorm/mistakes.h"
 #include "chapters/layernorm/shapes.h"
 #include "verdict/session/check.h"

@@ -1,5 +1,5 @@
 // Checks of column sums that exercises 2.3 and 2.4 share.
-#include "chapters/layernorm/column_checks.h"
+#include "chapters/layernorm/checks_columns.h"
 
 #include <fmt/format.h>
 
