@@ -31,6 +31,7 @@ function(onepass_chapter name)
   endif()
   set(exercises)
   foreach(exercise ${chapter_EXERCISES})
+    set_property(GLOBAL APPEND PROPERTY ONEPASS_EXERCISES ${name}/${exercise})
     list(APPEND exercises "{\"id\": \"${name}/${exercise}\", \"file\": \"${exercise}.cu\", \
 \"binding\": \"${home}/${exercise}.binding.cu\", \"naive\": ${naive}}")
   endforeach()

@@ -18,6 +18,7 @@ struct GradeOptions {
   bool strict = false;
   bool lines = false;        // tell what each line moves
   bool checks_only = false;  // measure nothing
+  std::string until;         // no check after one that fails by this mistake
 };
 
 /// Exit codes, as documented in docs/grading.md.

@@ -26,6 +26,7 @@ struct GraderRun {
   Device device = Device::cpu;
   std::uint64_t seed = 0;
   std::string check;                // only this one; empty means all
+  std::string until;                // no check after one that fails by this mistake; empty: all
   bool checks_only = false;         // measure nothing
   std::vector<std::string> shapes;  // measured instead of grading: "4096x1000xfp16"
 };

@@ -20,6 +20,9 @@ std::string exercise_status(const Json& checks) {
     if (status == "ungraded") {
       return status;
     }
+    if (status == "not run") {
+      continue;
+    }
     all_not_started = all_not_started && status == "not started";
     if (result == "passed" && status != "passed") {
       result = status;
@@ -125,6 +128,14 @@ void set_all_checks(Json& exercise, const std::string& status, const std::string
     check["status"] = status;
     check["message"] = message;
     check["location"] = location.empty() ? Json(nullptr) : Json(location);
+  }
+}
+
+void set_rest_not_run(Json& exercise) {
+  for (Json& check : exercise["checks"]) {
+    if (check["status"] == "ungraded" && check["message"] == "") {
+      check["status"] = "not run";
+    }
   }
 }
 

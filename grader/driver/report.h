@@ -40,6 +40,9 @@ void add_objection(Json& exercise, const Json& event, const std::string& replay)
 void set_all_checks(Json& exercise, const std::string& status, const std::string& message,
                     const std::string& location);
 
+/// The checks that a grader was told not to come to: "not run", and no part of the status.
+void set_rest_not_run(Json& exercise);
+
 /// Computes the exercises' status and score, and the report's score, from the checks.
 void settle(Json& report);
 

@@ -126,6 +126,7 @@ GraderRun Run::grader_run(const Item& item) const {
   run.device = settings_.device;
   run.seed = settings_.seed;
   run.checks_only = settings_.checks_only;
+  run.until = settings_.until;
   return run;
 }
 
@@ -156,6 +157,8 @@ void Run::grade(std::size_t index) {
     }
     if (fault) {
       exercise["fault"] = *fault;
+    } else if (!settings_.until.empty()) {
+      set_rest_not_run(exercise);
     }
   });
 }

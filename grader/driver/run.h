@@ -24,6 +24,7 @@ class Run {
     Device device = Device::cpu;
     std::uint64_t seed = 1;
     bool checks_only = false;      // measure nothing
+    std::string until;             // no check after one that fails by this mistake
     std::filesystem::path report;  // written as the run goes
     std::string replay;            // how the user repeats it, without --exercise
     std::string replay_on_simulator;

@@ -2,7 +2,7 @@
 //
 //   grade-rmsnorm --list
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
-//                 --device cpu|gpu --seed N [--events FILE] [--check NAME]
+//                 --device cpu|gpu --seed N [--events FILE] [--check NAME | --until MISTAKE]
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
 //                 --device cpu|gpu --seed N [--events FILE] --shape 4096x1000xfp16...
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N --map FILE
@@ -12,10 +12,10 @@
 //
 // PATHs are workers: of the student's file, of the naive version, of the solution. Events
 // (events.h) are appended to FILE, or printed. With --check only that check runs, and nothing is
-// measured. With --shape no check runs, and these shapes are measured. With --map nothing is
-// graded: FILE becomes the JSON of access_map.h; nor with --request: FILE gets one more request for
-// a worker (record_request.h). Exit: 0 after a complete run, whatever the score; 2 for a usage
-// error or a fault of the grader.
+// measured; with --until no check runs after one that fails by that mistake. With --shape no check
+// runs, and these shapes are measured. With --map nothing is graded: FILE becomes the JSON of
+// access_map.h; nor with --request: FILE gets one more request for a worker (record_request.h).
+// Exit: 0 after a complete run, whatever the score; 2 for a usage error or a fault of the grader.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -46,6 +46,7 @@ struct Options {
   std::uint64_t seed = 0;
   std::string events;
   std::string check;
+  std::string until;
   bool checks_only = false;
   std::string map;
   std::string request;
@@ -67,6 +68,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "of all random numbers");
   app.add_option("--events", options.events, "file to append events to; stdout without it");
   app.add_option("--check", options.check, "run this check only");
+  app.add_option("--until", options.until, "end with the check that fails by this mistake");
   app.add_flag("--checks-only", options.checks_only, "measure nothing of what is passed");
   app.add_option("--shape", options.shapes, "measure this shape, instead of grading")
       ->allow_extra_args(false);
@@ -184,9 +186,10 @@ void grade_exercise(const Exercise& exercise, const Options& options) {
     if (!introduce(session.worker(), events)) {
       return;
     }
-    run_checks(exercise.id, only, [&](const CheckResult& result) {
+    run_checks(exercise.id, wanted, [&](const CheckResult& result) {
       results.push_back(result);
       events.write(check_event(exercise.id, result));
+      return options.until.empty() || !result.failure || result.failure->mistake != options.until;
     });
   }
   // A wrong kernel's traffic or time would mean nothing.

@@ -146,11 +146,14 @@ std::vector<CheckInfo> list_checks(const std::string& exercise) {
   return to.listed;
 }
 
-void run_checks(const std::string& exercise, const std::optional<std::string>& only,
-                const std::function<void(const CheckResult&)>& done) {
+void run_checks(const std::string& exercise, const std::vector<CheckInfo>& wanted,
+                const std::function<bool(const CheckResult&)>& done) {
+  bool go_on = true;
   Listener to;
-  to.done = done;
-  run_doctest(to, exercise, only, false);
+  to.done = [&](const CheckResult& result) { go_on = done(result); };
+  for (std::size_t i = 0; i < wanted.size() && go_on; ++i) {
+    run_doctest(to, exercise, wanted[i].name, false);
+  }
 }
 
 Status exercise_status(const std::vector<CheckInfo>& wanted,

@@ -30,10 +30,10 @@ struct CheckResult {
 /// The checks of an exercise, in the order in which they run.
 std::vector<CheckInfo> list_checks(const std::string& exercise);
 
-/// Runs them in the current session, or only the one called `only`, and hands each result to `done`
-/// at once.
-void run_checks(const std::string& exercise, const std::optional<std::string>& only,
-                const std::function<void(const CheckResult&)>& done);
+/// Runs these of them in the current session and hands each result to `done` at once, which says
+/// whether to go on.
+void run_checks(const std::string& exercise, const std::vector<CheckInfo>& wanted,
+                const std::function<bool(const CheckResult&)>& done);
 
 /// What becomes of the whole exercise: passed if all passed; ungraded if any could not be graded,
 /// or is missing; not started if all are; else the status of the first check that failed, where a
