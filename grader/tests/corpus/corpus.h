@@ -21,10 +21,10 @@ struct Entry {
   std::string base;               // "right/welford.cu": what an .edit changes; empty: the solution
 };
 
-/// All entries below grader/tests/corpus whose name contains `part`, by name. Throws
+/// All entries below grader/tests/corpus, by name. Throws
 /// std::runtime_error, which names the file, for an entry that is malformed or does not fit its
 /// solution.
-std::vector<Entry> entries(const std::filesystem::path& repository, const std::string& part = "");
+std::vector<Entry> entries(const std::filesystem::path& repository);
 
 /// `text` with one change: `before` must occur exactly once. Throws std::runtime_error otherwise.
 std::string replaced(const std::string& text, const std::string& before, const std::string& after);
