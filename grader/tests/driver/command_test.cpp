@@ -10,26 +10,15 @@
 #include "tests/driver/workbook.h"
 
 using namespace onepass::driver;
+using onepass::driver::test::has;
 using onepass::driver::test::Workbook;
-
-namespace {
-
-Json report_of(const Workbook& workbook) {
-  return Json::parse(read_file(workbook.root() / "build/report/exercises.json"));
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
 
 TEST_CASE("a right submission passes, and the report says so") {
   const Workbook workbook;
   const auto outcome = workbook.onepass("grade --strict");
   CHECK(outcome.code == 0);
   CHECK(has(outcome.output, "Score: 9 of 9\nAll passed."));
-  const Json report = report_of(workbook);
+  const Json report = workbook.report("report/exercises");
   CHECK(report["schema"] == 1);
   CHECK(report["device"]["kind"] == "cpu");
   CHECK(report["seed"] == 1);
@@ -67,7 +56,7 @@ TEST_CASE("an exercise that does not compile leaves the others graded") {
   CHECK(outcome.code == 0);
   CHECK(has(outcome.output, "exercises/01_toy/first.cu:3: 'x' was not declared in this scope"));
   CHECK(has(outcome.output, "Score: 4 of 9"));
-  const Json check = report_of(workbook)["exercises"][0]["checks"][1];
+  const Json check = workbook.report("report/exercises")["exercises"][0]["checks"][1];
   CHECK(check["status"] == "compile error");
   CHECK(check["location"] == "exercises/01_toy/first.cu:3");
 }
@@ -115,7 +104,7 @@ exit 2
   CHECK(outcome.code == 3);
   CHECK(has(outcome.output, "not yours"));
   CHECK(has(outcome.output, "assertion failed in the reference"));
-  const Json exercise = report_of(workbook)["exercises"][0];
+  const Json exercise = workbook.report("report/exercises")["exercises"][0];
   CHECK(exercise["status"] == "ungraded");
   CHECK(exercise["checks"][0]["status"] == "passed");
   CHECK(exercise["checks"][1]["status"] == "ungraded");
@@ -195,7 +184,7 @@ sleep 60; touch ")" + workbook.root().string() +
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
   CHECK(outcome.code == 130);
   CHECK(has(outcome.output, "Score: 2 of 5"));
-  CHECK(report_of(workbook)["exercises"][0]["checks"][0]["status"] == "passed");
+  CHECK(workbook.report("report/exercises")["exercises"][0]["checks"][0]["status"] == "passed");
 }
 
 TEST_CASE("two runs at once in one build folder") {
@@ -204,5 +193,5 @@ TEST_CASE("two runs at once in one build folder") {
       "grade --strict & pid=$!; " + std::string(ONEPASS_BINARY_DIR) + "/onepass --workbook " +
       workbook.root().string() + "/build/onepass.json grade --strict && wait $pid");
   CHECK(outcome.code == 0);
-  CHECK(report_of(workbook)["score"] == 9);
+  CHECK(workbook.report("report/exercises")["score"] == 9);
 }

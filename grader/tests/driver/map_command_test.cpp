@@ -8,6 +8,7 @@
 #include "tests/driver/workbook.h"
 
 using namespace onepass::driver;
+using onepass::driver::test::has;
 using onepass::driver::test::Workbook;
 namespace fs = std::filesystem;
 
@@ -25,10 +26,6 @@ std::string grader_with(const std::string& launches, const std::string& rest = "
       "cat > \"$8\" <<'MAP'\n{{\"status\": \"passed\", \"error\": \"\", \"location\": null, "
       "\"findings\": [], \"launches\": [{}]{}}}\nMAP\n",
       launches, rest);
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

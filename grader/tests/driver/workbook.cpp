@@ -38,6 +38,10 @@ void write_script(const fs::path& file, const std::string& text) {
 
 }  // namespace
 
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 Workbook::Workbook() : folder_(fs::temp_directory_path()) {
   for (const char* name : {"first", "second"}) {
     write_file(exercise(name), "#include <toy.h>\nint answer() { return 42; }\n");
@@ -88,6 +92,10 @@ Workbook::Outcome Workbook::onepass(const std::string& arguments) const {
   const ProcessResult result = run_process({"/bin/sh", "-c", command}, {120});
   REQUIRE(result.end == ProcessResult::End::exited);
   return {result.code, result.output};
+}
+
+Json Workbook::report(const std::string& name) const {
+  return Json::parse(read_file(root() / "build" / (name + ".json")));
 }
 
 void Workbook::edit_config(const std::string& from, const std::string& to) const {

@@ -7,8 +7,12 @@
 
 #include "driver/config.h"
 #include "driver/files.h"
+#include "driver/report.h"
 
 namespace onepass::driver::test {
+
+/// Is `part` somewhere in `text`?
+bool has(const std::string& text, const std::string& part);
 
 class Workbook {
  public:
@@ -28,6 +32,9 @@ class Workbook {
   };
   /// Runs `onepass <arguments>` in this workbook, through a shell.
   Outcome onepass(const std::string& arguments) const;
+
+  /// What onepass wrote to build/<name>.json: "report/exercises".
+  Json report(const std::string& name) const;
 
   /// Replaces `from` in onepass.json.
   void edit_config(const std::string& from, const std::string& to) const;
