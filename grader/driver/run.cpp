@@ -152,7 +152,7 @@ void Run::grade(std::size_t index) {
   update(index, [&](Json& exercise) {
     for (Json& check : exercise["checks"]) {
       if (is_failure(check["status"])) {
-        check["replay"] = fmt::format("{} --exercise {}", settings_.replay, id);
+        check["replay"] = fmt::format("{} {}", settings_.replay, id);
       }
     }
     if (fault) {
@@ -226,8 +226,7 @@ void Run::object_on_simulator(std::size_t index, GraderRun run) {
   const ScratchFolder scratch(scratch_.path());
   run_grader(run, scratch.path(), [&](const Json& event) {
     if (event.at("event") == "check" && is_wrong_access(event)) {
-      const std::string replay =
-          fmt::format("{} --exercise {}", settings_.replay_on_simulator, run.exercise);
+      const std::string replay = fmt::format("{} {}", settings_.replay_on_simulator, run.exercise);
       update(index, [&](Json& exercise) { add_objection(exercise, event, replay); });
     }
   });

@@ -26,7 +26,7 @@ class Run {
     bool checks_only = false;      // measure nothing
     std::string until;             // no check after one that fails by this mistake
     std::filesystem::path report;  // written as the run goes
-    std::string replay;            // how the user repeats it, without --exercise
+    std::string replay;            // how the user repeats it, but for the exercise
     std::string replay_on_simulator;
   };
   Run(const Config& config, std::vector<Task> tasks, Settings settings);

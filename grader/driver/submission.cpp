@@ -12,24 +12,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string names_of_chapters(const Config& config) {
-  std::vector<std::string> names;
-  for (const Chapter& chapter : config.chapters) {
-    names.push_back(chapter.name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string names_of_exercises(const Config& config) {
-  std::vector<std::string> names;
-  for (const Chapter& chapter : config.chapters) {
-    for (const Exercise& exercise : chapter.exercises) {
-      names.push_back(exercise.id);
-    }
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 bool holds_a_chapter(const fs::path& submission, const Config& config) {
   return std::any_of(config.chapters.begin(), config.chapters.end(), [&](const Chapter& chapter) {
     return fs::is_directory(submission / chapter.folder);
@@ -58,38 +40,27 @@ void require_file(const Task& task, bool own_exercises) {
   }
 }
 
-}  // namespace
-
-std::vector<Task> select_tasks(const Config& config, const fs::path& submission,
-                               const std::string& chapter_name, const std::string& exercise_id) {
-  std::vector<Task> tasks;
-  bool chapter_known = chapter_name.empty();
-  for (const Chapter& chapter : config.chapters) {
-    chapter_known = chapter_known || chapter.name == chapter_name;
-    if (!chapter_name.empty() && chapter.name != chapter_name) {
-      continue;
-    }
-    for (const Exercise& exercise : chapter.exercises) {
-      if (exercise_id.empty() || exercise.id == exercise_id) {
-        const fs::path file = submission / chapter.folder / exercise.file;
-        tasks.push_back({&chapter, &exercise, file, shown_path(file, config.source)});
-      }
-    }
-  }
-  if (!chapter_known) {
-    throw BadInput(fmt::format("There is no chapter {}: choose one of {}.", chapter_name,
-                               names_of_chapters(config)));
-  }
-  if (tasks.empty()) {
-    throw BadInput(fmt::format("There is no exercise {}{}: choose one of {}.", exercise_id,
-                               chapter_name.empty() ? "" : " in the chapter " + chapter_name,
-                               names_of_exercises(config)));
-  }
+std::vector<Task> tasks_of(const Config& config, const Names& names,
+                           const std::vector<Named>& exercises) {
+  const fs::path submission = names.submission.empty() ? config.exercises() : names.submission;
   require_submission(submission, config);
-  for (const Task& task : tasks) {
-    require_file(task, fs::equivalent(submission, config.exercises()));
+  std::vector<Task> tasks;
+  for (const Named& named : exercises) {
+    const fs::path file = submission / named.chapter->folder / named.exercise->file;
+    tasks.push_back({named.chapter, named.exercise, file, shown_path(file, config.source)});
+    require_file(tasks.back(), fs::equivalent(submission, config.exercises()));
   }
   return tasks;
+}
+
+}  // namespace
+
+std::vector<Task> select_tasks(const Config& config, const Names& names) {
+  return tasks_of(config, names, exercises_named(config, names));
+}
+
+Task select_task(const Config& config, const Names& names) {
+  return tasks_of(config, names, {exercise_named(config, names)}).front();
 }
 
 }  // namespace onepass::driver

@@ -1,5 +1,6 @@
 // `onepass grade` as a user meets it: exit codes, sentences, reports.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <chrono>
@@ -44,7 +45,7 @@ TEST_CASE("a wrong submission: exit 0 with a score, 1 with --strict, and the nex
   CHECK(has(outcome.output, "It answers 41."));
   CHECK(has(outcome.output, "Score: 5 of 9"));
   CHECK(has(outcome.output, "Open next: exercises/01_toy/second.cu, TODO 1"));
-  CHECK(has(outcome.output, "build/onepass grade --seed 7 --exercise toy/second"));
+  CHECK(has(outcome.output, "build/onepass grade --seed 7 toy/second"));
   CHECK_FALSE(has(outcome.output, "\x1b["));  // no colour in a pipe
   CHECK(workbook.onepass("grade --strict").code == 1);
 }
@@ -118,9 +119,13 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
     std::string arguments;
     std::string sentence;
   } kCases[] = {
+      {"grade secnd", "There is no exercise secnd: did you mean second?\n"},
       {"grade --exercise toy/third",
-       "There is no exercise toy/third: choose one of toy/first, toy/second.\n"},
-      {"grade --chapter play", "There is no chapter play: choose one of toy.\n"},
+       "There is no exercise toy/third: name a chapter (toy) or an exercise, such as toy/first or "
+       "1.1.\n"},
+      {"grade --chapter play",
+       "There is no chapter play: name a chapter (toy) or an exercise, such as toy/first or "
+       "1.1.\n"},
       {"grade --device tpu", "There is no device tpu: choose cpu or gpu.\n"},
       {"grade --device gpu",
        "Cannot grade on a GPU: there is no CUDA toolkit (nvcc). Use --device cpu, or mend that and "
@@ -139,6 +144,30 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
   }
   CHECK(workbook.onepass("grade --seed abc").code == 2);
   CHECK(workbook.onepass("").code == 2);
+}
+
+TEST_CASE("exercises are named as words, in any order, and by the options that scripts use") {
+  const Workbook workbook;
+  for (const char* words :
+       {"1.2 first", "second toy/first", "1", "exercises/01_toy/",
+        "--exercise 1.2 --exercise first", "--exercise second 1.1", "--chapter toy", ""}) {
+    const auto outcome = workbook.onepass(std::string("grade ") + words);
+    INFO(words);
+    CHECK(has(outcome.output,
+              "toy/first     5 of 5   passed         The first\n"
+              "toy/second    4 of 4   passed         The second\n"));
+  }
+  CHECK(has(workbook.onepass("grade --seed 3 second.cu --strict").output, "Score: 4 of 4"));
+}
+
+TEST_CASE("the line that repeats a check is right for a shell, whatever the folder is called") {
+  const Workbook workbook;
+  write_file(workbook.root() / "ada's work/01_toy/first.cu", "int answer() { return 41; }\n");
+  write_file(workbook.root() / "ada's work/01_toy/second.cu", "int answer() { return 42; }\n");
+  const auto outcome = workbook.onepass(
+      fmt::format("grade --submission \"{}/ada's work\"", workbook.root().string()));
+  CHECK(has(outcome.output,
+            "Replay: build/onepass grade --submission 'ada'\\''s work' --seed 1 toy/first\n"));
 }
 
 TEST_CASE("a missing exercise file") {

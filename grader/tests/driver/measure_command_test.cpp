@@ -109,7 +109,10 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
     std::string sentence;
   } kCases[] = {
       {"measure toy/third" + shape,
-       "There is no exercise toy/third: choose one of toy/first, toy/second.\n"},
+       "There is no exercise toy/third: name a chapter (toy) or an exercise, such as toy/first or "
+       "1.1.\n"},
+      {"measure 1" + shape, "Name one exercise: toy/first or toy/second.\n"},
+      {"measure" + shape, "Name one exercise: toy/first or toy/second.\n"},
       {"measure toy/first --rows 2 --cols 8:9",
        "--cols 8:9 cannot be read: give numbers (256,512), a range start:end:step "
        "(1024:4096:1024), or doublings start:end:x2 (256:8192:x2).\n"},
