@@ -36,7 +36,7 @@ void add_explanation(Json& exercise, const Json& event);
 /// `replay`: the command that shows it again.
 void add_objection(Json& exercise, const Json& event, const std::string& replay);
 
-/// The same result for all checks: a compile error, a fault of the grader.
+/// The same result for all checks: a compile error, a missing file.
 void set_all_checks(Json& exercise, const std::string& status, const std::string& message,
                     const std::string& location);
 

@@ -96,6 +96,10 @@ void Run::build(std::size_t index) {
   }
   Item& item = items_[index];
   const Task& task = item.task;
+  if (!task.missing.empty()) {
+    update(index, [&](Json& exercise) { set_all_checks(exercise, "missing", task.missing, ""); });
+    return;
+  }
   progress_.show(fmt::format("compiling {}", task.shown));
   const BuildResult result =
       builder_.build({task.exercise->id, task.file, task.shown, task.exercise->binding});

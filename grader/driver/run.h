@@ -40,7 +40,7 @@ class Run {
  private:
   struct Item {
     Task task;
-    std::filesystem::path worker;  // empty: does not compile
+    std::filesystem::path worker;  // empty: there is no file, or it does not compile
     std::optional<std::filesystem::path> naive;
     std::optional<std::filesystem::path> reference;  // the solution's worker
   };

@@ -15,6 +15,7 @@ struct Task {
   const Exercise* exercise;
   std::filesystem::path file;  // the student's
   std::string shown;           // its name in messages: "exercises/01_rmsnorm/forward.cu"
+  std::string missing;         // why there is no such file, and what to do; empty if there is
 };
 
 /// The exercises named, in the folder names.submission. Throws BadInput as exercises_named() does,

@@ -126,6 +126,11 @@ void write_compile_error(Out out, const Json& exercise) {
                  text(check, "message"));
 }
 
+// Nor is there more to tell of each check if the file is not there.
+void write_missing(Out out, const Json& exercise) {
+  fmt::format_to(out, "\n  {}\n", text(exercise["checks"].front(), "message"));
+}
+
 void write_fault(Out out, const Json& exercise) {
   std::string fault = text(exercise, "fault");
   for (const Json& check : exercise["checks"]) {
@@ -156,6 +161,10 @@ void write_failures(Out out, const Json& exercise, Style style) {
   const std::string status = text(exercise, "status");
   if (status == "compile error") {
     write_compile_error(out, exercise);
+    return;
+  }
+  if (status == "missing") {
+    write_missing(out, exercise);
     return;
   }
   if (status == "ungraded") {
@@ -249,6 +258,9 @@ std::string what_to_open_next(const Json& report) {
         const std::string location = text(check, "location");
         return fmt::format("Open next: {}, which does not compile",
                            location.empty() ? text(exercise, "file") : location);
+      }
+      if (status == "missing") {
+        return fmt::format("Bring back next: {}", text(exercise, "file"));
       }
       if (status != "passed" && status != "ungraded") {
         return fmt::format("Open next: {}, TODO {}", text(exercise, "file"), text(check, "todo"));

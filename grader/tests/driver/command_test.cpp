@@ -131,8 +131,8 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
        "Cannot grade on a GPU: there is no CUDA toolkit (nvcc). Use --device cpu, or mend that and "
        "run cmake again.\n"},
       {"grade --submission " + root + "/empty",
-       root + "/empty is no submission, it holds no folder such as 01_toy: give a folder laid out "
-              "like exercises/.\n"},
+       root + "/empty is no submission, it holds no file such as 01_toy/first.cu: give a folder "
+              "laid out like exercises/.\n"},
       {"grade --submission " + root + "/nowhere",
        "There is no folder " + root +
            "/nowhere: give a folder laid out like exercises/ to --submission.\n"},
@@ -170,15 +170,58 @@ TEST_CASE("the line that repeats a check is right for a shell, whatever the fold
             "Replay: build/onepass grade --submission 'ada'\\''s work' --seed 1 toy/first\n"));
 }
 
-TEST_CASE("a missing exercise file") {
+TEST_CASE("a missing exercise file leaves the others graded, and has a status of its own") {
   const Workbook workbook;
-  std::filesystem::remove(workbook.exercise("second"));
+  std::filesystem::remove(workbook.exercise("first"));
+  const auto outcome = workbook.onepass("grade");
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output,
+            "toy/first     0 of 5   missing        The first\n"
+            "toy/second    4 of 4   passed         The second\n\n"
+            "toy/first\n\n"
+            "  exercises/01_toy/first.cu is missing: git checkout "
+            "exercises/01_toy/first.cu brings it back.\n\n"
+            "Score: 4 of 9\n"
+            "Bring back next: exercises/01_toy/first.cu\n"));
+  const Json exercise = workbook.report("report/exercises")["exercises"][0];
+  CHECK(exercise["status"] == "missing");
+  CHECK(exercise["checks"][1]["status"] == "missing");
+  CHECK(workbook.onepass("grade --strict").code == 1);
+  CHECK(workbook.onepass("grade --strict second").code == 0);
+}
+
+TEST_CASE("a submission with a file or a chapter missing is graded on the rest") {
+  const Workbook workbook;
+  const std::string ada = (workbook.root() / "ada").string();
+  write_file(ada + "/01_toy/second.cu", "int answer() { return 42; }\n");
+  std::filesystem::create_directories(ada + "/01_toy/first.cu");
+  CHECK(has(workbook.onepass("grade --submission " + ada).output,
+            "  ada/01_toy/first.cu cannot be read: make it a file that can.\n"));
+  std::filesystem::remove(ada + "/01_toy/first.cu");
+  const auto outcome = workbook.onepass("grade --submission " + ada);
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output,
+            "  ada/01_toy/first.cu is missing: a submission has the exercise under "
+            "this name.\n"));
+  CHECK(has(outcome.output, "Score: 4 of 9\n"));
+}
+
+TEST_CASE("if no exercise asked for has its file, that is bad input") {
+  const Workbook workbook;
+  std::filesystem::remove(workbook.exercise("first"));
+  const std::string sentence =
+      "exercises/01_toy/first.cu is missing: git checkout exercises/01_toy/first.cu brings it "
+      "back.\n";
+  for (const char* command : {"grade first", "map first", "measure first --rows 1 --cols 2"}) {
+    const auto outcome = workbook.onepass(command);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.output == sentence);
+  }
+  std::filesystem::remove_all(workbook.root() / "exercises");
   const auto outcome = workbook.onepass("grade");
   CHECK(outcome.code == 2);
   CHECK(outcome.output ==
-        "exercises/01_toy/second.cu is missing: put it back (git checkout "
-        "exercises/01_toy/second.cu), or grade the others with --exercise.\n");
-  CHECK(workbook.onepass("grade --exercise toy/first").code == 0);
+        "The files of these exercises are all missing: git checkout exercises brings them back.\n");
 }
 
 TEST_CASE("no compiler") {
