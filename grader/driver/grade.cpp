@@ -34,7 +34,7 @@ std::string replay_command(const Config& config, const GradeOptions& options,
 }
 
 int exit_code(const Json& report, bool strict) {
-  if (interrupted()) {
+  if (!report["complete"].get<bool>()) {
     return kInterrupted;
   }
   if (has_ungraded(report)) {
@@ -93,13 +93,13 @@ int grade(const Config& config, const GradeOptions& options) {
                         ? config.build / "report" / (submission.filename().string() + ".json")
                         : options.report;
   catch_interrupts();
-  std::optional<GpuLock> lock;
-  if (!options.checks_only) {  // checks may share a GPU, what is timed may not
-    lock.emplace(config.build, device);
-  }
   Json report;
   {
     Run run(config, std::move(tasks), settings);
+    std::optional<GpuLock> lock;
+    if (!options.checks_only) {  // checks may share a GPU, what is timed may not
+      lock.emplace(config.build, device);
+    }
     work_until_interrupted(run);
     report = run.report();
   }

@@ -74,9 +74,10 @@ class Sweep {
   int run() {
     const std::optional<GraderRun> grader = build();
     if (!grader) {
-      return interrupted() ? kInterrupted : kNotAllPassed;
+      return kNotAllPassed;
     }
     report_ = {{"schema", 1},
+               {"complete", false},
                {"device", {{"kind", device_name(device_)}, {"name", "CPU simulator"}}},
                {"compiler", version_of(device_ == Device::cpu ? config_.cpu : *config_.gpu)},
                {"seed", options_.seed},
@@ -93,8 +94,11 @@ class Sweep {
     const auto fault =
         run_grader(*grader, scratch.path(), [this](const Json& event) { take(event); });
     progress_.show("");
+    report_["complete"] = !fault;
+    save();
     finish();
-    if (interrupted()) {
+    if (fault && interrupted()) {
+      fmt::print("Interrupted: {} of {} shapes are measured.\n", done_, shapes_.size());
       return kInterrupted;
     }
     if (fault) {

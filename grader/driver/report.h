@@ -2,7 +2,7 @@
 // described in docs/grading.md). The terminal's report is rendered from the same object.
 //
 // Everything starts as "ungraded" and gets its status as events of the chapters' graders come in;
-// so a report that is written before the end is true too.
+// so a report that is written before the end is true too. "complete" is false until then.
 #pragma once
 
 #include <cstdint>

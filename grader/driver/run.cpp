@@ -50,6 +50,7 @@ Run::Run(const Config& config, std::vector<Task> tasks, Settings settings)
   for (Task& task : tasks) {
     items_.push_back({std::move(task), {}, {}, {}});
   }
+  save();
 }
 
 void Run::work() {
@@ -61,6 +62,8 @@ void Run::work() {
   if (settings_.device == Device::gpu) {
     parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
   }
+  report_["complete"] = !interrupted();
+  save();
 }
 
 void Run::list() {
@@ -82,7 +85,7 @@ void Run::list() {
         make_exercise(found->second, *item.task.chapter, item.task.shown));
   }
   settle(report_);
-  write_file(settings_.report, report_.dump(2) + "\n");
+  save();
 }
 
 fs::path Run::build_own(const Task& task, const fs::path& file) const {
@@ -159,7 +162,7 @@ void Run::grade(std::size_t index) {
         check["replay"] = fmt::format("{} {}", settings_.replay, id);
       }
     }
-    if (fault) {
+    if (fault && !interrupted()) {
       exercise["fault"] = *fault;
     } else if (!settings_.until.empty()) {
       set_rest_not_run(exercise);
@@ -240,6 +243,10 @@ void Run::update(std::size_t index, const std::function<void(Json&)>& change) {
   const std::lock_guard lock(mutex_);
   change(report_["exercises"][index]);
   settle(report_);
+  save();
+}
+
+void Run::save() const {
   write_file(settings_.report, report_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

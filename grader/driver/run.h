@@ -29,12 +29,14 @@ class Run {
     std::string replay;            // how the user repeats it, but for the exercise
     std::string replay_on_simulator;
   };
+  /// From now on the report on disk is that of this run.
   Run(const Config& config, std::vector<Task> tasks, Settings settings);
 
-  /// Builds and grades all tasks. After Ctrl-C it returns early, the rest ungraded.
+  /// Builds and grades all tasks. After Ctrl-C it returns early or throws GraderFault, and the
+  /// report is not complete.
   void work();
 
-  /// What is known so far; complete and settled after work().
+  /// What is known so far, settled.
   const Json& report() const { return report_; }
 
  private:
@@ -55,6 +57,7 @@ class Run {
   GraderRun grader_run(const Item& item) const;
   std::vector<std::string> failed_checks(std::size_t index);
   bool is_passed(std::size_t index);
+  void save() const;
   /// The only way to the report while threads are at work: changes one exercise and writes the
   /// file.
   void update(std::size_t index, const std::function<void(Json& exercise)>& change);

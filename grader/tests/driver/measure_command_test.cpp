@@ -55,6 +55,7 @@ TEST_CASE("a table, a report and a plot") {
         "The plot is in my plots/x.svg.\n");
   const Json report = workbook.report("measure/toy-first");
   CHECK(report["schema"] == 1);
+  CHECK(report["complete"] == true);
   CHECK(report["seed"] == 5);
   CHECK(report["exercise"] == "toy/first");
   CHECK(report["file"] == "exercises/01_toy/first.cu");
@@ -83,6 +84,8 @@ TEST_CASE("Ctrl-C leaves what was measured") {
                   "kill -INT $pid; wait $pid",
                   workbook.root().string()));
   CHECK(outcome.code == 130);
+  CHECK(has(outcome.output, "Interrupted: 1 of 2 shapes are measured.\n"));
+  CHECK(workbook.report("measure/toy-first")["complete"] == false);
   CHECK(has(outcome.output, "16.00      8.00         -\n"));
   CHECK(workbook.report("measure/toy-first")["traffic"].size() == 1);
   CHECK(fs::exists(workbook.root() / "x.svg"));
