@@ -32,7 +32,7 @@ bool is_wrong_access(const Json& event) {
   return wrong && event.contains("location") && event.at("location").is_string();
 }
 
-// Nothing of an untouched exercise is measured, so it needs no solution to be measured beside.
+// An untouched exercise calls no kernel, so it needs no trusted one to be told from the machine.
 bool is_untouched(const fs::path& file, const fs::path& solution) {
   return read_file(file) == skeleton_of(read_file(solution), solution.string());
 }
@@ -59,6 +59,9 @@ void Run::work() {
   // Two kernels at once on one GPU would spoil each other's times.
   const std::size_t at_once = settings_.device == Device::cpu ? processors() : 1;
   parallel_for(items_.size(), at_once, [this](std::size_t index) { grade(index); });
+  parallel_for(items_.size(), processors(),
+               [this](std::size_t index) { build_what_to_measure_beside(index); });
+  parallel_for(items_.size(), at_once, [this](std::size_t index) { measure(index); });
   if (settings_.device == Device::gpu) {
     parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
   }
@@ -113,14 +116,47 @@ void Run::build(std::size_t index) {
     return;
   }
   item.worker = result.worker;
-  if (task.exercise->naive) {
-    item.naive = build_own(task, *task.exercise->naive);
+  if (settings_.device == Device::gpu) {
+    build_trusted(item);
   }
-  const fs::path solution =
-      config_.source / "solutions" / task.chapter->folder / task.exercise->file;
-  if (fs::exists(solution) && !is_untouched(task.file, solution)) {
-    item.reference = build_own(task, solution);
+}
+
+// On a GPU a worker that can be trusted tells whether the device still works.
+void Run::build_trusted(Item& item) const {
+  const fs::path solution = solution_of(item.task);
+  if (!fs::exists(solution)) {
+    build_naive(item);
+  } else if (!is_untouched(item.task.file, solution)) {
+    build_reference(item);
   }
+}
+
+// They are compiled only for an exercise that has passed: most users of a fresh clone need none.
+void Run::build_what_to_measure_beside(std::size_t index) {
+  if (is_to_measure(index)) {
+    progress_.show(
+        fmt::format("compiling what {} is measured beside", items_[index].task.exercise->id));
+    build_naive(items_[index]);
+    build_reference(items_[index]);
+  }
+}
+
+void Run::build_naive(Item& item) const {
+  const auto& naive = item.task.exercise->naive;
+  if (naive && !item.naive) {
+    item.naive = build_own(item.task, *naive);
+  }
+}
+
+void Run::build_reference(Item& item) const {
+  const fs::path solution = solution_of(item.task);
+  if (fs::exists(solution) && !item.reference) {
+    item.reference = build_own(item.task, solution);
+  }
+}
+
+fs::path Run::solution_of(const Task& task) const {
+  return config_.source / "solutions" / task.chapter->folder / task.exercise->file;
 }
 
 GraderRun Run::grader_run(const Item& item) const {
@@ -132,7 +168,6 @@ GraderRun Run::grader_run(const Item& item) const {
   run.reference = item.reference;
   run.device = settings_.device;
   run.seed = settings_.seed;
-  run.checks_only = settings_.checks_only;
   run.until = settings_.until;
   return run;
 }
@@ -164,10 +199,26 @@ void Run::grade(std::size_t index) {
     }
     if (fault && !interrupted()) {
       exercise["fault"] = *fault;
-    } else if (!settings_.until.empty()) {
+    } else if (!fault && !settings_.until.empty()) {
       set_rest_not_run(exercise);
     }
   });
+}
+
+void Run::measure(std::size_t index) {
+  if (!is_to_measure(index)) {
+    return;
+  }
+  GraderRun run = grader_run(items_[index]);
+  run.measure = true;
+  progress_.show(fmt::format("measuring {}", run.exercise));
+  const ScratchFolder scratch(scratch_.path());
+  const auto fault = run_grader(run, scratch.path(), [&](const Json& event) {
+    update(index, [&](Json& exercise) { apply_event(exercise, event); });
+  });
+  if (fault && !interrupted()) {
+    update(index, [&](Json& exercise) { exercise["notes"].push_back(*fault); });
+  }
 }
 
 std::vector<std::string> Run::failed_checks(std::size_t index) {
@@ -185,6 +236,11 @@ std::vector<std::string> Run::failed_checks(std::size_t index) {
 bool Run::is_passed(std::size_t index) {
   const std::lock_guard lock(mutex_);
   return report_["exercises"][index]["status"] == "passed";
+}
+
+// A wrong kernel's traffic or time would mean nothing.
+bool Run::is_to_measure(std::size_t index) {
+  return !settings_.checks_only && !interrupted() && is_passed(index);
 }
 
 // A GPU tells that a kernel is wrong; the simulator may see why. And a GPU may get a race right, by
@@ -207,7 +263,6 @@ void Run::ask_simulator(std::size_t index) {
   run.device = Device::cpu;
   run.naive.reset();
   run.reference.reset();
-  run.checks_only = true;
   if (is_passed(index)) {
     object_on_simulator(index, run);
   } else {

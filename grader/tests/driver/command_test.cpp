@@ -287,6 +287,55 @@ TEST_CASE("Ctrl-C while a file is compiled, in every command") {
   CHECK(workbook.report("report/exercises")["complete"] == false);
 }
 
+TEST_CASE("what is passed is measured, beside the naive version and the solution") {
+  const Workbook workbook;
+  const std::string root = workbook.root().string();
+  write_file(root + "/naive.cu", "int answer() { return 1; }\n");
+  write_file(root + "/solutions/01_toy/first.cu", "int answer() { return 42; }\n");
+  workbook.edit_config("\"naive\": null", "\"naive\": \"" + root + "/naive.cu\"");
+  write_file(workbook.exercise("second"), "int answer() { return 41; }\n");
+  workbook.set_measuring("echo \"$@\" >> " + root + R"(/calls
+echo '{"event":"traffic","rows":2,"cols":8,"dtype":"fp32","least_bytes":128}' >> "$EVENTS"
+)" + Workbook::kEnd);
+  CHECK(workbook.onepass("grade").code == 0);
+  const std::string calls = read_file(root + "/calls");
+  CHECK(has(calls, "--exercise toy/first --worker"));
+  CHECK(has(calls, "--naive"));
+  CHECK(has(calls, "--reference"));
+  CHECK_FALSE(has(calls, "toy/second"));
+  const Json report = workbook.report("report/exercises");
+  CHECK(report["exercises"][0]["traffic"][0]["rows"] == 2);
+  CHECK(report["exercises"][1]["traffic"].empty());
+
+  CHECK(workbook.onepass("grade --checks-only").code == 0);
+  CHECK(read_file(root + "/calls") == calls);
+}
+
+TEST_CASE("the naive version and the solution are compiled when they are first needed") {
+  const Workbook workbook;
+  const std::string root = workbook.root().string();
+  SUBCASE("the naive version") {
+    write_file(root + "/naive.cu", "#error is compiled\n");
+    workbook.edit_config("\"naive\": null", "\"naive\": \"" + root + "/naive.cu\"");
+  }
+  SUBCASE("the solution") {
+    write_file(root + "/solutions/01_toy/first.cu", "#error is compiled\n");
+  }
+  CHECK(workbook.onepass("grade first --checks-only").code == 0);
+  CHECK(has(workbook.onepass("grade first").output, "#error is compiled"));
+  write_file(workbook.exercise("first"), "int answer() { return 41; }\n");
+  CHECK(workbook.onepass("grade first").code == 0);
+}
+
+TEST_CASE("a grader that fails while it measures takes no verdict away") {
+  const Workbook workbook;
+  workbook.set_measuring("echo oops >&2; exit 2\n");
+  const auto outcome = workbook.onepass("grade --strict first");
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output, "toy/first was not measured: "));
+  CHECK(has(outcome.output, "exited with 2.\noops"));
+}
+
 TEST_CASE("two runs at once in one build folder") {
   const Workbook workbook;
   const auto outcome = workbook.onepass(

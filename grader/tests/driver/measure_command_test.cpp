@@ -24,7 +24,7 @@ constexpr const char* kSkipped =
 constexpr const char* kFailed =
     R"(echo '{"event":"measurement_failed","exercise":"toy/first","rows":2,"cols":10,"dtype":"fp32","message":"student: wrong"}' >> "$EVENTS"
 )";
-constexpr const char* kEnd = "echo '{\"event\":\"end\"}' >> \"$EVENTS\"\n";
+constexpr const char* kEnd = Workbook::kEnd;
 
 }  // namespace
 

@@ -16,6 +16,7 @@ bool has(const std::string& text, const std::string& part);
 
 class Workbook {
  public:
+  static constexpr const char* kEnd = "echo '{\"event\":\"end\"}' >> \"$EVENTS\"\n";
   Workbook();
 
   std::filesystem::path root() const { return folder_.path(); }
@@ -23,8 +24,12 @@ class Workbook {
 
   /// What grade-<chapter> does when it is asked to grade: shell commands. $EVENTS is the file to
   /// append to, $EXERCISE the exercise's id, $WORKER the worker, which when run gives the value of
-  /// the student's function answer() as its exit status.
-  void set_grader(const std::string& commands) const;
+  /// the student's function answer() as its exit status. `measuring`: the same for what it does
+  /// when it is asked to measure.
+  void set_grader(const std::string& commands, const std::string& measuring = kEnd) const;
+
+  /// A grader as it is at first, but for what it does when it is asked to measure.
+  void set_measuring(const std::string& commands) const;
 
   struct Outcome {
     int code;
