@@ -12,6 +12,7 @@
 #include "driver/run.h"
 #include "driver/submission.h"
 #include "driver/terminal.h"
+#include "driver/text.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
@@ -22,9 +23,9 @@ namespace {
 std::string replay_command(const Config& config, const GradeOptions& options,
                            const fs::path& submission, const std::string& device) {
   std::string command =
-      fmt::format("{} grade", shown_path(config.build / "onepass", config.source));
+      fmt::format("{} grade", shell_word(shown_path(config.build / "onepass", config.source)));
   if (submission != config.exercises()) {
-    command += fmt::format(" --submission {}", shown_path(submission, config.source));
+    command += fmt::format(" --submission {}", shell_word(shown_path(submission, config.source)));
   }
   if (!device.empty()) {
     command += fmt::format(" --device {}", device);
@@ -33,7 +34,7 @@ std::string replay_command(const Config& config, const GradeOptions& options,
 }
 
 int exit_code(const Json& report, bool strict) {
-  if (interrupted()) {
+  if (!report["complete"].get<bool>()) {
     return kInterrupted;
   }
   if (has_ungraded(report)) {
@@ -79,7 +80,7 @@ int grade(const Config& config, const GradeOptions& options) {
   const fs::path submission =
       options.submission.empty() ? config.exercises() : without_slash(options.submission);
   const Device device = choose_device(config, options.device);
-  std::vector<Task> tasks = select_tasks(config, submission, options.chapter, options.exercise);
+  std::vector<Task> tasks = select_tasks(config, {options.exercises, options.chapter, submission});
 
   Run::Settings settings;
   settings.device = device;
@@ -92,13 +93,13 @@ int grade(const Config& config, const GradeOptions& options) {
                         ? config.build / "report" / (submission.filename().string() + ".json")
                         : options.report;
   catch_interrupts();
-  std::optional<GpuLock> lock;
-  if (!options.checks_only) {  // checks may share a GPU, what is timed may not
-    lock.emplace(config.build, device);
-  }
   Json report;
   {
     Run run(config, std::move(tasks), settings);
+    std::optional<GpuLock> lock;
+    if (!options.checks_only) {  // checks may share a GPU, what is timed may not
+      lock.emplace(config.build, device);
+    }
     work_until_interrupted(run);
     report = run.report();
   }

@@ -3,16 +3,17 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "driver/config.h"
 
 namespace onepass::driver {
 
 struct GradeOptions {
-  std::filesystem::path submission;  // empty: the workbook's own exercises
-  std::string chapter;               // empty: all
-  std::string exercise;              // empty: all
-  std::string device;                // "cpu", "gpu", empty: the GPU if there is one
+  std::filesystem::path submission;    // empty: the workbook's own exercises
+  std::vector<std::string> exercises;  // as naming.h says; empty: all
+  std::string chapter;                 // only of this one; empty: of all
+  std::string device;                  // "cpu", "gpu", empty: the GPU if there is one
   std::uint64_t seed = 1;
   std::filesystem::path report;  // empty: build/report/<name of the submission's folder>.json
   bool strict = false;

@@ -67,8 +67,8 @@ std::vector<std::string> command_of(const GraderRun& run, const fs::path& events
   if (!run.until.empty()) {
     command.insert(command.end(), {"--until", run.until});
   }
-  if (run.checks_only) {
-    command.push_back("--checks-only");
+  if (run.measure) {
+    command.push_back("--measure");
   }
   for (const std::string& shape : run.shapes) {
     command.insert(command.end(), {"--shape", shape});

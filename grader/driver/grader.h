@@ -27,7 +27,7 @@ struct GraderRun {
   std::uint64_t seed = 0;
   std::string check;                // only this one; empty means all
   std::string until;                // no check after one that fails by this mistake; empty: all
-  bool checks_only = false;         // measure nothing
+  bool measure = false;             // the exercise's own shapes, instead of grading
   std::vector<std::string> shapes;  // measured instead of grading: "4096x1000xfp16"
 };
 

@@ -12,8 +12,10 @@
 #include "driver/config.h"
 #include "driver/files.h"
 #include "driver/grade.h"
+#include "driver/interrupt.h"
 #include "driver/map.h"
 #include "driver/measure.h"
+#include "driver/naming.h"
 #include "driver/skeleton.h"
 
 namespace onepass::driver {
@@ -21,23 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kExercise = "Such as rmsnorm/forward, 1.2 or a file's path";
+
 struct BuildOptions {
   std::string exercise;
   std::string device = "cpu";
   fs::path file;
   fs::path output;
 };
-
-const Exercise& find_exercise(const Config& config, const std::string& id) {
-  for (const Chapter& chapter : config.chapters) {
-    for (const Exercise& exercise : chapter.exercises) {
-      if (exercise.id == id) {
-        return exercise;
-      }
-    }
-  }
-  throw BadInput(fmt::format("There is no exercise {}.", id));
-}
 
 // A worker of any file, with a GPU's toolchain also where there is no GPU.
 int build(const Config& config, const BuildOptions& options) {
@@ -47,7 +40,8 @@ int build(const Config& config, const BuildOptions& options) {
   if (!fs::is_regular_file(options.file)) {
     throw BadInput(fmt::format("There is no file {}.", options.file.string()));
   }
-  const Exercise& exercise = find_exercise(config, options.exercise);
+  const Exercise& exercise = *exercise_named(config, {{options.exercise}, "", ""}).exercise;
+  catch_interrupts();
   const Builder builder(config, options.device == "cpu" ? Device::cpu : Device::gpu);
   const BuildResult result = builder.build(
       {exercise.id, options.file, shown_path(options.file, config.source), exercise.binding});
@@ -73,7 +67,7 @@ int print_skeleton(const fs::path& file) {
 CLI::App* add_map_command(CLI::App& app, MapOptions& options) {
   CLI::App* command = app.add_subcommand(
       "map", "Draw which bytes each warp of a kernel touches, as a page for a browser");
-  command->add_option("exercise", options.exercise, "Such as rmsnorm/forward")->required();
+  command->add_option("exercise", options.exercises, kExercise);
   command->add_option("--submission", options.submission,
                       "A folder laid out like exercises/, which is the default");
   command->add_option("--rows", options.rows, "Of the call; default: a few, to see each request");
@@ -92,7 +86,7 @@ CLI::App* add_measure_command(CLI::App& app, MeasureOptions& options) {
       app.add_subcommand("measure",
                          "Measure one exercise at any shapes: its speed on a GPU, what it moves on "
                          "the simulator");
-  command->add_option("exercise", options.exercise, "Such as rmsnorm/forward")->required();
+  command->add_option("exercise", options.exercises, kExercise);
   command->add_option("--rows", options.rows, "Such as 4096, or 512,1024")->required();
   command->add_option("--cols", options.cols, "Such as 1024:4096:1024, or 256:8192:x2")->required();
   command->add_option("--dtype", options.dtypes, "fp32 (the default), fp16, bf16, or several");
@@ -117,11 +111,15 @@ int run(int argc, char** argv) {
 
   GradeOptions grading;
   CLI::App* grade_command = app.add_subcommand("grade", "Grade a folder of exercises");
+  grade_command->add_option("exercises", grading.exercises,
+                            "Such as rmsnorm/forward, 1.2, forward, a file's path, or a chapter: "
+                            "rmsnorm, 1; default: all");
   grade_command->add_option("--submission", grading.submission,
                             "A folder laid out like exercises/, which is the default");
-  grade_command->add_option("--chapter", grading.chapter, "One chapter only, such as rmsnorm");
-  grade_command->add_option("--exercise", grading.exercise,
-                            "One exercise only, such as rmsnorm/forward");
+  grade_command->add_option("--chapter", grading.chapter, "Of one chapter only, such as rmsnorm");
+  std::vector<std::string> exercises;
+  grade_command->add_option("--exercise", exercises, "The same as without --exercise, for scripts")
+      ->allow_extra_args(false);
   grade_command->add_option("--device", grading.device,
                             "cpu (the simulator) or gpu; default: the GPU if there is one");
   grade_command->add_option("--seed", grading.seed, "What the inputs are drawn from")
@@ -147,7 +145,7 @@ int run(int argc, char** argv) {
       app.add_subcommand("build", "Make a worker of one file (for maintainers)");
   build_command->add_option("file", building.file, "The implementation")->required();
   build_command->add_option("output", building.output, "The worker to write")->required();
-  build_command->add_option("--exercise", building.exercise, "Such as rmsnorm/forward")->required();
+  build_command->add_option("--exercise", building.exercise, kExercise)->required();
   build_command->add_option("--device", building.device)->check(CLI::IsMember({"cpu", "gpu"}));
 
   fs::path solution;
@@ -163,6 +161,7 @@ int run(int argc, char** argv) {
   if (*skeleton_command) {
     return print_skeleton(solution);
   }
+  grading.exercises.insert(grading.exercises.end(), exercises.begin(), exercises.end());
   const Config config = read_config(workbook);
   if (*map_command) {
     return map(config, mapping);
@@ -184,6 +183,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", error.what());
     return onepass::driver::kBadInput;
   } catch (const std::exception& error) {
+    if (onepass::driver::interrupted()) {  // whatever was going on has failed by that
+      fmt::print(stderr, "Interrupted.\n");
+      return onepass::driver::kInterrupted;
+    }
     fmt::print(stderr, "The grader could not do its work, which is no fault of yours. {}\n",
                error.what());
     return onepass::driver::kUngraded;

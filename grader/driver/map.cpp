@@ -30,8 +30,7 @@ struct Drawn {
 };
 
 Drawn find_file(const Config& config, const MapOptions& options) {
-  const fs::path submission = options.submission.empty() ? config.exercises() : options.submission;
-  const Task task = select_tasks(config, submission, "", options.exercise).front();
+  const Task task = select_task(config, {options.exercises, "", options.submission});
   const Exercise& exercise = *task.exercise;
   if (!options.naive) {
     return {task.chapter, {exercise.id, task.file, task.shown, exercise.binding}};
@@ -129,8 +128,7 @@ std::string url(const fs::path& file) {
   return result;
 }
 
-fs::path default_output(const Config& config, const MapOptions& options) {
-  std::string name = options.exercise;
+fs::path default_output(const Config& config, const MapOptions& options, std::string name) {
   std::replace(name.begin(), name.end(), '/', '-');
   return config.build / "map" / (name + (options.naive ? "-naive" : "") + ".html");
 }
@@ -181,7 +179,9 @@ int map(const Config& config, const MapOptions& options) {
   traced["first_launch"] = first_launch(launches, options.launch);
   traced["naive"] = options.naive;
   traced["source"] = {{"name", implementation.shown}, {"text", read_file(implementation.file)}};
-  const fs::path output = options.output.empty() ? default_output(config, options) : options.output;
+  const fs::path output = options.output.empty()
+                              ? default_output(config, options, implementation.exercise)
+                              : options.output;
   write_page(output, map_page(traced));
   print_end(config, traced, output);
   return traced.at("status") == "passed" ? kComplete : kNotAllPassed;

@@ -6,13 +6,14 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "driver/config.h"
 
 namespace onepass::driver {
 
 struct MapOptions {
-  std::string exercise;                    // "rmsnorm/forward"
+  std::vector<std::string> exercises;      // as naming.h says: one
   std::filesystem::path submission;        // empty: the workbook's own exercises
   std::optional<std::int64_t> rows, cols;  // absent: as the chapter likes it
   std::string dtype;                       // empty: the same

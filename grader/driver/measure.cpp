@@ -65,7 +65,7 @@ class Sweep {
         options_(options),
         device_(device),
         shapes_(shapes_of(options)),
-        task_(task_in(options.submission.empty() ? config.exercises() : options.submission)),
+        task_(select_task(config, {options.exercises, "", options.submission})),
         with_(options.with.empty() ? ""
                                    : fs::absolute(options.with / ".").parent_path().filename()),
         table_(device, with_),
@@ -74,9 +74,10 @@ class Sweep {
   int run() {
     const std::optional<GraderRun> grader = build();
     if (!grader) {
-      return interrupted() ? kInterrupted : kNotAllPassed;
+      return kNotAllPassed;
     }
     report_ = {{"schema", 1},
+               {"complete", false},
                {"device", {{"kind", device_name(device_)}, {"name", "CPU simulator"}}},
                {"compiler", version_of(device_ == Device::cpu ? config_.cpu : *config_.gpu)},
                {"seed", options_.seed},
@@ -93,8 +94,11 @@ class Sweep {
     const auto fault =
         run_grader(*grader, scratch.path(), [this](const Json& event) { take(event); });
     progress_.show("");
+    report_["complete"] = !fault;
+    save();
     finish();
-    if (interrupted()) {
+    if (fault && interrupted()) {
+      fmt::print("Interrupted: {} of {} shapes are measured.\n", done_, shapes_.size());
       return kInterrupted;
     }
     if (fault) {
@@ -106,13 +110,9 @@ class Sweep {
   }
 
  private:
-  Task task_in(const fs::path& submission) const {
-    return select_tasks(config_, submission, "", options_.exercise).front();
-  }
-
   // Where the user wants it, or in build/measure.
   fs::path report_file() const {
-    std::string name = options_.exercise;
+    std::string name = task_.exercise->id;
     std::replace(name.begin(), name.end(), '/', '-');
     return options_.report.empty() ? config_.build / "measure" / (name + ".json") : options_.report;
   }
@@ -129,9 +129,11 @@ class Sweep {
     if (!build_theirs(builder, task_, run.worker)) {
       return std::nullopt;
     }
-    if (!options_.with.empty() &&
-        !build_theirs(builder, task_in(options_.with), run.reference.emplace())) {
-      return std::nullopt;
+    if (!options_.with.empty()) {
+      const Task other = select_task(config_, {{run.exercise}, "", options_.with});
+      if (!build_theirs(builder, other, run.reference.emplace())) {
+        return std::nullopt;
+      }
     }
     if (const auto& naive = task_.exercise->naive) {
       run.naive = build_own(builder, {run.exercise, *naive, shown_path(*naive, config_.source),

@@ -37,9 +37,13 @@ std::string exercise_status(const Json& checks) {
 }  // namespace
 
 Json make_report(Device device, const std::string& name, std::uint64_t seed) {
-  return {{"schema", 1},    {"device", {{"kind", device_name(device)}, {"name", name}}},
-          {"seed", seed},   {"score", 0},
-          {"max_score", 0}, {"exercises", Json::array()}};
+  return {{"schema", 1},
+          {"complete", false},
+          {"device", {{"kind", device_name(device)}, {"name", name}}},
+          {"seed", seed},
+          {"score", 0},
+          {"max_score", 0},
+          {"exercises", Json::array()}};
 }
 
 Json make_exercise(const Json& listed, const Chapter& chapter, const std::string& file) {

@@ -2,7 +2,7 @@
 // described in docs/grading.md). The terminal's report is rendered from the same object.
 //
 // Everything starts as "ungraded" and gets its status as events of the chapters' graders come in;
-// so a report that is written before the end is true too.
+// so a report that is written before the end is true too. "complete" is false until then.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ void add_explanation(Json& exercise, const Json& event);
 /// `replay`: the command that shows it again.
 void add_objection(Json& exercise, const Json& event, const std::string& replay);
 
-/// The same result for all checks: a compile error, a fault of the grader.
+/// The same result for all checks: a compile error, a missing file.
 void set_all_checks(Json& exercise, const std::string& status, const std::string& message,
                     const std::string& location);
 

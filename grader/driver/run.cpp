@@ -32,7 +32,7 @@ bool is_wrong_access(const Json& event) {
   return wrong && event.contains("location") && event.at("location").is_string();
 }
 
-// Nothing of an untouched exercise is measured, so it needs no solution to be measured beside.
+// An untouched exercise calls no kernel, so it needs no trusted one to be told from the machine.
 bool is_untouched(const fs::path& file, const fs::path& solution) {
   return read_file(file) == skeleton_of(read_file(solution), solution.string());
 }
@@ -50,6 +50,7 @@ Run::Run(const Config& config, std::vector<Task> tasks, Settings settings)
   for (Task& task : tasks) {
     items_.push_back({std::move(task), {}, {}, {}});
   }
+  save();
 }
 
 void Run::work() {
@@ -58,9 +59,14 @@ void Run::work() {
   // Two kernels at once on one GPU would spoil each other's times.
   const std::size_t at_once = settings_.device == Device::cpu ? processors() : 1;
   parallel_for(items_.size(), at_once, [this](std::size_t index) { grade(index); });
+  parallel_for(items_.size(), processors(),
+               [this](std::size_t index) { build_what_to_measure_beside(index); });
+  parallel_for(items_.size(), at_once, [this](std::size_t index) { measure(index); });
   if (settings_.device == Device::gpu) {
     parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
   }
+  report_["complete"] = !interrupted();
+  save();
 }
 
 void Run::list() {
@@ -82,7 +88,7 @@ void Run::list() {
         make_exercise(found->second, *item.task.chapter, item.task.shown));
   }
   settle(report_);
-  write_file(settings_.report, report_.dump(2) + "\n");
+  save();
 }
 
 fs::path Run::build_own(const Task& task, const fs::path& file) const {
@@ -96,6 +102,10 @@ void Run::build(std::size_t index) {
   }
   Item& item = items_[index];
   const Task& task = item.task;
+  if (!task.missing.empty()) {
+    update(index, [&](Json& exercise) { set_all_checks(exercise, "missing", task.missing, ""); });
+    return;
+  }
   progress_.show(fmt::format("compiling {}", task.shown));
   const BuildResult result =
       builder_.build({task.exercise->id, task.file, task.shown, task.exercise->binding});
@@ -106,14 +116,47 @@ void Run::build(std::size_t index) {
     return;
   }
   item.worker = result.worker;
-  if (task.exercise->naive) {
-    item.naive = build_own(task, *task.exercise->naive);
+  if (settings_.device == Device::gpu) {
+    build_trusted(item);
   }
-  const fs::path solution =
-      config_.source / "solutions" / task.chapter->folder / task.exercise->file;
-  if (fs::exists(solution) && !is_untouched(task.file, solution)) {
-    item.reference = build_own(task, solution);
+}
+
+// On a GPU a worker that can be trusted tells whether the device still works.
+void Run::build_trusted(Item& item) const {
+  const fs::path solution = solution_of(item.task);
+  if (!fs::exists(solution)) {
+    build_naive(item);
+  } else if (!is_untouched(item.task.file, solution)) {
+    build_reference(item);
   }
+}
+
+// They are compiled only for an exercise that has passed: most users of a fresh clone need none.
+void Run::build_what_to_measure_beside(std::size_t index) {
+  if (is_to_measure(index)) {
+    progress_.show(
+        fmt::format("compiling what {} is measured beside", items_[index].task.exercise->id));
+    build_naive(items_[index]);
+    build_reference(items_[index]);
+  }
+}
+
+void Run::build_naive(Item& item) const {
+  const auto& naive = item.task.exercise->naive;
+  if (naive && !item.naive) {
+    item.naive = build_own(item.task, *naive);
+  }
+}
+
+void Run::build_reference(Item& item) const {
+  const fs::path solution = solution_of(item.task);
+  if (fs::exists(solution) && !item.reference) {
+    item.reference = build_own(item.task, solution);
+  }
+}
+
+fs::path Run::solution_of(const Task& task) const {
+  return config_.source / "solutions" / task.chapter->folder / task.exercise->file;
 }
 
 GraderRun Run::grader_run(const Item& item) const {
@@ -125,7 +168,6 @@ GraderRun Run::grader_run(const Item& item) const {
   run.reference = item.reference;
   run.device = settings_.device;
   run.seed = settings_.seed;
-  run.checks_only = settings_.checks_only;
   run.until = settings_.until;
   return run;
 }
@@ -152,15 +194,31 @@ void Run::grade(std::size_t index) {
   update(index, [&](Json& exercise) {
     for (Json& check : exercise["checks"]) {
       if (is_failure(check["status"])) {
-        check["replay"] = fmt::format("{} --exercise {}", settings_.replay, id);
+        check["replay"] = fmt::format("{} {}", settings_.replay, id);
       }
     }
-    if (fault) {
+    if (fault && !interrupted()) {
       exercise["fault"] = *fault;
-    } else if (!settings_.until.empty()) {
+    } else if (!fault && !settings_.until.empty()) {
       set_rest_not_run(exercise);
     }
   });
+}
+
+void Run::measure(std::size_t index) {
+  if (!is_to_measure(index)) {
+    return;
+  }
+  GraderRun run = grader_run(items_[index]);
+  run.measure = true;
+  progress_.show(fmt::format("measuring {}", run.exercise));
+  const ScratchFolder scratch(scratch_.path());
+  const auto fault = run_grader(run, scratch.path(), [&](const Json& event) {
+    update(index, [&](Json& exercise) { apply_event(exercise, event); });
+  });
+  if (fault && !interrupted()) {
+    update(index, [&](Json& exercise) { exercise["notes"].push_back(*fault); });
+  }
 }
 
 std::vector<std::string> Run::failed_checks(std::size_t index) {
@@ -178,6 +236,11 @@ std::vector<std::string> Run::failed_checks(std::size_t index) {
 bool Run::is_passed(std::size_t index) {
   const std::lock_guard lock(mutex_);
   return report_["exercises"][index]["status"] == "passed";
+}
+
+// A wrong kernel's traffic or time would mean nothing.
+bool Run::is_to_measure(std::size_t index) {
+  return !settings_.checks_only && !interrupted() && is_passed(index);
 }
 
 // A GPU tells that a kernel is wrong; the simulator may see why. And a GPU may get a race right, by
@@ -200,7 +263,6 @@ void Run::ask_simulator(std::size_t index) {
   run.device = Device::cpu;
   run.naive.reset();
   run.reference.reset();
-  run.checks_only = true;
   if (is_passed(index)) {
     object_on_simulator(index, run);
   } else {
@@ -226,8 +288,7 @@ void Run::object_on_simulator(std::size_t index, GraderRun run) {
   const ScratchFolder scratch(scratch_.path());
   run_grader(run, scratch.path(), [&](const Json& event) {
     if (event.at("event") == "check" && is_wrong_access(event)) {
-      const std::string replay =
-          fmt::format("{} --exercise {}", settings_.replay_on_simulator, run.exercise);
+      const std::string replay = fmt::format("{} {}", settings_.replay_on_simulator, run.exercise);
       update(index, [&](Json& exercise) { add_objection(exercise, event, replay); });
     }
   });
@@ -237,6 +298,10 @@ void Run::update(std::size_t index, const std::function<void(Json&)>& change) {
   const std::lock_guard lock(mutex_);
   change(report_["exercises"][index]);
   settle(report_);
+  save();
+}
+
+void Run::save() const {
   write_file(settings_.report, report_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

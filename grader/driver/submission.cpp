@@ -1,95 +1,80 @@
 #include "driver/submission.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "driver/bad_input.h"
 #include "driver/files.h"
+#include "driver/text.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
 
 namespace {
 
-std::string names_of_chapters(const Config& config) {
-  std::vector<std::string> names;
-  for (const Chapter& chapter : config.chapters) {
-    names.push_back(chapter.name);
+// Why the file cannot be graded and what to do; empty if it can.
+std::string objection(const Task& task, bool own_exercises) {
+  std::error_code error;
+  if (fs::is_regular_file(task.file, error) && access(task.file.c_str(), R_OK) == 0) {
+    return "";
   }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string names_of_exercises(const Config& config) {
-  std::vector<std::string> names;
-  for (const Chapter& chapter : config.chapters) {
-    for (const Exercise& exercise : chapter.exercises) {
-      names.push_back(exercise.id);
-    }
+  if (fs::exists(task.file, error)) {
+    return fmt::format("{} cannot be read: make it a file that can.", task.shown);
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} is missing: {}.", task.shown,
+                     own_exercises
+                         ? fmt::format("git checkout {} brings it back", shell_word(task.shown))
+                         : "a submission has the exercise under this name");
 }
 
-bool holds_a_chapter(const fs::path& submission, const Config& config) {
-  return std::any_of(config.chapters.begin(), config.chapters.end(), [&](const Chapter& chapter) {
-    return fs::is_directory(submission / chapter.folder);
-  });
+void require_any(const std::vector<Task>& tasks, const fs::path& submission, bool own_exercises) {
+  if (std::any_of(tasks.begin(), tasks.end(), [](const Task& t) { return t.missing.empty(); })) {
+    return;
+  }
+  if (tasks.size() == 1) {
+    throw BadInput(tasks.front().missing);
+  }
+  throw BadInput(own_exercises
+                     ? "The files of these exercises are all missing: git checkout exercises "
+                       "brings them back."
+                     : fmt::format("{} is no submission, it holds no file such as {}/{}: give a "
+                                   "folder laid out like exercises/.",
+                                   submission.string(), tasks.front().chapter->folder,
+                                   tasks.front().exercise->file));
 }
 
-void require_submission(const fs::path& submission, const Config& config) {
-  if (!fs::is_directory(submission)) {
+std::vector<Task> tasks_of(const Config& config, const Names& names,
+                           const std::vector<Named>& exercises) {
+  const fs::path submission = names.submission.empty() ? config.exercises() : names.submission;
+  std::error_code error;
+  const bool own_exercises =
+      submission == config.exercises() || fs::equivalent(submission, config.exercises(), error);
+  if (!own_exercises && !fs::is_directory(submission)) {
     throw BadInput(fmt::format(
         "There is no folder {}: give a folder laid out like exercises/ to --submission.",
         submission.string()));
   }
-  if (!holds_a_chapter(submission, config)) {
-    throw BadInput(
-        fmt::format("{} is no submission, it holds no folder such as {}: give a folder laid out "
-                    "like exercises/.",
-                    submission.string(), config.chapters.front().folder));
+  std::vector<Task> tasks;
+  for (const Named& named : exercises) {
+    const fs::path file = submission / named.chapter->folder / named.exercise->file;
+    Task task = {named.chapter, named.exercise, file, shown_path(file, config.source), ""};
+    task.missing = objection(task, own_exercises);
+    tasks.push_back(std::move(task));
   }
-}
-
-void require_file(const Task& task, bool own_exercises) {
-  if (!fs::is_regular_file(task.file)) {
-    throw BadInput(fmt::format("{} is missing: put it back{}, or grade the others with --exercise.",
-                               task.shown,
-                               own_exercises ? fmt::format(" (git checkout {})", task.shown) : ""));
-  }
+  require_any(tasks, submission, own_exercises);
+  return tasks;
 }
 
 }  // namespace
 
-std::vector<Task> select_tasks(const Config& config, const fs::path& submission,
-                               const std::string& chapter_name, const std::string& exercise_id) {
-  std::vector<Task> tasks;
-  bool chapter_known = chapter_name.empty();
-  for (const Chapter& chapter : config.chapters) {
-    chapter_known = chapter_known || chapter.name == chapter_name;
-    if (!chapter_name.empty() && chapter.name != chapter_name) {
-      continue;
-    }
-    for (const Exercise& exercise : chapter.exercises) {
-      if (exercise_id.empty() || exercise.id == exercise_id) {
-        const fs::path file = submission / chapter.folder / exercise.file;
-        tasks.push_back({&chapter, &exercise, file, shown_path(file, config.source)});
-      }
-    }
-  }
-  if (!chapter_known) {
-    throw BadInput(fmt::format("There is no chapter {}: choose one of {}.", chapter_name,
-                               names_of_chapters(config)));
-  }
-  if (tasks.empty()) {
-    throw BadInput(fmt::format("There is no exercise {}{}: choose one of {}.", exercise_id,
-                               chapter_name.empty() ? "" : " in the chapter " + chapter_name,
-                               names_of_exercises(config)));
-  }
-  require_submission(submission, config);
-  for (const Task& task : tasks) {
-    require_file(task, fs::equivalent(submission, config.exercises()));
-  }
-  return tasks;
+std::vector<Task> select_tasks(const Config& config, const Names& names) {
+  return tasks_of(config, names, exercises_named(config, names));
+}
+
+Task select_task(const Config& config, const Names& names) {
+  return tasks_of(config, names, {exercise_named(config, names)}).front();
 }
 
 }  // namespace onepass::driver

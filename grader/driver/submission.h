@@ -1,4 +1,4 @@
-// What is to be graded: the exercises asked for, and the student's file of each.
+// What is to be graded: the student's file of each exercise asked for.
 #pragma once
 
 #include <filesystem>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/config.h"
+#include "driver/naming.h"
 
 namespace onepass::driver {
 
@@ -14,11 +15,14 @@ struct Task {
   const Exercise* exercise;
   std::filesystem::path file;  // the student's
   std::string shown;           // its name in messages: "exercises/01_rmsnorm/forward.cu"
+  std::string missing;         // why there is no such file, and what to do; empty if there is
 };
 
-/// The exercises of `chapter` and with the id `exercise`; empty means all. Throws BadInput for
-/// a name that the workbook does not have, a folder that is no submission, and a file not there.
-std::vector<Task> select_tasks(const Config& config, const std::filesystem::path& submission,
-                               const std::string& chapter, const std::string& exercise);
+/// The exercises named, in the folder names.submission. Throws BadInput as exercises_named() does,
+/// and for a folder that holds the file of none of them.
+std::vector<Task> select_tasks(const Config& config, const Names& names);
+
+/// The same of one exercise.
+Task select_task(const Config& config, const Names& names);
 
 }  // namespace onepass::driver

@@ -36,7 +36,7 @@ const char* color_of(const std::string& status) {
   if (status == "not started") {
     return kDim;
   }
-  if (status == "ungraded") {
+  if (status == "ungraded" || status == "interrupted") {
     return kYellow;
   }
   return kRed;
@@ -126,13 +126,32 @@ void write_compile_error(Out out, const Json& exercise) {
                  text(check, "message"));
 }
 
-void write_fault(Out out, const Json& exercise) {
-  std::string fault = text(exercise, "fault");
+// Nor is there more to tell of each check if the file is not there.
+void write_missing(Out out, const Json& exercise) {
+  fmt::format_to(out, "\n  {}\n", text(exercise["checks"].front(), "message"));
+}
+
+// Was the run stopped before it came to its end?
+bool is_interrupted(const Json& report) {
+  return !report.value("complete", true);
+}
+
+// Why the exercise is ungraded. Empty if it is not, or if nothing went wrong, but the run was
+// stopped before its checks were done.
+std::string fault_of(const Json& exercise, bool stopped) {
+  if (!text(exercise, "fault").empty()) {
+    return text(exercise, "fault");
+  }
   for (const Json& check : exercise["checks"]) {
-    if (fault.empty() && text(check, "status") == "ungraded") {
-      fault = text(check, "name") + ": " + text(check, "message");
+    const bool not_reached = stopped && text(check, "message").empty();
+    if (text(check, "status") == "ungraded" && !not_reached) {
+      return text(check, "name") + ": " + text(check, "message");
     }
   }
+  return "";
+}
+
+void write_fault(Out out, const std::string& fault) {
   fmt::format_to(out, "\n  This is a fault of the grader or of the machine, not yours:\n");
   write_indented(out, fault);
 }
@@ -152,14 +171,18 @@ void write_warnings(Out out, const Json& exercise, Style style) {
 }
 
 // The first failure in full; of the others, which may have the same cause, a few names.
-void write_failures(Out out, const Json& exercise, Style style) {
+void write_failures(Out out, const Json& exercise, const std::string& fault, Style style) {
   const std::string status = text(exercise, "status");
   if (status == "compile error") {
     write_compile_error(out, exercise);
     return;
   }
-  if (status == "ungraded") {
-    write_fault(out, exercise);
+  if (status == "missing") {
+    write_missing(out, exercise);
+    return;
+  }
+  if (!fault.empty()) {
+    write_fault(out, fault);
   }
   int failed = 0;
   for (const Json& check : exercise["checks"]) {
@@ -192,8 +215,12 @@ void write_exercises(Out out, const Json& report, Style style) {
   for (const Json& exercise : report["exercises"]) {
     width = std::max(width, text(exercise, "id").size());
   }
+  const bool stopped = is_interrupted(report);
   for (const Json& exercise : report["exercises"]) {
-    const std::string status = text(exercise, "status");
+    std::string status = text(exercise, "status");
+    if (status == "ungraded" && fault_of(exercise, stopped).empty()) {
+      status = "interrupted";
+    }
     fmt::format_to(out, "{:<{}}  {:>3} of {:<3} {}  {}\n", text(exercise, "id"), width,
                    text(exercise, "score"), text(exercise, "max_score"),
                    painted(fmt::format("{:<13}", status), color_of(status), style),
@@ -201,7 +228,7 @@ void write_exercises(Out out, const Json& report, Style style) {
   }
   for (const Json& exercise : report["exercises"]) {
     std::string details;
-    write_failures(Out(details), exercise, style);
+    write_failures(Out(details), exercise, fault_of(exercise, stopped), style);
     write_warnings(Out(details), exercise, style);
     if (!details.empty()) {
       fmt::format_to(out, "\n{}\n{}", painted(text(exercise, "id"), kBold, style), details);
@@ -242,6 +269,9 @@ void write_lines(Out out, const Json& report, Style style) {
 
 // The first TODO whose check is not passed, in the order of the workbook.
 std::string what_to_open_next(const Json& report) {
+  if (is_interrupted(report)) {
+    return "Interrupted: this is what was known by then.";
+  }
   for (const Json& exercise : report["exercises"]) {
     for (const Json& check : exercise["checks"]) {
       const std::string status = text(check, "status");
@@ -249,6 +279,9 @@ std::string what_to_open_next(const Json& report) {
         const std::string location = text(check, "location");
         return fmt::format("Open next: {}, which does not compile",
                            location.empty() ? text(exercise, "file") : location);
+      }
+      if (status == "missing") {
+        return fmt::format("Bring back next: {}", text(exercise, "file"));
       }
       if (status != "passed" && status != "ungraded") {
         return fmt::format("Open next: {}, TODO {}", text(exercise, "file"), text(check, "todo"));

@@ -1,5 +1,6 @@
 // `onepass grade` as a user meets it: exit codes, sentences, reports.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <chrono>
@@ -10,27 +11,17 @@
 #include "tests/driver/workbook.h"
 
 using namespace onepass::driver;
+using onepass::driver::test::has;
 using onepass::driver::test::Workbook;
-
-namespace {
-
-Json report_of(const Workbook& workbook) {
-  return Json::parse(read_file(workbook.root() / "build/report/exercises.json"));
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
 
 TEST_CASE("a right submission passes, and the report says so") {
   const Workbook workbook;
   const auto outcome = workbook.onepass("grade --strict");
   CHECK(outcome.code == 0);
   CHECK(has(outcome.output, "Score: 9 of 9\nAll passed."));
-  const Json report = report_of(workbook);
+  const Json report = workbook.report("report/exercises");
   CHECK(report["schema"] == 1);
+  CHECK(report["complete"] == true);
   CHECK(report["device"]["kind"] == "cpu");
   CHECK(report["seed"] == 1);
   CHECK(report["score"] == 9);
@@ -55,7 +46,7 @@ TEST_CASE("a wrong submission: exit 0 with a score, 1 with --strict, and the nex
   CHECK(has(outcome.output, "It answers 41."));
   CHECK(has(outcome.output, "Score: 5 of 9"));
   CHECK(has(outcome.output, "Open next: exercises/01_toy/second.cu, TODO 1"));
-  CHECK(has(outcome.output, "build/onepass grade --seed 7 --exercise toy/second"));
+  CHECK(has(outcome.output, "build/onepass grade --seed 7 toy/second"));
   CHECK_FALSE(has(outcome.output, "\x1b["));  // no colour in a pipe
   CHECK(workbook.onepass("grade --strict").code == 1);
 }
@@ -67,7 +58,7 @@ TEST_CASE("an exercise that does not compile leaves the others graded") {
   CHECK(outcome.code == 0);
   CHECK(has(outcome.output, "exercises/01_toy/first.cu:3: 'x' was not declared in this scope"));
   CHECK(has(outcome.output, "Score: 4 of 9"));
-  const Json check = report_of(workbook)["exercises"][0]["checks"][1];
+  const Json check = workbook.report("report/exercises")["exercises"][0]["checks"][1];
   CHECK(check["status"] == "compile error");
   CHECK(check["location"] == "exercises/01_toy/first.cu:3");
 }
@@ -115,7 +106,7 @@ exit 2
   CHECK(outcome.code == 3);
   CHECK(has(outcome.output, "not yours"));
   CHECK(has(outcome.output, "assertion failed in the reference"));
-  const Json exercise = report_of(workbook)["exercises"][0];
+  const Json exercise = workbook.report("report/exercises")["exercises"][0];
   CHECK(exercise["status"] == "ungraded");
   CHECK(exercise["checks"][0]["status"] == "passed");
   CHECK(exercise["checks"][1]["status"] == "ungraded");
@@ -129,16 +120,20 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
     std::string arguments;
     std::string sentence;
   } kCases[] = {
+      {"grade secnd", "There is no exercise secnd: did you mean second?\n"},
       {"grade --exercise toy/third",
-       "There is no exercise toy/third: choose one of toy/first, toy/second.\n"},
-      {"grade --chapter play", "There is no chapter play: choose one of toy.\n"},
+       "There is no exercise toy/third: name a chapter (toy) or an exercise, such as toy/first or "
+       "1.1.\n"},
+      {"grade --chapter play",
+       "There is no chapter play: name a chapter (toy) or an exercise, such as toy/first or "
+       "1.1.\n"},
       {"grade --device tpu", "There is no device tpu: choose cpu or gpu.\n"},
       {"grade --device gpu",
        "Cannot grade on a GPU: there is no CUDA toolkit (nvcc). Use --device cpu, or mend that and "
        "run cmake again.\n"},
       {"grade --submission " + root + "/empty",
-       root + "/empty is no submission, it holds no folder such as 01_toy: give a folder laid out "
-              "like exercises/.\n"},
+       root + "/empty is no submission, it holds no file such as 01_toy/first.cu: give a folder "
+              "laid out like exercises/.\n"},
       {"grade --submission " + root + "/nowhere",
        "There is no folder " + root +
            "/nowhere: give a folder laid out like exercises/ to --submission.\n"},
@@ -152,15 +147,82 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
   CHECK(workbook.onepass("").code == 2);
 }
 
-TEST_CASE("a missing exercise file") {
+TEST_CASE("exercises are named as words, in any order, and by the options that scripts use") {
   const Workbook workbook;
-  std::filesystem::remove(workbook.exercise("second"));
+  for (const char* words :
+       {"1.2 first", "second toy/first", "1", "exercises/01_toy/",
+        "--exercise 1.2 --exercise first", "--exercise second 1.1", "--chapter toy", ""}) {
+    const auto outcome = workbook.onepass(std::string("grade ") + words);
+    INFO(words);
+    CHECK(has(outcome.output,
+              "toy/first     5 of 5   passed         The first\n"
+              "toy/second    4 of 4   passed         The second\n"));
+  }
+  CHECK(has(workbook.onepass("grade --seed 3 second.cu --strict").output, "Score: 4 of 4"));
+}
+
+TEST_CASE("the line that repeats a check is right for a shell, whatever the folder is called") {
+  const Workbook workbook;
+  write_file(workbook.root() / "ada's work/01_toy/first.cu", "int answer() { return 41; }\n");
+  write_file(workbook.root() / "ada's work/01_toy/second.cu", "int answer() { return 42; }\n");
+  const auto outcome = workbook.onepass(
+      fmt::format("grade --submission \"{}/ada's work\"", workbook.root().string()));
+  CHECK(has(outcome.output,
+            "Replay: build/onepass grade --submission 'ada'\\''s work' --seed 1 toy/first\n"));
+}
+
+TEST_CASE("a missing exercise file leaves the others graded, and has a status of its own") {
+  const Workbook workbook;
+  std::filesystem::remove(workbook.exercise("first"));
+  const auto outcome = workbook.onepass("grade");
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output,
+            "toy/first     0 of 5   missing        The first\n"
+            "toy/second    4 of 4   passed         The second\n\n"
+            "toy/first\n\n"
+            "  exercises/01_toy/first.cu is missing: git checkout "
+            "exercises/01_toy/first.cu brings it back.\n\n"
+            "Score: 4 of 9\n"
+            "Bring back next: exercises/01_toy/first.cu\n"));
+  const Json exercise = workbook.report("report/exercises")["exercises"][0];
+  CHECK(exercise["status"] == "missing");
+  CHECK(exercise["checks"][1]["status"] == "missing");
+  CHECK(workbook.onepass("grade --strict").code == 1);
+  CHECK(workbook.onepass("grade --strict second").code == 0);
+}
+
+TEST_CASE("a submission with a file or a chapter missing is graded on the rest") {
+  const Workbook workbook;
+  const std::string ada = (workbook.root() / "ada").string();
+  write_file(ada + "/01_toy/second.cu", "int answer() { return 42; }\n");
+  std::filesystem::create_directories(ada + "/01_toy/first.cu");
+  CHECK(has(workbook.onepass("grade --submission " + ada).output,
+            "  ada/01_toy/first.cu cannot be read: make it a file that can.\n"));
+  std::filesystem::remove(ada + "/01_toy/first.cu");
+  const auto outcome = workbook.onepass("grade --submission " + ada);
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output,
+            "  ada/01_toy/first.cu is missing: a submission has the exercise under "
+            "this name.\n"));
+  CHECK(has(outcome.output, "Score: 4 of 9\n"));
+}
+
+TEST_CASE("if no exercise asked for has its file, that is bad input") {
+  const Workbook workbook;
+  std::filesystem::remove(workbook.exercise("first"));
+  const std::string sentence =
+      "exercises/01_toy/first.cu is missing: git checkout exercises/01_toy/first.cu brings it "
+      "back.\n";
+  for (const char* command : {"grade first", "map first", "measure first --rows 1 --cols 2"}) {
+    const auto outcome = workbook.onepass(command);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.output == sentence);
+  }
+  std::filesystem::remove_all(workbook.root() / "exercises");
   const auto outcome = workbook.onepass("grade");
   CHECK(outcome.code == 2);
   CHECK(outcome.output ==
-        "exercises/01_toy/second.cu is missing: put it back (git checkout "
-        "exercises/01_toy/second.cu), or grade the others with --exercise.\n");
-  CHECK(workbook.onepass("grade --exercise toy/first").code == 0);
+        "The files of these exercises are all missing: git checkout exercises brings them back.\n");
 }
 
 TEST_CASE("no compiler") {
@@ -182,20 +244,96 @@ exit 2
   CHECK(outcome.output == "The driver finds no GPU: use --device cpu.\n");
 }
 
-TEST_CASE("Ctrl-C keeps the report so far and ends the grader") {
+TEST_CASE("Ctrl-C keeps the report so far, blames nobody, and ends the grader") {
   const Workbook workbook;
-  workbook.set_grader(R"(
-echo '{"event":"check","name":"answers 42","status":"passed"}' >> "$EVENTS"
-sleep 60; touch ")" + workbook.root().string() +
-                      R"(/survived"
-)");
+  const std::string marks = workbook.root().string();
+  workbook.set_grader(fmt::format(R"(
+[ "$EXERCISE" = toy/second ] && touch {0}/second
+echo '{{"event":"check","name":"answers 42","status":"passed"}}' >> "$EVENTS"
+(sleep 5; touch {0}/survived) & sleep 60
+)",
+                                  marks));
   const auto start = std::chrono::steady_clock::now();
-  const auto outcome =
-      workbook.onepass("grade --exercise toy/first & pid=$!; sleep 3; kill -INT $pid; wait $pid");
+  const auto outcome = workbook.onepass("grade & pid=$!; sleep 3; kill -INT $pid; wait $pid");
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
   CHECK(outcome.code == 130);
-  CHECK(has(outcome.output, "Score: 2 of 5"));
-  CHECK(report_of(workbook)["exercises"][0]["checks"][0]["status"] == "passed");
+  CHECK(has(outcome.output, "toy/first     2 of 5   interrupted    The first\n"));
+  CHECK(has(outcome.output, "\nInterrupted: this is what was known by then.\n"));
+  CHECK_FALSE(has(outcome.output, "fault"));
+  const Json report = workbook.report("report/exercises");
+  CHECK(report["complete"] == false);
+  CHECK(report["exercises"][0]["checks"][0]["status"] == "passed");
+  CHECK(report["exercises"][0]["checks"][1]["status"] == "ungraded");
+  CHECK_FALSE(report["exercises"][0].contains("fault"));
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  CHECK_FALSE(std::filesystem::exists(marks + "/survived"));
+}
+
+TEST_CASE("Ctrl-C while a file is compiled, in every command") {
+  const Workbook workbook;
+  CHECK(workbook.onepass("grade").code == 0);
+  CHECK(workbook.report("report/exercises")["complete"] == true);
+  const auto rewriter = workbook.root() / "build/rewrite";
+  write_file(rewriter, "#!/bin/sh\nsleep 60\n");
+  std::filesystem::permissions(rewriter, std::filesystem::perms::all);
+  for (const char* command : {"grade", "map first", "measure first --rows 2 --cols 8"}) {
+    INFO(command);
+    const auto outcome =
+        workbook.onepass(std::string(command) + " & pid=$!; sleep 1; kill -INT $pid; wait $pid");
+    CHECK(outcome.code == 130);
+    CHECK(has(outcome.output, "Interrupted"));
+    CHECK_FALSE(has(outcome.output, "fault"));
+  }
+  CHECK(workbook.report("report/exercises")["complete"] == false);
+}
+
+TEST_CASE("what is passed is measured, beside the naive version and the solution") {
+  const Workbook workbook;
+  const std::string root = workbook.root().string();
+  write_file(root + "/naive.cu", "int answer() { return 1; }\n");
+  write_file(root + "/solutions/01_toy/first.cu", "int answer() { return 42; }\n");
+  workbook.edit_config("\"naive\": null", "\"naive\": \"" + root + "/naive.cu\"");
+  write_file(workbook.exercise("second"), "int answer() { return 41; }\n");
+  workbook.set_measuring("echo \"$@\" >> " + root + R"(/calls
+echo '{"event":"traffic","rows":2,"cols":8,"dtype":"fp32","least_bytes":128}' >> "$EVENTS"
+)" + Workbook::kEnd);
+  CHECK(workbook.onepass("grade").code == 0);
+  const std::string calls = read_file(root + "/calls");
+  CHECK(has(calls, "--exercise toy/first --worker"));
+  CHECK(has(calls, "--naive"));
+  CHECK(has(calls, "--reference"));
+  CHECK_FALSE(has(calls, "toy/second"));
+  const Json report = workbook.report("report/exercises");
+  CHECK(report["exercises"][0]["traffic"][0]["rows"] == 2);
+  CHECK(report["exercises"][1]["traffic"].empty());
+
+  CHECK(workbook.onepass("grade --checks-only").code == 0);
+  CHECK(read_file(root + "/calls") == calls);
+}
+
+TEST_CASE("the naive version and the solution are compiled when they are first needed") {
+  const Workbook workbook;
+  const std::string root = workbook.root().string();
+  SUBCASE("the naive version") {
+    write_file(root + "/naive.cu", "#error is compiled\n");
+    workbook.edit_config("\"naive\": null", "\"naive\": \"" + root + "/naive.cu\"");
+  }
+  SUBCASE("the solution") {
+    write_file(root + "/solutions/01_toy/first.cu", "#error is compiled\n");
+  }
+  CHECK(workbook.onepass("grade first --checks-only").code == 0);
+  CHECK(has(workbook.onepass("grade first").output, "#error is compiled"));
+  write_file(workbook.exercise("first"), "int answer() { return 41; }\n");
+  CHECK(workbook.onepass("grade first").code == 0);
+}
+
+TEST_CASE("a grader that fails while it measures takes no verdict away") {
+  const Workbook workbook;
+  workbook.set_measuring("echo oops >&2; exit 2\n");
+  const auto outcome = workbook.onepass("grade --strict first");
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output, "toy/first was not measured: "));
+  CHECK(has(outcome.output, "exited with 2.\noops"));
 }
 
 TEST_CASE("two runs at once in one build folder") {
@@ -204,5 +342,5 @@ TEST_CASE("two runs at once in one build folder") {
       "grade --strict & pid=$!; " + std::string(ONEPASS_BINARY_DIR) + "/onepass --workbook " +
       workbook.root().string() + "/build/onepass.json grade --strict && wait $pid");
   CHECK(outcome.code == 0);
-  CHECK(report_of(workbook)["score"] == 9);
+  CHECK(workbook.report("report/exercises")["score"] == 9);
 }

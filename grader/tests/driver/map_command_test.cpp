@@ -8,6 +8,7 @@
 #include "tests/driver/workbook.h"
 
 using namespace onepass::driver;
+using onepass::driver::test::has;
 using onepass::driver::test::Workbook;
 namespace fs = std::filesystem;
 
@@ -25,10 +26,6 @@ std::string grader_with(const std::string& launches, const std::string& rest = "
       "cat > \"$8\" <<'MAP'\n{{\"status\": \"passed\", \"error\": \"\", \"location\": null, "
       "\"findings\": [], \"launches\": [{}]{}}}\nMAP\n",
       launches, rest);
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -89,7 +86,9 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
     std::string arguments;
     std::string sentence;
   } kCases[] = {
-      {"map toy/third", "There is no exercise toy/third: choose one of toy/first, toy/second.\n"},
+      {"map toy/fist", "There is no exercise toy/fist: did you mean toy/first?\n"},
+      {"map", "Name one exercise: toy/first or toy/second.\n"},
+      {"map toy", "Name one exercise: toy/first or toy/second.\n"},
       {"map toy/first --naive", "There is no naive version of toy/first.\n"},
       {"map toy/first --launch 2", "There is one launch: leave --launch away.\n"},
       {"map toy/first -o " + below_a_file,

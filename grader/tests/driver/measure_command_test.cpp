@@ -9,6 +9,7 @@
 #include "tests/driver/workbook.h"
 
 using namespace onepass::driver;
+using onepass::driver::test::has;
 using onepass::driver::test::Workbook;
 namespace fs = std::filesystem;
 
@@ -23,15 +24,7 @@ constexpr const char* kSkipped =
 constexpr const char* kFailed =
     R"(echo '{"event":"measurement_failed","exercise":"toy/first","rows":2,"cols":10,"dtype":"fp32","message":"student: wrong"}' >> "$EVENTS"
 )";
-constexpr const char* kEnd = "echo '{\"event\":\"end\"}' >> \"$EVENTS\"\n";
-
-Json report_of(const Workbook& workbook) {
-  return Json::parse(read_file(workbook.root() / "build/measure/toy-first.json"));
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+constexpr const char* kEnd = Workbook::kEnd;
 
 }  // namespace
 
@@ -60,8 +53,9 @@ TEST_CASE("a table, a report and a plot") {
         "        2        9   fp32   left out: No such shape.\n\n"
         "The report is in build/measure/toy-first.json.\n"
         "The plot is in my plots/x.svg.\n");
-  const Json report = report_of(workbook);
+  const Json report = workbook.report("measure/toy-first");
   CHECK(report["schema"] == 1);
+  CHECK(report["complete"] == true);
   CHECK(report["seed"] == 5);
   CHECK(report["exercise"] == "toy/first");
   CHECK(report["file"] == "exercises/01_toy/first.cu");
@@ -90,8 +84,10 @@ TEST_CASE("Ctrl-C leaves what was measured") {
                   "kill -INT $pid; wait $pid",
                   workbook.root().string()));
   CHECK(outcome.code == 130);
+  CHECK(has(outcome.output, "Interrupted: 1 of 2 shapes are measured.\n"));
+  CHECK(workbook.report("measure/toy-first")["complete"] == false);
   CHECK(has(outcome.output, "16.00      8.00         -\n"));
-  CHECK(report_of(workbook)["traffic"].size() == 1);
+  CHECK(workbook.report("measure/toy-first")["traffic"].size() == 1);
   CHECK(fs::exists(workbook.root() / "x.svg"));
 }
 
@@ -102,7 +98,7 @@ TEST_CASE("a grader that ends early is told, and what came before is kept") {
   CHECK(outcome.code == 3);
   CHECK(has(outcome.output, "no fault of yours"));
   CHECK(has(outcome.output, "oops"));
-  CHECK(report_of(workbook)["traffic"].size() == 1);
+  CHECK(workbook.report("measure/toy-first")["traffic"].size() == 1);
 }
 
 TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
@@ -116,7 +112,10 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
     std::string sentence;
   } kCases[] = {
       {"measure toy/third" + shape,
-       "There is no exercise toy/third: choose one of toy/first, toy/second.\n"},
+       "There is no exercise toy/third: name a chapter (toy) or an exercise, such as toy/first or "
+       "1.1.\n"},
+      {"measure 1" + shape, "Name one exercise: toy/first or toy/second.\n"},
+      {"measure" + shape, "Name one exercise: toy/first or toy/second.\n"},
       {"measure toy/first --rows 2 --cols 8:9",
        "--cols 8:9 cannot be read: give numbers (256,512), a range start:end:step "
        "(1024:4096:1024), or doublings start:end:x2 (256:8192:x2).\n"},

@@ -7,11 +7,16 @@
 
 #include "driver/config.h"
 #include "driver/files.h"
+#include "driver/report.h"
 
 namespace onepass::driver::test {
 
+/// Is `part` somewhere in `text`?
+bool has(const std::string& text, const std::string& part);
+
 class Workbook {
  public:
+  static constexpr const char* kEnd = "echo '{\"event\":\"end\"}' >> \"$EVENTS\"\n";
   Workbook();
 
   std::filesystem::path root() const { return folder_.path(); }
@@ -19,8 +24,12 @@ class Workbook {
 
   /// What grade-<chapter> does when it is asked to grade: shell commands. $EVENTS is the file to
   /// append to, $EXERCISE the exercise's id, $WORKER the worker, which when run gives the value of
-  /// the student's function answer() as its exit status.
-  void set_grader(const std::string& commands) const;
+  /// the student's function answer() as its exit status. `measuring`: the same for what it does
+  /// when it is asked to measure.
+  void set_grader(const std::string& commands, const std::string& measuring = kEnd) const;
+
+  /// A grader as it is at first, but for what it does when it is asked to measure.
+  void set_measuring(const std::string& commands) const;
 
   struct Outcome {
     int code;
@@ -28,6 +37,9 @@ class Workbook {
   };
   /// Runs `onepass <arguments>` in this workbook, through a shell.
   Outcome onepass(const std::string& arguments) const;
+
+  /// What onepass wrote to build/<name>.json: "report/exercises".
+  Json report(const std::string& name) const;
 
   /// Replaces `from` in onepass.json.
   void edit_config(const std::string& from, const std::string& to) const;

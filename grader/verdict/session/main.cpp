@@ -4,6 +4,8 @@
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
 //                 --device cpu|gpu --seed N [--events FILE] [--check NAME | --until MISTAKE]
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
+//                 --device cpu|gpu --seed N [--events FILE] --measure
+//   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
 //                 --device cpu|gpu --seed N [--events FILE] --shape 4096x1000xfp16...
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N --map FILE
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
@@ -11,10 +13,10 @@
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
 //
 // PATHs are workers: of the student's file, of the naive version, of the solution. Events
-// (events.h) are appended to FILE, or printed. With --check only that check runs, and nothing is
-// measured; with --until no check runs after one that fails by that mistake. With --shape no check
-// runs, and these shapes are measured. With --map nothing is graded: FILE becomes the JSON of
-// access_map.h; nor with --request: FILE gets one more request for a worker (record_request.h).
+// (events.h) are appended to FILE, or printed. With --check only that check runs; with --until no
+// check runs after one that fails by that mistake. With --measure no check runs, and the exercise's
+// own shapes are measured; with --shape, these. With --map nothing is graded: FILE becomes the JSON
+// of access_map.h; nor with --request: FILE gets one more request for a worker (record_request.h).
 // Exit: 0 after a complete run, whatever the score; 2 for a usage error or a fault of the grader.
 #include <fmt/format.h>
 
@@ -47,7 +49,7 @@ struct Options {
   std::string events;
   std::string check;
   std::string until;
-  bool checks_only = false;
+  bool measure = false;
   std::string map;
   std::string request;
   std::optional<std::int64_t> rows, cols;
@@ -69,7 +71,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--events", options.events, "file to append events to; stdout without it");
   app.add_option("--check", options.check, "run this check only");
   app.add_option("--until", options.until, "end with the check that fails by this mistake");
-  app.add_flag("--checks-only", options.checks_only, "measure nothing of what is passed");
+  app.add_flag("--measure", options.measure, "measure the exercise's shapes, instead of grading");
   app.add_option("--shape", options.shapes, "measure this shape, instead of grading")
       ->allow_extra_args(false);
   app.add_option("--map", options.map, "file for an access map of one call, instead of a grade");
@@ -162,6 +164,13 @@ void measure_shapes(const Exercise& exercise, const Options& options) {
   events.write({{"event", "end"}, {"exercise", exercise.id}});
 }
 
+/// After the checks have passed: the exercise's own shapes.
+void measure_exercise(const Exercise& exercise, const Options& options) {
+  Events events(options.events);
+  measure(exercise, implementations(options), measured(options), options.seed, events);
+  events.write({{"event", "end"}, {"exercise", exercise.id}});
+}
+
 void grade_exercise(const Exercise& exercise, const Options& options) {
   Events events(options.events);
   json start = describe(exercise);
@@ -177,26 +186,18 @@ void grade_exercise(const Exercise& exercise, const Options& options) {
           fmt::format("{} has no check \"{}\".", exercise.id, options.check));
     }
   }
-  const auto only = options.check.empty() ? std::nullopt : std::optional(options.check);
   const std::string trusted = options.reference.empty() ? options.naive : options.reference;
   std::vector<CheckResult> results;
-  {
-    Session session(
-        {exercise.id, command(options.worker), command(trusted), options.device, options.seed});
-    if (!introduce(session.worker(), events)) {
-      return;
-    }
-    run_checks(exercise.id, wanted, [&](const CheckResult& result) {
-      results.push_back(result);
-      events.write(check_event(exercise.id, result));
-      return options.until.empty() || !result.failure || result.failure->mistake != options.until;
-    });
+  Session session(
+      {exercise.id, command(options.worker), command(trusted), options.device, options.seed});
+  if (!introduce(session.worker(), events)) {
+    return;
   }
-  // A wrong kernel's traffic or time would mean nothing.
-  const bool measuring = !only && !options.checks_only;
-  if (measuring && exercise_status(wanted, results) == Status::passed) {
-    measure(exercise, implementations(options), measured(options), options.seed, events);
-  }
+  run_checks(exercise.id, wanted, [&](const CheckResult& result) {
+    results.push_back(result);
+    events.write(check_event(exercise.id, result));
+    return options.until.empty() || !result.failure || result.failure->mistake != options.until;
+  });
   events.write(end_event(exercise.id, wanted, results));
 }
 
@@ -240,7 +241,9 @@ int grade(const Chapter& chapter, int argc, char** argv) {
     if (options.worker.empty()) {
       throw std::invalid_argument("Say which worker to grade: --worker PATH.");
     }
-    if (!options.shapes.empty()) {
+    if (options.measure) {
+      measure_exercise(*exercise, options);
+    } else if (!options.shapes.empty()) {
       measure_shapes(*exercise, options);
     } else if (options.map.empty()) {
       grade_exercise(*exercise, options);

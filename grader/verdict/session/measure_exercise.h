@@ -19,7 +19,7 @@ struct Implementations {
 
 enum class Measured { traffic, bandwidth };
 
-/// At the exercise's own shapes, after its checks. Writes an event for each; the first failure is
+/// At the exercise's own shapes. Writes an event for each; the first failure is
 /// the last event.
 void measure(const Exercise& exercise, const Implementations& implementations, Measured what,
              std::uint64_t seed, Events& events);

@@ -1,0 +1,241 @@
+#include "driver/naming.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <map>
+
+#include "driver/bad_input.h"
+#include "driver/text.h"
+
+namespace onepass::driver {
+namespace fs = std::filesystem;
+
+namespace {
+
+using Exercises = std::vector<Named>;
+using Index = std::map<std::string, Exercises>;  // by every name that is no path
+
+Exercises all_of(const Config& config) {
+  Exercises all;
+  for (const Chapter& chapter : config.chapters) {
+    for (const Exercise& exercise : chapter.exercises) {
+      all.push_back({&chapter, &exercise});
+    }
+  }
+  return all;
+}
+
+// "1" of the folder 01_rmsnorm; empty if it has no number.
+std::string number_of(const Chapter& chapter) {
+  const int number = std::atoi(chapter.folder.c_str());
+  return number > 0 ? fmt::format("{}", number) : "";
+}
+
+std::string name_in_chapter(const Exercise& exercise) {
+  return fs::path(exercise.file).stem().string();
+}
+
+Index index_of(const Config& config) {
+  Index index;
+  for (const Chapter& chapter : config.chapters) {
+    int position = 0;
+    for (const Exercise& exercise : chapter.exercises) {
+      const std::string number = number_of(chapter);
+      const std::string name = name_in_chapter(exercise);
+      ++position;
+      for (const std::string& known :
+           {exercise.id, name, chapter.name, chapter.folder, chapter.folder + "/" + name}) {
+        index[known].push_back({&chapter, &exercise});
+      }
+      if (!number.empty()) {
+        index[number].push_back({&chapter, &exercise});
+        index[fmt::format("{}.{}", number, position)].push_back({&chapter, &exercise});
+      }
+    }
+  }
+  return index;
+}
+
+// Absolute, without links, and without the slash that a shell puts after a folder.
+fs::path plain(const fs::path& path) {
+  std::error_code error;
+  const fs::path result = fs::weakly_canonical(fs::absolute(path, error), error);
+  return result.has_filename() ? result : result.parent_path();
+}
+
+// Those whose file `word` is, or lies in the folder `word`: as seen from here, from the repository,
+// or from the folder that is graded.
+Exercises at_path(const Config& config, const std::string& word, const fs::path& submission) {
+  for (const fs::path& base : {fs::path(), config.source, submission, config.exercises()}) {
+    const fs::path path = plain(base / word);
+    Exercises found;
+    for (const Named& one : all_of(config)) {
+      for (const fs::path& root : {submission, config.exercises()}) {
+        const fs::path folder = root / one.chapter->folder;
+        if (path == plain(folder / one.exercise->file) || path == plain(folder) ||
+            path == plain(root)) {
+          found.push_back(one);
+          break;
+        }
+      }
+    }
+    if (!found.empty()) {
+      return found;
+    }
+  }
+  return {};
+}
+
+// How many letters to change, add or drop to make `b` of `a`.
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) {
+    row[j] = j;
+  }
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+// The known name that `word` is a slip of; empty if none is near. Of several as near, the last: for
+// 1.9 the last exercise of its chapter.
+std::string nearest(const Index& index, std::string word) {
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string best;
+  std::size_t least = std::min(word.size() - 1, (word.size() + 2) / 3);
+  for (const auto& [known, exercises] : index) {
+    const std::size_t far = distance(word, known);
+    if (far <= least) {
+      least = far;
+      best = known;
+    }
+  }
+  return best;
+}
+
+// "a, b or c".
+std::string alternatives(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 < words.size() ? ", " : " or ") + words[i];
+  }
+  return text;
+}
+
+std::string what_there_is(const Config& config) {
+  std::vector<std::string> chapters;
+  for (const Chapter& chapter : config.chapters) {
+    chapters.push_back(chapter.name);
+  }
+  const Chapter& first = config.chapters.front();
+  const std::string number = number_of(first);
+  return fmt::format("name a chapter ({}) or an exercise, such as {}{}", alternatives(chapters),
+                     first.exercises.front().id, number.empty() ? "" : " or " + number + ".1");
+}
+
+[[noreturn]] void throw_unknown(const Config& config, const Index& index, const char* kind,
+                                const std::string& word) {
+  std::error_code error;
+  if (fs::exists(word, error)) {
+    throw BadInput(
+        fmt::format("{} is no file or folder of the submission: give another folder, laid out like "
+                    "exercises/, to --submission.",
+                    shell_word(word)));
+  }
+  const std::string slip_of = nearest(index, word);
+  throw BadInput(fmt::format(
+      "There is no {} {}: {}", kind, shell_word(word),
+      slip_of.empty() ? what_there_is(config) + "." : fmt::format("did you mean {}?", slip_of)));
+}
+
+// A name with the .cu of its file: that is one file, even if several chapters have such a one.
+Exercises with_suffix(const Index& index, const std::string& word) {
+  const fs::path path = word;
+  const auto found = index.find((path.parent_path() / path.stem()).string());
+  if (path.extension() != ".cu" || found == index.end()) {
+    return {};
+  }
+  if (found->second.size() > 1) {
+    std::vector<std::string> files;
+    for (const Named& one : found->second) {
+      files.push_back(one.chapter->folder + "/" + one.exercise->file);
+    }
+    throw BadInput(fmt::format("{} may be {}: name one of them.", word, alternatives(files)));
+  }
+  return found->second;
+}
+
+// `kind` is what messages call it.
+Exercises meant_by(const Config& config, const char* kind, const std::string& given,
+                   const fs::path& submission) {
+  const Index index = index_of(config);
+  std::string word = given;
+  while (word.size() > 1 && word.back() == '/') {
+    word.pop_back();
+  }
+  const std::string unpadded = word.substr(word.rfind("0", 0) == 0 ? 1 : 0);  // 01.2 is 1.2
+  for (const std::string& name : {word, unpadded}) {
+    if (const auto found = index.find(name); found != index.end()) {
+      return found->second;
+    }
+  }
+  Exercises found = at_path(config, word, submission);
+  found = found.empty() ? with_suffix(index, word) : found;
+  if (found.empty()) {
+    throw_unknown(config, index, kind, word);
+  }
+  return found;
+}
+
+bool contains(const Exercises& exercises, const Named& one) {
+  return std::any_of(exercises.begin(), exercises.end(),
+                     [&](const Named& other) { return other.exercise == one.exercise; });
+}
+
+}  // namespace
+
+std::vector<Named> exercises_named(const Config& config, const Names& names) {
+  const fs::path submission = names.submission.empty() ? config.exercises() : names.submission;
+  Exercises wanted;
+  for (const std::string& word : names.exercises) {
+    const Exercises meant = meant_by(config, "exercise", word, submission);
+    wanted.insert(wanted.end(), meant.begin(), meant.end());
+  }
+  const Exercises all = all_of(config);
+  const Exercises chapter =
+      names.chapter.empty() ? all : meant_by(config, "chapter", names.chapter, submission);
+  Exercises result;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(result), [&](const Named& one) {
+    return contains(chapter, one) && (names.exercises.empty() || contains(wanted, one));
+  });
+  if (result.empty()) {
+    throw BadInput(fmt::format("There is no exercise {} in the chapter {}.",
+                               alternatives(names.exercises), names.chapter));
+  }
+  return result;
+}
+
+Named exercise_named(const Config& config, const Names& names) {
+  const Exercises found = exercises_named(config, names);
+  if (found.size() > 1) {
+    std::vector<std::string> ids;
+    for (const Named& one : found) {
+      ids.push_back(one.exercise->id);
+    }
+    throw BadInput(fmt::format("Name one exercise: {}.", alternatives(ids)));
+  }
+  return found.front();
+}
+
+}  // namespace onepass::driver
