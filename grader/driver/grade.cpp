@@ -86,6 +86,7 @@ int grade(const Config& config, const GradeOptions& options) {
   settings.device = device;
   settings.seed = options.seed;
   settings.checks_only = options.checks_only;
+  settings.time_limit = options.time_limit;
   settings.until = options.until;
   settings.replay = replay_command(config, options, submission, options.device);
   settings.replay_on_simulator = replay_command(config, options, submission, "cpu");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,10 @@ struct GradeOptions {
   std::uint64_t seed = 1;
   std::filesystem::path report;  // empty: build/report/<name of the submission's folder>.json
   bool strict = false;
-  bool lines = false;        // tell what each line moves
-  bool checks_only = false;  // measure nothing
-  std::string until;         // no check after one that fails by this mistake
+  bool lines = false;                // tell what each line moves
+  bool checks_only = false;          // measure nothing
+  std::optional<double> time_limit;  // seconds for one launch; empty: as the graders choose
+  std::string until;                 // no check after one that fails by this mistake
 };
 
 /// Exit codes, as documented in docs/grading.md.

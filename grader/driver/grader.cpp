@@ -64,6 +64,9 @@ std::vector<std::string> command_of(const GraderRun& run, const fs::path& events
   if (!run.check.empty()) {
     command.insert(command.end(), {"--check", run.check});
   }
+  if (run.time_limit) {
+    command.insert(command.end(), {"--time-limit", fmt::format("{}", *run.time_limit)});
+  }
   if (!run.until.empty()) {
     command.insert(command.end(), {"--until", run.until});
   }

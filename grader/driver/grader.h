@@ -25,10 +25,11 @@ struct GraderRun {
   std::optional<std::filesystem::path> reference;
   Device device = Device::cpu;
   std::uint64_t seed = 0;
-  std::string check;                // only this one; empty means all
-  std::string until;                // no check after one that fails by this mistake; empty: all
-  bool measure = false;             // the exercise's own shapes, instead of grading
-  std::vector<std::string> shapes;  // measured instead of grading: "4096x1000xfp16"
+  std::string check;                 // only this one; empty means all
+  std::optional<double> time_limit;  // seconds for one launch; empty: as the grader chooses
+  std::string until;                 // no check after one that fails by this mistake; empty: all
+  bool measure = false;              // the exercise's own shapes, instead of grading
+  std::vector<std::string> shapes;   // measured instead of grading: "4096x1000xfp16"
 };
 
 /// Runs the grader and hands over its events as they come. Returns nothing after a complete run,

@@ -129,6 +129,9 @@ int run(int argc, char** argv) {
   grade_command->add_flag("--strict", grading.strict, "Exit with 1 unless all is passed");
   grade_command->add_flag("--lines", grading.lines,
                           "Tell what each line of a kernel moves, on the simulator");
+  grade_command
+      ->add_option("--time-limit", grading.time_limit, "Seconds for one launch; default: 4")
+      ->check(CLI::PositiveNumber);
   grade_command->add_option("--until", grading.until,
                             "Run no check after one that fails by this mistake (for maintainers)");
   grade_command->add_flag("--checks-only", grading.checks_only,

@@ -168,6 +168,7 @@ GraderRun Run::grader_run(const Item& item) const {
   run.reference = item.reference;
   run.device = settings_.device;
   run.seed = settings_.seed;
+  run.time_limit = settings_.time_limit;
   run.until = settings_.until;
   return run;
 }

@@ -23,10 +23,11 @@ class Run {
   struct Settings {
     Device device = Device::cpu;
     std::uint64_t seed = 1;
-    bool checks_only = false;      // measure nothing
-    std::string until;             // no check after one that fails by this mistake
-    std::filesystem::path report;  // written as the run goes
-    std::string replay;            // how the user repeats it, but for the exercise
+    bool checks_only = false;          // measure nothing
+    std::optional<double> time_limit;  // seconds for one launch
+    std::string until;                 // no check after one that fails by this mistake
+    std::filesystem::path report;      // written as the run goes
+    std::string replay;                // how the user repeats it, but for the exercise
     std::string replay_on_simulator;
   };
   /// From now on the report on disk is that of this run.

@@ -48,6 +48,7 @@ struct Options {
   std::uint64_t seed = 0;
   std::string events;
   std::string check;
+  double time_limit = Session::Settings().time_limit;
   std::string until;
   bool measure = false;
   std::string map;
@@ -70,6 +71,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "of all random numbers");
   app.add_option("--events", options.events, "file to append events to; stdout without it");
   app.add_option("--check", options.check, "run this check only");
+  app.add_option("--time-limit", options.time_limit, "seconds for one launch");
   app.add_option("--until", options.until, "end with the check that fails by this mistake");
   app.add_flag("--measure", options.measure, "measure the exercise's shapes, instead of grading");
   app.add_option("--shape", options.shapes, "measure this shape, instead of grading")
@@ -188,8 +190,8 @@ void grade_exercise(const Exercise& exercise, const Options& options) {
   }
   const std::string trusted = options.reference.empty() ? options.naive : options.reference;
   std::vector<CheckResult> results;
-  Session session(
-      {exercise.id, command(options.worker), command(trusted), options.device, options.seed});
+  Session session({exercise.id, command(options.worker), command(trusted), options.device,
+                   options.seed, options.time_limit});
   if (!introduce(session.worker(), events)) {
     return;
   }
