@@ -1,62 +1,80 @@
 #!/bin/sh
 # Installs what the workbook is built with and this machine lacks, from the distribution (Debian,
-# Ubuntu). Does nothing when all is there. Without root it prints the one line to run.
+# Ubuntu). Does nothing when all is there. Where it cannot install, it says in one sentence what is
+# to be installed, and goes on if that is nothing but libraries: cmake fetches those.
 set -u
 
-missing=""
+programs=""
+libraries=""
+
+# fail WORD...: a sentence, and the end.
+fail() {
+  echo "$*" >&2
+  exit 1
+}
 
 # need_program PROGRAM PACKAGE
 need_program() {
-  command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+  command -v "$1" >/dev/null 2>&1 || programs="$programs $2"
 }
 
-# need_package PACKAGE: a library. What the distribution does not have is fetched by cmake.
-need_package() {
+# need_library PACKAGE
+need_library() {
   dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' ||
-    missing="$missing $1"
+    libraries="$libraries $1"
 }
 
-compiler="${CXX:-g++}"  # cmake looks there too
-if command -v "$compiler" >/dev/null 2>&1; then
-  version="$("$compiler" -dumpversion)"
-  if [ "${version%%.*}" -lt 11 ]; then
-    echo "$compiler $version is too old: install g++ 11 or newer, and name it in CXX, for instance" \
-      "with export CXX=g++-11." >&2
-    exit 1
-  fi
-fi
+# require_gcc COMPILER: the version alone does not tell, clang++ answers with a number too.
+require_gcc() {
+  LC_ALL=C $1 --version 2>/dev/null | grep -q 'Free Software Foundation' ||
+    fail "$1 is not g++: install g++ 11 or newer, and name it in CXX, for instance with" \
+      "export CXX=g++-12."
+  version="$($1 -dumpversion)"
+  [ "${version%%.*}" -ge 11 ] ||
+    fail "$1 $version is too old: install g++ 11 or newer, and name it in CXX, for instance with" \
+      "export CXX=g++-12."
+}
 
-if ! command -v apt-get >/dev/null 2>&1; then
-  echo "setup.sh knows Debian and Ubuntu only: install g++, cmake 3.22 or newer, make and" \
-    "Boost.Context with its headers yourself; cmake fetches the rest." >&2
-  exit 1
+compiler="${CXX:-g++}" # cmake looks there too; words, such as ccache g++
+if command -v ${compiler%% *} >/dev/null 2>&1; then
+  require_gcc "$compiler"
+elif [ -n "${CXX:-}" ]; then
+  fail "There is no $CXX, which CXX names: install g++ 11 or newer, and name that or unset CXX."
+else
+  programs=" g++"
 fi
-
-need_program "$compiler" g++
 need_program cmake cmake
 need_program make make
 need_program addr2line binutils
 for package in libboost-context-dev doctest-dev nlohmann-json3-dev libcli11-dev libfmt-dev; do
-  need_package "$package"
+  need_library "$package"
 done
-if [ -z "$missing" ]; then
+if [ -z "$programs$libraries" ]; then
   exit 0
 fi
 
-# $missing is a list of words.
-install="apt-get install -y --no-install-recommends$missing"
-echo "Missing, and to be installed from the distribution:$missing"
+# Lists of words.
+install="apt-get install -y --no-install-recommends$programs$libraries"
+if ! command -v apt-get >/dev/null 2>&1; then
+  [ -z "$programs" ] ||
+    fail "setup.sh knows Debian and Ubuntu only: install$programs yourself (g++ 11 and cmake 3.22" \
+      "or newer); cmake fetches the libraries."
+  echo "setup.sh knows Debian and Ubuntu only, but no more than libraries are missing: cmake" \
+    "fetches them."
+  exit 0
+fi
 if [ "$(id -u)" = 0 ]; then
   sudo=""
 elif command -v sudo >/dev/null 2>&1 && sudo true; then
   sudo="sudo"
 else
-  echo "This needs root. Have an administrator run:" >&2
-  echo "  apt-get update && $install" >&2
-  exit 1
+  [ -z "$programs" ] ||
+    fail "This needs root: have an administrator run apt-get update && $install"
+  echo "Not installed, which needs root, and so to be fetched by cmake:$libraries"
+  exit 0
 fi
+echo "Missing, and to be installed from the distribution:$programs$libraries"
 export DEBIAN_FRONTEND=noninteractive
 if ! { $sudo apt-get -q update && $sudo $install; }; then
-  echo "The installation failed. When its cause is mended, run: $install" >&2
-  exit 1
+  fail "The installation failed: when its cause is mended (is there a network?), run $install"
 fi
