@@ -8,6 +8,7 @@
 
 #include "driver/files.h"
 #include "driver/report.h"
+#include "driver/text.h"
 #include "tests/driver/workbook.h"
 
 using namespace onepass::driver;
@@ -325,6 +326,30 @@ TEST_CASE("the naive version and the solution are compiled when they are first n
   CHECK(has(workbook.onepass("grade first").output, "#error is compiled"));
   write_file(workbook.exercise("first"), "int answer() { return 41; }\n");
   CHECK(workbook.onepass("grade first").code == 0);
+}
+
+TEST_CASE("on a GPU, a worker that can be trusted is there for the checks of what is begun") {
+  const Workbook workbook;
+  const std::string root = workbook.root().string();
+  write_file(root + "/naive.cu", "int answer() { return 1; }\n");
+  workbook.edit_config("\"naive\": null", "\"naive\": \"" + root + "/naive.cu\"");
+  workbook.pretend_gpu();
+  workbook.set_grader("echo \"$@\" >> " + root + "/calls\n" + Workbook::kEnd);
+  // How the first call of the grader goes on after its fixed part.
+  const auto trusted = [&] {
+    std::filesystem::remove(root + "/calls");
+    workbook.onepass("grade first");
+    const std::string call = first_line(read_file(root + "/calls"));
+    REQUIRE(has(call, "--device gpu"));
+    return std::string(has(call, "--naive") ? "naive" : has(call, "--reference") ? "solution" : "");
+  };
+  CHECK(trusted() == "naive");  // there is no solution
+  write_file(root + "/solutions/01_toy/first.cu",
+             "#include <toy.h>\n// [solution 1]\nint answer() { return 42; }\n// [end]\n");
+  CHECK(trusted() == "solution");
+  write_file(workbook.exercise("first"), "#include <toy.h>\n");  // as it was given
+  write_file(root + "/binding.cpp", "#include ONEPASS_SUBMISSION\nint main() {}\n");
+  CHECK(trusted() == "");
 }
 
 TEST_CASE("a grader that fails while it measures takes no verdict away") {

@@ -41,6 +41,9 @@ class Workbook {
   /// What onepass wrote to build/<name>.json: "report/exercises".
   Json report(const std::string& name) const;
 
+  /// From now on there is a GPU, whose compiler is the one for the simulator.
+  void pretend_gpu() const;
+
   /// Replaces `from` in onepass.json.
   void edit_config(const std::string& from, const std::string& to) const;
 
