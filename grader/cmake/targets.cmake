@@ -33,7 +33,7 @@ add_custom_target(check
   COMMAND ${CMAKE_COMMAND} -E env --unset=ONEPASS_CHECK_ALL ${tests}
   COMMAND ${CMAKE_COMMAND} -E echo "Left to make check_all: \
 what other entries of the corpus make a mistake that its chapter has seen, right kernels under a \
-second seed, and nvcc on exercises and naive versions."
+second seed, and nvcc on exercises and naive versions and for a second architecture."
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
 add_custom_target(check_all
   COMMAND ${CMAKE_COMMAND} -E env ONEPASS_CHECK_ALL=1 ${tests}

@@ -16,7 +16,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -268,24 +267,33 @@ std::vector<Job> grade_entries(const std::vector<Entry>& entries, const std::str
   return jobs;
 }
 
-std::string chapter_of(const Entry& entry) {
-  return entry.exercise.substr(0, entry.exercise.find('/'));
+/// What an entry shows that others of its chapter may show too.
+std::vector<std::string> point_of(const Entry& entry) {
+  const std::string chapter = entry.exercise.substr(0, entry.exercise.find('/'));
+  if (entry.kind == "wrong") {
+    return {chapter, entry.kind, entry.diagnosis};
+  }
+  if (entry.kind == "hostile") {
+    return {chapter, entry.kind, fs::path(entry.name).filename().string()};
+  }
+  return {entry.name};
 }
 
 /// The quick run grades every right kernel, and of each chapter every mistake and every attack
-/// once: the first entry, by name, that gets the same diagnosis or is an attack of the same name.
+/// once: the shortest entry with that diagnosis or name.
 std::vector<Entry> quick_run(const std::vector<Entry>& corpus) {
-  std::set<std::vector<std::string>> seen;
-  std::vector<Entry> chosen;
+  std::map<std::vector<std::string>, Entry> shortest;
   for (const Entry& entry : corpus) {
-    const std::string what = entry.kind == "wrong"     ? entry.diagnosis
-                             : entry.kind == "hostile" ? fs::path(entry.name).filename().string()
-                                                       : entry.name;
-    if (seen.insert({chapter_of(entry), entry.kind, what}).second) {
-      chosen.push_back(entry);
+    Entry& chosen = shortest.try_emplace(point_of(entry), entry).first->second;
+    if (entry.text.size() < chosen.text.size()) {
+      chosen = entry;
     }
   }
-  return chosen;
+  std::vector<Entry> entries;
+  for (const auto& [point, entry] : shortest) {
+    entries.push_back(entry);
+  }
+  return entries;
 }
 
 /// What is graded: as much of the corpus as this run is asked for.
