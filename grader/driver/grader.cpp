@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <fstream>
 
 #include "driver/bad_input.h"
 #include "driver/process.h"
@@ -18,32 +17,27 @@ namespace {
 constexpr auto kSilence = std::chrono::minutes(5);
 constexpr double kRunSeconds = 4 * 3600;
 
-// Reads the lines that have been appended to a file since the last call.
+// Makes events of the pieces in which they come.
 class EventReader {
  public:
-  explicit EventReader(const fs::path& file) : file_(file) {}
-
-  /// Hands over each complete new line. True if there was one.
-  bool read(const std::function<void(const Json&)>& on_event) {
-    std::ifstream stream(file_, std::ios::binary);
-    stream.seekg(position_);
-    bool any = false;
-    std::string line;
-    // A line without its newline is still being written.
-    while (std::getline(stream, line) && !stream.eof()) {
-      position_ = stream.tellg();
-      any = true;
+  /// Hands over each line that `piece` completes. True if there was one.
+  bool read(const std::string& piece, const std::function<void(const Json&)>& on_event) {
+    unfinished_ += piece;
+    std::size_t begin = 0;
+    for (std::size_t end; (end = unfinished_.find('\n', begin)) != std::string::npos;) {
+      const std::string line = unfinished_.substr(begin, end - begin);
+      begin = end + 1;
       on_event(Json::parse(line));
     }
-    return any;
+    unfinished_.erase(0, begin);
+    return begin > 0;
   }
 
  private:
-  fs::path file_;
-  std::streamoff position_ = 0;
+  std::string unfinished_;
 };
 
-std::vector<std::string> command_of(const GraderRun& run, const fs::path& events) {
+std::vector<std::string> command_of(const GraderRun& run) {
   std::vector<std::string> command = {run.chapter->grader.string(),
                                       "--exercise",
                                       run.exercise,
@@ -54,7 +48,7 @@ std::vector<std::string> command_of(const GraderRun& run, const fs::path& events
                                       "--seed",
                                       fmt::format("{}", run.seed),
                                       "--events",
-                                      events.string()};
+                                      kMessagePipe};
   if (run.naive) {
     command.insert(command.end(), {"--naive", run.naive->string()});
   }
@@ -95,17 +89,16 @@ Json list_exercises(const Chapter& chapter) {
   }
 }
 
-std::optional<std::string> run_grader(const GraderRun& run, const fs::path& scratch,
+std::optional<std::string> run_grader(const GraderRun& run,
                                       const std::function<void(const Json&)>& on_event) {
-  const fs::path events = scratch / "events.jsonl";
-  EventReader reader(events);
+  EventReader reader;
   bool complete = false;
   std::string unavailable;
   std::string malformed;
   auto last_event = Clock::now();
-  const auto read_events = [&] {
+  const auto read_events = [&](const std::string& piece) {
     try {
-      const bool any = reader.read([&](const Json& event) {
+      const bool any = malformed.empty() && reader.read(piece, [&](const Json& event) {
         const std::string kind = event.at("event").get<std::string>();
         complete = complete || kind == "end";
         if (kind == "unavailable") {
@@ -121,10 +114,7 @@ std::optional<std::string> run_grader(const GraderRun& run, const fs::path& scra
     }
   };
 
-  const ProcessResult result = run_process(command_of(run, events), {kRunSeconds}, read_events);
-  if (malformed.empty()) {
-    read_events();
-  }
+  const ProcessResult result = run_process(command_of(run), {kRunSeconds}, read_events);
   if (!unavailable.empty()) {
     throw BadInput(run.device == Device::gpu
                        ? unavailable + " Without it, grade on the simulator: --device cpu."

@@ -1,5 +1,5 @@
 // Talks to a chapter's deciding process, grade-<chapter>: through its options and the events that
-// it appends to a file, one JSON object a line. What it prints is shown only if it fails.
+// it writes to a pipe, one JSON object a line. What it prints is shown only if it fails.
 #pragma once
 
 #include <filesystem>
@@ -35,7 +35,7 @@ struct GraderRun {
 /// Runs the grader and hands over its events as they come. Returns nothing after a complete run,
 /// else what went wrong: a fault of the grader or of the machine.
 /// Throws BadInput if the grader says that the device cannot be used.
-std::optional<std::string> run_grader(const GraderRun& run, const std::filesystem::path& scratch,
+std::optional<std::string> run_grader(const GraderRun& run,
                                       const std::function<void(const Json&)>& on_event);
 
 }  // namespace onepass::driver

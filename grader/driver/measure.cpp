@@ -90,9 +90,7 @@ class Sweep {
                {"skipped", Json::array()}};
     require_writable();
     show_progress();
-    const ScratchFolder scratch(config_.build / "scratch");
-    const auto fault =
-        run_grader(*grader, scratch.path(), [this](const Json& event) { take(event); });
+    const auto fault = run_grader(*grader, [this](const Json& event) { take(event); });
     progress_.show("");
     report_["complete"] = !fault;
     save();

@@ -21,14 +21,23 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using End = ProcessResult::End;
 
+constexpr int kMessages = 3;  // the descriptor of kMessagePipe
+constexpr std::size_t kMostMessages = std::size_t{1} << 30;
+
 // What the child does between fork and exec: only calls that are safe there.
-[[noreturn]] void become(char* const* arguments, int output, int exec_failed) {
+[[noreturn]] void become(char* const* arguments, int output, int messages, int exec_failed) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // a driver that is killed leaves no children
   const int null = open("/dev/null", O_RDONLY);
   dup2(null, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
+  if (messages == kMessages) {
+    fcntl(kMessages, F_SETFD, 0);  // it is in its place: only keep it open
+  } else if (messages >= 0) {
+    exec_failed = exec_failed == kMessages ? fcntl(exec_failed, F_DUPFD_CLOEXEC, 16) : exec_failed;
+    dup2(messages, kMessages);
+  }
   execvp(arguments[0], arguments);
   const int error = errno;
   (void)!write(exec_failed, &error, sizeof error);
@@ -51,11 +60,12 @@ bool drain(int fd, std::string& output, std::size_t limit) {
 
 struct Child {
   pid_t pid = -1;
-  int output = -1;  // our end of its stdout and stderr, not blocking
+  int output = -1;    // our end of its stdout and stderr, not blocking
+  int messages = -1;  // and of the pipe for messages, if it has one
 };
 
 // Starts the program; on failure `result` says why and pid stays -1.
-Child start(const std::vector<std::string>& arguments, ProcessResult& result) {
+Child start(const std::vector<std::string>& arguments, bool with_messages, ProcessResult& result) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
@@ -64,7 +74,9 @@ Child start(const std::vector<std::string>& arguments, ProcessResult& result) {
 
   int output[2];
   int exec_failed[2];
-  if (pipe2(output, O_CLOEXEC) != 0 || pipe2(exec_failed, O_CLOEXEC) != 0) {
+  int messages[2] = {-1, -1};
+  if (pipe2(output, O_CLOEXEC) != 0 || pipe2(exec_failed, O_CLOEXEC) != 0 ||
+      (with_messages && pipe2(messages, O_CLOEXEC) != 0)) {
     throw GraderFault(fmt::format("Cannot make a pipe: {}.", strerror(errno)));
   }
   Child child;
@@ -73,10 +85,15 @@ Child start(const std::vector<std::string>& arguments, ProcessResult& result) {
     throw GraderFault(fmt::format("Cannot start a process: {}.", strerror(errno)));
   }
   if (child.pid == 0) {
-    become(argv.data(), output[1], exec_failed[1]);
+    become(argv.data(), output[1], messages[1], exec_failed[1]);
   }
   setpgid(child.pid, child.pid);  // also here: whoever comes first
   close(output[1]);
+  if (with_messages) {
+    close(messages[1]);
+    fcntl(messages[0], F_SETFL, O_NONBLOCK);
+    child.messages = messages[0];
+  }
   close(exec_failed[1]);
   int error = 0;
   if (read(exec_failed[0], &error, sizeof error) > 0) {
@@ -116,31 +133,39 @@ std::string ProcessResult::describe() const {
 }
 
 ProcessResult run_process(const std::vector<std::string>& arguments, const ProcessLimits& limits,
-                          const std::function<bool()>& tick) {
+                          const MessageReader& read_messages) {
   ProcessResult result;
-  Child child = start(arguments, result);
-  if (child.pid < 0) {
+  Child child = start(arguments, read_messages != nullptr, result);
+  const auto close_pipes = [&] {
     close(child.output);
+    if (child.messages >= 0) {
+      close(child.messages);
+    }
+  };
+  if (child.pid < 0) {
+    close_pipes();
     return result;
   }
   const auto deadline = Clock::now() + std::chrono::duration<double>(limits.seconds);
-  auto next_tick = Clock::now();
+  bool telling = read_messages != nullptr;
+  const auto pass_messages_on = [&] {
+    std::string piece;
+    telling = telling && drain(child.messages, piece, kMostMessages);
+    return read_messages(piece);
+  };
   bool open = true;
   int status = 0;
   for (;;) {
-    // Without output to wait for, only the end of the process is left: look for it often.
-    pollfd waiting = {open ? child.output : -1, POLLIN, 0};
-    poll(&waiting, 1, open ? 50 : 2);
+    // With both pipes at their end, only that of the process is left: look for it often.
+    pollfd waiting[] = {{open ? child.output : -1, POLLIN, 0},
+                        {telling ? child.messages : -1, POLLIN, 0}};
+    poll(waiting, 2, open || telling ? 50 : 2);
     open = open && drain(child.output, result.output, limits.output_bytes);
     if (waitpid(child.pid, &status, WNOHANG) == child.pid) {
       break;
     }
-    bool time_is_up = Clock::now() >= deadline;
-    if (tick && Clock::now() >= next_tick) {
-      next_tick = Clock::now() + std::chrono::milliseconds(100);
-      time_is_up = !tick() || time_is_up;
-    }
-    if (interrupted() || time_is_up) {
+    const bool go_on = !read_messages || pass_messages_on();
+    if (interrupted() || !go_on || Clock::now() >= deadline) {
       result.end = interrupted() ? End::interrupted : End::timed_out;
       kill(-child.pid, SIGTERM);  // a moment to kill children in groups of their own
       for (int wait = 0; wait < 100 && waitpid(child.pid, &status, WNOHANG) == 0; ++wait) {
@@ -154,7 +179,10 @@ ProcessResult run_process(const std::vector<std::string>& arguments, const Proce
     waitpid(child.pid, &status, 0);  // fails at once if it has been waited for
   }
   drain(child.output, result.output, limits.output_bytes);
-  close(child.output);
+  if (read_messages) {
+    pass_messages_on();
+  }
+  close_pipes();
   note_end(result, status);
   return result;
 }

@@ -43,7 +43,6 @@ Run::Run(const Config& config, std::vector<Task> tasks, Settings settings)
     : config_(config),
       settings_(std::move(settings)),
       builder_(config, settings_.device),
-      scratch_(config.build / "scratch"),
       report_(make_report(settings_.device,
                           settings_.device == Device::cpu ? "CPU simulator" : "GPU",
                           settings_.seed)) {
@@ -180,8 +179,7 @@ void Run::grade(std::size_t index) {
   }
   const std::string& id = item.task.exercise->id;
   std::size_t done = 0;
-  const ScratchFolder scratch(scratch_.path());
-  const auto fault = run_grader(grader_run(item), scratch.path(), [&](const Json& event) {
+  const auto fault = run_grader(grader_run(item), [&](const Json& event) {
     update(index, [&](Json& exercise) {
       if (event.at("event") == "device") {
         report_["device"]["name"] = event.at("name");
@@ -213,8 +211,7 @@ void Run::measure(std::size_t index) {
   GraderRun run = grader_run(items_[index]);
   run.measure = true;
   progress_.show(fmt::format("measuring {}", run.exercise));
-  const ScratchFolder scratch(scratch_.path());
-  const auto fault = run_grader(run, scratch.path(), [&](const Json& event) {
+  const auto fault = run_grader(run, [&](const Json& event) {
     update(index, [&](Json& exercise) { apply_event(exercise, event); });
   });
   if (fault && !interrupted()) {
@@ -274,8 +271,7 @@ void Run::ask_simulator(std::size_t index) {
 void Run::explain_on_simulator(std::size_t index, GraderRun run) {
   for (const std::string& check : failed_checks(index)) {
     run.check = check;
-    const ScratchFolder scratch(scratch_.path());
-    run_grader(run, scratch.path(), [&](const Json& event) {
+    run_grader(run, [&](const Json& event) {
       if (event.at("event") == "check" && is_failure(event.at("status"))) {
         update(index, [&](Json& exercise) { add_explanation(exercise, event); });
       }
@@ -286,8 +282,7 @@ void Run::explain_on_simulator(std::size_t index, GraderRun run) {
 // Only what the simulator can show at a line counts. Numbers may differ by the device: the GPU has
 // the last word on them, and on time.
 void Run::object_on_simulator(std::size_t index, GraderRun run) {
-  const ScratchFolder scratch(scratch_.path());
-  run_grader(run, scratch.path(), [&](const Json& event) {
+  run_grader(run, [&](const Json& event) {
     if (event.at("event") == "check" && is_wrong_access(event)) {
       const std::string replay = fmt::format("{} {}", settings_.replay_on_simulator, run.exercise);
       update(index, [&](Json& exercise) { add_objection(exercise, event, replay); });

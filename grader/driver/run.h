@@ -73,7 +73,6 @@ class Run {
   const Config& config_;
   Settings settings_;
   Builder builder_;
-  ScratchFolder scratch_;
   std::vector<Item> items_;
   std::mutex mutex_;  // for report_
   Json report_;

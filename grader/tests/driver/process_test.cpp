@@ -53,10 +53,26 @@ TEST_CASE("a flood of output is cut") {
   CHECK(result.output.size() == 1000);
 }
 
-TEST_CASE("the tick can call time") {
+TEST_CASE("messages have a pipe of their own, whatever becomes of it") {
+  std::string messages;
+  const auto read = [&](const std::string& piece) {
+    messages += piece;
+    return true;
+  };
+  const std::string tell = std::string("> ") + kMessagePipe;
+  const ProcessResult result = run_process(
+      {"/bin/sh", "-c", "echo told " + tell + "; exec 3>&-; echo said; sleep 0.1"}, {}, read);
+  CHECK(result.succeeded());
+  CHECK(result.output == "said\n");
+  CHECK(messages == "told\n");
+  run_process({"/bin/sh", "-c", "head -c 300000 /dev/zero " + tell}, {}, read);
+  CHECK(messages.size() == 300005);
+}
+
+TEST_CASE("who reads the messages can call time") {
   int calls = 0;
-  const ProcessResult result =
-      run_process({"/bin/sh", "-c", "sleep 60"}, {}, [&] { return ++calls < 3; });
+  const ProcessResult result = run_process({"/bin/sh", "-c", "sleep 60"}, {},
+                                           [&](const std::string&) { return ++calls < 3; });
   CHECK(result.end == End::timed_out);
-  CHECK(calls == 3);
+  CHECK(calls == 4);  // once more after the end
 }

@@ -1,5 +1,5 @@
 // Events: what the deciding process tells the driver, one JSON object a line, written as it
-// happens. The driver reads nothing else. A file that lacks "end" is that of a grader that failed.
+// happens. The driver reads nothing else. Without "end" the grader has failed.
 //
 //   exercise   id, title, max_score, checks: [{name, points, todo}], confinement: what this machine
 //              cannot keep a worker from, "" if nothing
