@@ -1,29 +1,28 @@
 # What a student calls: make -C build grade, grade_<chapter>, solutions, solutions_<chapter>, check.
 get_property(chapters GLOBAL PROPERTY ONEPASS_CHAPTER_NAMES)
 
-# All that has to be built before an exercise can be.
+# All that has to be built before an exercise can be, but the chapters' graders.
 set(needed onepass onepass-rewrite onepass_worker_cpu onepass_simulator)
-foreach(chapter ${chapters})
-  list(APPEND needed grade-${chapter})
-endforeach()
 if(ONEPASS_GPU_PRESENT AND ONEPASS_CUDA_FOUND)
   list(APPEND needed onepass_worker_gpu)
 endif()
 
-# onepass_grading_target(<target> <folder> <option>...): grades exercises/ or solutions/.
+# onepass_grading_target(<target> <folder> <chapter>...): grades these chapters of exercises/ or
+# solutions/.
 function(onepass_grading_target target folder)
   add_custom_target(${target}
-    COMMAND onepass grade --submission ${PROJECT_SOURCE_DIR}/${folder}
-            --report ${CMAKE_BINARY_DIR}/report/${folder}.json ${ARGN}
+    COMMAND onepass grade ${ARGN} --submission ${PROJECT_SOURCE_DIR}/${folder}
+            --report ${CMAKE_BINARY_DIR}/report/${folder}.json
     USES_TERMINAL VERBATIM)
-  add_dependencies(${target} ${needed})
+  list(TRANSFORM ARGN PREPEND grade- OUTPUT_VARIABLE graders)
+  add_dependencies(${target} ${needed} ${graders})
 endfunction()
 
-onepass_grading_target(grade exercises)
-onepass_grading_target(solutions solutions)
+onepass_grading_target(grade exercises ${chapters})
+onepass_grading_target(solutions solutions ${chapters})
 foreach(chapter ${chapters})
-  onepass_grading_target(grade_${chapter} exercises --chapter ${chapter})
-  onepass_grading_target(solutions_${chapter} solutions --chapter ${chapter})
+  onepass_grading_target(grade_${chapter} exercises ${chapter})
+  onepass_grading_target(solutions_${chapter} solutions ${chapter})
 endforeach()
 
 include(ProcessorCount)
@@ -38,8 +37,9 @@ second seed, and nvcc on exercises and naive versions and for a second architect
 add_custom_target(check_all
   COMMAND ${CMAKE_COMMAND} -E env ONEPASS_CHECK_ALL=1 ${tests}
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
+list(TRANSFORM chapters PREPEND grade- OUTPUT_VARIABLE graders)
 foreach(target check check_all)
-  add_dependencies(${target} ${needed})
+  add_dependencies(${target} ${needed} ${graders})
 endforeach()
 # With a toolkit but no GPU, what runs on a GPU is at least compiled, and only for the tests.
 if(ONEPASS_CUDA_FOUND)

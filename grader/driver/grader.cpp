@@ -76,6 +76,10 @@ std::vector<std::string> command_of(const GraderRun& run) {
 }  // namespace
 
 Json list_exercises(const Chapter& chapter) {
+  if (!fs::exists(chapter.grader)) {
+    throw BadInput(fmt::format("The grader of {0} is not built: run make -C build grade_{0}.",
+                               chapter.name));
+  }
   const ProcessResult result = run_process({chapter.grader.string(), "--list"}, {60});
   if (!result.succeeded()) {
     throw GraderFault(fmt::format("{} --list {}:\n{}", chapter.grader.string(), result.describe(),
