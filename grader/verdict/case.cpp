@@ -88,9 +88,10 @@ Case& Case::output(const std::string& name, Dtype dtype, std::int64_t rows, std:
   return add(buffer_of(name, Role::output, dtype, rows, cols, layout));
 }
 
-Case& Case::null(const std::string& name, Role role, Dtype dtype) {
+Case& Case::null(const std::string& name, Role role, Dtype dtype, const std::string& over) {
   Buffer buffer = buffer_of(name, role, dtype, 0, 0, {});
   buffer.null = true;
+  buffer.over = over;
   return add(std::move(buffer));
 }
 
@@ -125,6 +126,11 @@ const Buffer* Case::find(const std::string& name) const {
   const auto found = std::find_if(buffers_.begin(), buffers_.end(),
                                   [&](const Buffer& buffer) { return buffer.name == name; });
   return found == buffers_.end() || found->null ? nullptr : &*found;
+}
+
+const std::string& Case::place_of(const std::string& output) const {
+  const Buffer& own = buffer(output);
+  return own.over.empty() ? own.name : own.over;
 }
 
 bool Case::is_strided(const std::string& name) const {

@@ -46,7 +46,8 @@ struct Buffer {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   Layout layout;
-  bool null = false;             // the function gets a null pointer: an optional argument left out
+  bool null = false;             // has no memory: the function gets a null pointer
+  std::string over;              // a null output's: the buffer in whose place it is written
   Matrix values;                 // input and in_place without `hash`: the contents
   std::optional<HashFill> hash;  // instead of `values`
 
@@ -71,8 +72,8 @@ class Case {
                  HashFill hash, Layout layout = {});
   Case& output(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
                Layout layout = {});
-  /// A buffer that is not there.
-  Case& null(const std::string& name, Role role, Dtype dtype);
+  /// A buffer that is not there; or, an output, lies over another, which is in_place.
+  Case& null(const std::string& name, Role role, Dtype dtype, const std::string& over = "");
 
   const std::string& function() const { return function_; }
   Dtype dtype() const { return dtype_.value(); }  // throws std::bad_optional_access without one
@@ -89,6 +90,8 @@ class Case {
   const Buffer& buffer(const std::string& name) const;
   /// The buffer, or nullptr if the case has none of this name or the function gets a null pointer.
   const Buffer* find(const std::string& name) const;
+  /// The name of the buffer in which that output is found.
+  const std::string& place_of(const std::string& output) const;
   /// Do its rows lie further apart than they are long? False where find() gives nullptr.
   bool is_strided(const std::string& name) const;
   /// The contents of an input or in_place buffer as it was before the call; hash filled ones are

@@ -1,26 +1,22 @@
-// For a chapter's bindings: the file that is compiled together with an implementation and maps the
-// named buffers and scalars of a request to the contract's function. A whole binding reads:
+// For a chapter's bindings: the file that is compiled together with an implementation and names the
+// arguments of the contract's function, in their order, as a request names them. A whole binding:
 //
 //     #include ONEPASS_SUBMISSION
 //
 //     #include "worker/binding.h"
 //
-//     namespace onepass {
-//     template <typename T>
-//     void call_scale(const worker::Arguments& arguments) {
-//       scale(arguments.buffer<const T>("x"), arguments.buffer<T>("y"),
-//             arguments.integer("count"), arguments.stream());
-//     }
-//     }  // namespace onepass
+//     ONEPASS_FUNCTIONS(ONEPASS_EACH_DTYPE("scale", onepass::scale<T>, "x", "y", "count"))
 //
-//     ONEPASS_FUNCTIONS(ONEPASS_EACH_DTYPE("scale", onepass::call_scale))
+// The types are those of the function. The stream comes last and has no name. What the function
+// returns travels to the deciding process in a buffer, as all results do: "returned", an int32.
 //
 // C++17, by nvcc or, on the simulator, by the host compiler, at every save of the student's file:
-// nothing heavy may be included here.
+// nothing heavy may be included here, not even <type_traits>.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_runtime.h>
 
 #include "worker/arguments.h"
 
@@ -41,10 +37,40 @@ constexpr const char* dtype_name<__nv_bfloat16>() {
   return "bf16";
 }
 
+/// What a request holds under a name. Becomes what the function asks for: a pointer, a float, and
+/// else an integer, which a value of an enumeration is too.
+struct Argument {
+  const Arguments& arguments;
+  const char* name;
+
+  template <typename T>
+  operator T*() const {
+    return arguments.buffer<T>(name);
+  }
+  operator float() const { return static_cast<float>(arguments.real(name)); }
+  template <typename Integer>
+  operator Integer() const {
+    return static_cast<Integer>(arguments.integer(name));
+  }
+};
+
+template <typename... Types, typename... Names>
+void call(void (*function)(Types...), const Arguments& arguments, Names... names) {
+  function(Argument{arguments, names}..., arguments.stream());
+}
+
+/// The result is stored with what there is on every device: all four bytes of it are the number.
+template <typename Result, typename... Types, typename... Names>
+void call(Result (*function)(Types...), const Arguments& arguments, Names... names) {
+  const Result result = function(Argument{arguments, names}..., arguments.stream());
+  cudaMemsetAsync(arguments.buffer<void>("returned"), static_cast<int>(result), sizeof(int),
+                  arguments.stream());
+}
+
 }  // namespace onepass::worker
 
 /// The table of all functions of a binding; once a binding, outside any namespace.
-/// Takes Function initialisers, such as {"scale", "fp32", call_scale<float>}.
+/// Takes Function initialisers, such as {"scale", "fp32", call_scale}.
 #define ONEPASS_FUNCTIONS(...)                                          \
   namespace onepass::worker {                                           \
   FunctionTable bound_functions() {                                     \
@@ -53,9 +79,17 @@ constexpr const char* dtype_name<__nv_bfloat16>() {
   }                                                                     \
   }
 
-/// A function template over the element type, as three entries of that table.
-#define ONEPASS_EACH_DTYPE(name, call)                                        \
-  {name, ::onepass::worker::dtype_name<float>(), call<float>},                \
-      {name, ::onepass::worker::dtype_name<__half>(), call<__half>}, {        \
-    name, ::onepass::worker::dtype_name<__nv_bfloat16>(), call<__nv_bfloat16> \
+/// `function` of the element type T, and the names of its arguments, as an entry of that table.
+#define ONEPASS_FUNCTION(dtype, name, function, ...)                    \
+  {                                                                     \
+    name, dtype_name<dtype>(), [](const Arguments& arguments) -> void { \
+      using T = dtype;                                                  \
+      call(function, arguments, __VA_ARGS__);                           \
+    }                                                                   \
   }
+
+/// The same for each element type there is.
+#define ONEPASS_EACH_DTYPE(name, function, ...)              \
+  ONEPASS_FUNCTION(float, name, function, __VA_ARGS__),      \
+      ONEPASS_FUNCTION(__half, name, function, __VA_ARGS__), \
+      ONEPASS_FUNCTION(__nv_bfloat16, name, function, __VA_ARGS__)

@@ -32,6 +32,7 @@ struct BufferSpec {
   int64_t offset = 0;         // elements past a 256-byte aligned address
   bool is_output = false;
   bool is_null = false;
+  std::string over;  // a null one's: the function gets the address of this buffer instead
   bool send_back = true;
   unsigned char padding = 0;
   Fill fill = static_cast<unsigned char>(0);

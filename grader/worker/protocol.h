@@ -52,6 +52,8 @@
 //             "offset":  elements between a 256-byte aligned address and the first one (0),
 //             "role":    "input" or "output"; an output counts as uninitialised until written,
 //             "null":    the function gets a null pointer (false),
+//             "over":    of a null one: it gets the address of the buffer of this name instead,
+//                        which holds an input before the call and this output after it (""),
 //             "fill":    {"blob":i}, dense rows*cols elements, or {"byte":n}, or
 //                        {"hash":{"seed","mean","scale","dtype"}},
 //             "padding": the byte between the end of a row and the start of the next; as it is

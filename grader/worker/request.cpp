@@ -84,6 +84,7 @@ BufferSpec parse_buffer(const nlohmann::json& buffer, const std::vector<Blob>& b
   spec.name = buffer.at("name").get<std::string>();
   spec.is_null = buffer.value("null", false);
   if (spec.is_null) {
+    spec.over = buffer.value("over", "");
     return spec;
   }
   spec.rows = count_at(buffer, "rows");

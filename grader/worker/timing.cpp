@@ -16,6 +16,11 @@ ArgumentTable make_arguments(Device& device, const Timing::BufferSet& buffers,
   for (const auto& buffer : buffers) {
     table.buffers[buffer->spec().name] = buffer->address();
   }
+  for (const auto& buffer : buffers) {
+    if (!buffer->spec().over.empty()) {
+      table.buffers[buffer->spec().name] = table.buffers.at(buffer->spec().over);
+    }
+  }
   table.scalars = scalars;
   table.stream = device.stream();
   return table;

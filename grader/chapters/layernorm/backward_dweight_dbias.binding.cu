@@ -1,30 +1,9 @@
-// Exercise 2.3 for the worker: from named buffers and scalars to the contract's function.
+// Exercise 2.3 for the worker: the names that a request has for the arguments.
 #include ONEPASS_SUBMISSION
 
 #include "worker/binding.h"
 
-namespace onepass {
-
-/// What the launcher returns travels to the deciding process in a buffer, as the results do: 0 for
-/// any order, something else for a fixed one.
-inline void tell(Summation summation, const worker::Arguments& arguments) {
-  const int byte = summation == Summation::fixed_order ? 1 : 0;
-  cudaMemsetAsync(arguments.buffer<int>("fixed_order"), byte, sizeof(int), arguments.stream());
-}
-
-template <typename T>
-void call_layernorm_backward_dweight_dbias(const worker::Arguments& arguments) {
-  const Summation summation = layernorm_backward_dweight_dbias(
-      arguments.buffer<const T>("dy"), arguments.integer("dy_stride"),
-      arguments.buffer<const T>("x"), arguments.integer("x_stride"),
-      arguments.buffer<const float>("mean"), arguments.buffer<const float>("rstd"),
-      arguments.buffer<T>("dweight"), arguments.buffer<T>("dbias"),
-      arguments.buffer<float>("scratch"), static_cast<int>(arguments.integer("rows")),
-      static_cast<int>(arguments.integer("cols")), arguments.stream());
-  tell(summation, arguments);
-}
-
-}  // namespace onepass
-
 ONEPASS_FUNCTIONS(ONEPASS_EACH_DTYPE("layernorm_backward_dweight_dbias",
-                                     onepass::call_layernorm_backward_dweight_dbias))
+                                     onepass::layernorm_backward_dweight_dbias<T>, "dy",
+                                     "dy_stride", "x", "x_stride", "mean", "rstd", "dweight",
+                                     "dbias", "scratch", "rows", "cols"))

@@ -1,20 +1,8 @@
-// Exercise 2.2 for the worker: from named buffers and scalars to the contract's function.
+// Exercise 2.2 for the worker: the names that a request has for the arguments.
 #include ONEPASS_SUBMISSION
 
 #include "worker/binding.h"
 
-namespace onepass {
-
-template <typename T>
-void call_layernorm_backward_dx(const worker::Arguments& arguments) {
-  layernorm_backward_dx(arguments.buffer<const T>("dy"), arguments.integer("dy_stride"),
-                        arguments.buffer<const T>("x"), arguments.integer("x_stride"),
-                        arguments.buffer<const T>("weight"), arguments.buffer<const float>("mean"),
-                        arguments.buffer<const float>("rstd"), arguments.buffer<T>("dx"),
-                        arguments.integer("dx_stride"), static_cast<int>(arguments.integer("rows")),
-                        static_cast<int>(arguments.integer("cols")), arguments.stream());
-}
-
-}  // namespace onepass
-
-ONEPASS_FUNCTIONS(ONEPASS_EACH_DTYPE("layernorm_backward_dx", onepass::call_layernorm_backward_dx))
+ONEPASS_FUNCTIONS(ONEPASS_EACH_DTYPE("layernorm_backward_dx", onepass::layernorm_backward_dx<T>,
+                                     "dy", "dy_stride", "x", "x_stride", "weight", "mean", "rstd",
+                                     "dx", "dx_stride", "rows", "cols"))

@@ -50,7 +50,7 @@ void add_sums(Case& call) {
   call.output("dweight", call.dtype(), 1, cols).output("dbias", call.dtype(), 1, cols);
   call.output("scratch", Dtype::fp32, 1,
               std::max<std::int64_t>(1, layernorm_scratch_size(rows, cols)));
-  call.output("fixed_order", Dtype::int32, 1, 1);
+  call.output("returned", Dtype::int32, 1, 1);
 }
 
 bounds::RowStatistics row_statistics(const Field& x, const Field& variance, const Field& rstd,

@@ -31,7 +31,7 @@ Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
 
 // ---- 2.2 to 2.4: dy, x [rows, cols], weight [1, cols], mean, rstd [rows, 1] -> dx [rows, cols],
-// dweight, dbias [1, cols], and in "fixed_order" [1, 1] the promise of the launcher ----
+// dweight, dbias [1, cols], and in "returned" [1, 1] the promise of the launcher ----
 
 struct Gradients {
   Matrix dy, x;

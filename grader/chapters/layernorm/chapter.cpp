@@ -64,7 +64,7 @@ Case measured_backward(const char* function, const Shape& shape, std::uint64_t s
   if (sums) {
     call.output("dweight", shape.dtype, 1, cols).output("dbias", shape.dtype, 1, cols);
     call.output("scratch", Dtype::fp32, 1, layernorm_scratch_size(rows, cols));
-    call.output("fixed_order", Dtype::int32, 1, 1);
+    call.output("returned", Dtype::int32, 1, 1);
   }
   return call;
 }

@@ -44,25 +44,17 @@ Case residual_call(Matrix x, Matrix residual, Matrix weight, double eps, Residua
   add(call, "residual", std::move(residual), layout.residual, layout.sum_in_place);
   call.input("weight", std::move(weight), layout.weight);
   if (layout.sum_in_place) {
-    call.null("sum", Role::output, dtype);
+    call.null("sum", Role::output, dtype, "residual");
   } else {
     call.output("sum", dtype, rows, cols, sum);
   }
   if (layout.y_in_place) {
-    call.null("y", Role::output, dtype);
+    call.null("y", Role::output, dtype, "x");
   } else {
     call.output("y", dtype, rows, cols, y);
   }
   call.output("rstd", Dtype::fp32, rows, 1);
   return call;
-}
-
-std::string sum_buffer(const Case& call) {
-  return call.buffer("sum").null ? "residual" : "sum";
-}
-
-std::string y_buffer(const Case& call) {
-  return call.buffer("y").null ? "x" : "y";
 }
 
 Expectation expected_sum(const Case& call) {
@@ -73,7 +65,7 @@ Expectation expected_sum(const Case& call) {
       bound(row, col) = verdict::bounds::rounded_once(sum(row, col));
     }
   }
-  return {sum_buffer(call), sum, bound};
+  return {call.place_of("sum"), sum, bound};
 }
 
 Case forward_of_sum(const Case& call) {
@@ -86,7 +78,7 @@ Expectation expected_residual_rstd(const Case& call) {
 
 Expectation expected_residual_y(const Case& call) {
   Expectation y = expected_y(forward_of_sum(call));
-  y.output = y_buffer(call);
+  y.output = call.place_of("y");
   return y;
 }
 

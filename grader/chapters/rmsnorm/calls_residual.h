@@ -2,8 +2,6 @@
 // for, and what its outputs must be.
 #pragma once
 
-#include <string>
-
 #include "chapters/rmsnorm/calls.h"
 
 namespace onepass::rmsnorm {
@@ -17,10 +15,6 @@ struct ResidualLayout {
 /// x, residual [rows, cols], weight [1, cols], eps -> sum, y [rows, cols], rstd [rows, 1].
 Case residual_call(Matrix x, Matrix residual, Matrix weight, double eps,
                    ResidualLayout layout = {});
-
-/// The buffers in which sum and y are found.
-std::string sum_buffer(const Case& call);
-std::string y_buffer(const Case& call);
 
 Expectation expected_sum(const Case& call);
 Expectation expected_residual_rstd(const Case& call);

@@ -1,20 +1,8 @@
-// Calls rmsnorm_forward of an implementation (exercise 1.2) with what a request names.
+// Exercise 1.2 for the worker: the names that a request has for the arguments.
 #include ONEPASS_SUBMISSION
 
 #include "worker/binding.h"
 
-namespace onepass {
-
-template <typename T>
-void call_rmsnorm_forward(const worker::Arguments& arguments) {
-  rmsnorm_forward(arguments.buffer<const T>("x"), arguments.integer("x_stride"),
-                  arguments.buffer<const T>("weight"), arguments.buffer<T>("y"),
-                  arguments.integer("y_stride"), arguments.buffer<float>("rstd"),
-                  static_cast<int>(arguments.integer("rows")),
-                  static_cast<int>(arguments.integer("cols")),
-                  static_cast<float>(arguments.real("eps")), arguments.stream());
-}
-
-}  // namespace onepass
-
-ONEPASS_FUNCTIONS(ONEPASS_EACH_DTYPE("rmsnorm_forward", onepass::call_rmsnorm_forward))
+ONEPASS_FUNCTIONS(ONEPASS_EACH_DTYPE("rmsnorm_forward", onepass::rmsnorm_forward<T>, "x",
+                                     "x_stride", "weight", "y", "y_stride", "rstd", "rows", "cols",
+                                     "eps"))

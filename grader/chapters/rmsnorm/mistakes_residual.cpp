@@ -32,7 +32,7 @@ Field right_sum(const Case& call) {
 
 /// The output that is found in this buffer.
 const Field& pick(const Outputs& outputs, const Case& call, const std::string& buffer) {
-  return buffer == "rstd" ? outputs.rstd : buffer == sum_buffer(call) ? outputs.sum : outputs.y;
+  return buffer == "rstd" ? outputs.rstd : buffer == call.place_of("sum") ? outputs.sum : outputs.y;
 }
 
 /// All outputs with a mistake; nothing where it makes no difference.
@@ -126,7 +126,7 @@ std::vector<Oracle> wrong_norms() {
 Oracle on_the_sum(const Oracle& oracle) {
   auto result = [of_forward = oracle.result](const Case& call,
                                              const std::string& buffer) -> std::optional<Field> {
-    if (buffer == sum_buffer(call)) {
+    if (buffer == call.place_of("sum")) {
       return std::nullopt;
     }
     return of_forward(forward_of_sum(call), buffer == "rstd" ? "rstd" : "y");

@@ -39,9 +39,10 @@ Case backward_call(Matrix dy, Tables tables, std::int64_t heads, Places places) 
 }
 
 Case backward_in_place_call(Matrix dy, Tables tables, std::int64_t heads, Places places) {
-  Case call = call_with_tables("rope_backward_in_place", dy.dtype(), dy.rows(), heads,
-                               std::move(tables), places.tables);
-  call.in_place("dx", std::move(dy), places.x);
+  const Dtype dtype = dy.dtype();
+  Case call =
+      call_with_tables("rope_backward", dtype, dy.rows(), heads, std::move(tables), places.tables);
+  call.in_place("dy", std::move(dy), places.x).null("dx", verdict::Role::output, dtype, "dy");
   return call;
 }
 
@@ -67,13 +68,12 @@ Case half_split_call(HalfSplit arguments) {
 }
 
 bool is_backward(const Case& call) {
-  return call.function().rfind("rope_backward", 0) == 0;
+  return call.function() == "rope_backward";
 }
 
 Heads heads_of(const Case& call, const std::string& output) {
-  const bool apart = call.function() == "rope_backward";
   Heads heads;
-  heads.x = call.values(apart ? "dy" : output).field();
+  heads.x = call.values(is_backward(call) ? "dy" : output).field();
   heads.heads = call.integer(output == "q" || output == "k" ? output + "_heads" : "heads");
   heads.head_dim = call.integer("head_dim");
   heads.cos = call.values("cos").field();
@@ -98,7 +98,7 @@ Expectation expected(const Case& call, const std::string& output) {
   for (std::size_t i = 0; i < bound.values.size(); ++i) {
     bound.values[i] = verdict::bounds::rope(call.dtype(), value.values[i], bound.values[i]);
   }
-  return {output, value, bound};
+  return {call.place_of(output), value, bound};
 }
 
 }  // namespace onepass::rope

@@ -140,6 +140,7 @@ TEST_SUITE("worker session") {
       const auto* x = arguments.buffer<const float>("x");
       auto* y = arguments.buffer<float>("y");
       CHECK(arguments.buffer<float>("nothing") == nullptr);
+      CHECK(arguments.buffer<float>("same") == arguments.buffer<float>("y"));
       for (int row = 0; row < arguments.integer("rows"); ++row) {
         for (int col = 0; col < 3; ++col) {
           y[row * 7 + col] = x[row * 5 + col] + static_cast<float>(arguments.real("eps"));
@@ -149,8 +150,10 @@ TEST_SUITE("worker session") {
     json x = matrix("x", 2, 3, 5, "input");
     x["fill"] = {{"blob", 0}};
     const json nothing = {{"name", "nothing"}, {"null", true}};
-    const Message reply = session.answer(
-        {call_of({matrix("y", 2, 3, 7, "output"), x, nothing}), {floats({1, 2, 3, 4, 5, 6})}});
+    const json same = {{"name", "same"}, {"null", true}, {"over", "y"}};
+    const Message reply =
+        session.answer({call_of({matrix("y", 2, 3, 7, "output"), x, nothing, same}),
+                        {floats({1, 2, 3, 4, 5, 6})}});
     CHECK(first_buffer(reply).at("padding_changed").is_null());
     CHECK(first_buffer(reply).at("guard_changed").is_null());
     REQUIRE(reply.blobs.size() == 2);

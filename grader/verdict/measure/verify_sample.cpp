@@ -78,7 +78,7 @@ Case sample(const Case& call, Generation generation, Rows rows_of, Cols cols_of)
   }
   for (const Buffer& buffer : call.buffers()) {
     if (buffer.null) {
-      sampled.null(buffer.name, buffer.role, buffer.dtype);
+      sampled.null(buffer.name, buffer.role, buffer.dtype, buffer.over);
       continue;
     }
     const Numbers rows = rows_of(buffer);

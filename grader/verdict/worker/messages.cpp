@@ -34,6 +34,7 @@ json describe(const Buffer& buffer, Poison poison, std::vector<worker::Blob>& bl
           // What has contents before the call counts as initialised, and "input" says that.
           {"role", buffer.role == Role::output ? "output" : "input"},
           {"null", buffer.null},
+          {"over", buffer.over},
           {"fill", fill_of(buffer, poison, blobs)},
           {"return", !buffer.null}};
 }
