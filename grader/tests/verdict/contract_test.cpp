@@ -1,0 +1,195 @@
+// What follows from the description of a function: calls, bytes, the sweep.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <stdexcept>
+
+#include "verdict/contract/call.h"
+#include "verdict/contract/sweep.h"
+
+using namespace onepass::verdict;
+using namespace onepass::verdict::contract;
+
+namespace {
+
+const Function& norm() {
+  static const Function function = {
+      "norm",
+      {{"rows", 0}, {"cols", 1, 1000}},
+      {input("x", "rows", "cols").strided(), input("weight", 1, "cols").optional().filled(1.0, 0.5),
+       output("y", "rows", "cols").strided().over("x"), output("rstd", "rows", 1).of(Dtype::fp32),
+       scratch("scratch", [](const Sizes& sizes) { return 2 * sizes.at("rows"); })},
+      {{"eps", 1e-6}, {"order", std::int64_t{1}}}};
+  return function;
+}
+
+/// Each way as a set of choices: "x + 3", "y gap 7", "no weight", "y over", "odd".
+std::set<std::string> choices(const Way& way) {
+  std::set<std::string> all;
+  for (const auto& [tensor, place] : way.arrangement.places) {
+    if (place.offset > 0) {
+      all.insert(tensor + " off");
+    }
+    if (place.gap > 0) {
+      all.insert(tensor + (place.gap % 2 == 1 ? " odd gap" : " gap"));
+    }
+  }
+  for (const std::string& tensor : way.arrangement.left_out) {
+    all.insert("no " + tensor);
+  }
+  for (const std::string& tensor : way.arrangement.over) {
+    all.insert(tensor + " over");
+  }
+  if (way.odd_rows) {
+    all.insert("odd rows");
+  }
+  return all;
+}
+
+const std::set<std::string> kChoices = {"x off",  "weight off", "y off",   "rstd off",
+                                        "x gap",  "x odd gap",  "y gap",   "y odd gap",
+                                        "y over", "no weight",  "odd rows"};
+
+/// What no call can have both of.
+bool exclude(const std::string& a, const std::string& b) {
+  const std::set<std::string> both = {a, b};
+  const auto is = [&](const char* one, const char* other) {
+    return both == std::set<std::string>{one, other};
+  };
+  return is("x gap", "x odd gap") || is("y gap", "y odd gap") || is("no weight", "weight off") ||
+         is("y over", "y off") || is("y over", "y gap") || is("y over", "y odd gap");
+}
+
+}  // namespace
+
+TEST_CASE("an extent is a product of sizes, and tells the one that is not known") {
+  const Extent extent = "heads * head_dim / 2";
+  CHECK(extent.in({{"heads", 3}, {"head_dim", 8}}) == 12);
+  Sizes sizes = {{"heads", 3}};
+  extent.tell(12, sizes);
+  CHECK(sizes.at("head_dim") == 8);
+  Sizes neither;
+  extent.tell(12, neither);
+  CHECK(neither.empty());
+  CHECK_THROWS_AS(extent.in(neither), std::logic_error);
+  CHECK(Extent(1).in({}) == 1);
+}
+
+TEST_CASE("a call has sizes, strides and scalars in order, and sizes from its tensors") {
+  const Case made = call(norm(), Dtype::fp16,
+                         {.values = {{"x", Matrix(Dtype::fp16, 3, 10)}}, .scalars = {{"eps", 0.5}}},
+                         {{"x", {.gap = 2}}, {"y", {.gap = 6, .offset = 3}}});
+  CHECK(made.describe() == "fp16, rows 3, cols 10, x_stride 12, y_stride 16, eps 0.5, order 1");
+  CHECK(made.buffer("weight").null);  // optional, and not given
+  CHECK(made.buffer("y").layout.offset == 3);
+  CHECK(made.buffer("rstd").dtype == Dtype::fp32);
+  CHECK(made.buffer("scratch").cols == 6);
+}
+
+TEST_CASE("an output over its input lies as that does") {
+  Arrangement arrangement = {{"x", {.gap = 2, .offset = 1}}, {"y", {.gap = 5}}};
+  arrangement.over = {"y"};
+  const Case made =
+      call(norm(), Dtype::fp32, {.sizes = {{"rows", 3}, {"cols", 10}}, .seed = 1}, arrangement);
+  CHECK(made.place_of("y") == "x");
+  CHECK(made.buffer("x").role == Role::in_place);
+  CHECK(made.integer("y_stride") == 12);
+  CHECK(made.buffer("weight").hash->mean == 1.0);
+}
+
+TEST_CASE("with none of a size the call says 0, and what it would change is an input") {
+  Arrangement arrangement;
+  arrangement.over = {"y"};
+  Arguments arguments = {.sizes = {{"rows", 3}, {"cols", 10}}, .seed = 1, .none = "rows"};
+  const Case made = call(norm(), Dtype::fp32, arguments, arrangement);
+  CHECK(made.integer("rows") == 0);
+  CHECK(made.buffer("x").rows == 3);
+  CHECK(made.buffer("x").role == Role::input);
+  CHECK(made.buffer("scratch").cols == 1);
+}
+
+TEST_CASE("arguments that do not fit are refused") {
+  CHECK_THROWS_AS(call(norm(), Dtype::fp32, {.sizes = {{"rows", 3}, {"cols", 10}}}),
+                  std::logic_error);
+  CHECK_THROWS_AS(
+      call(norm(), Dtype::fp32,
+           {.values = {{"x", Matrix(Dtype::fp32, 3, 10)}, {"weight", Matrix(Dtype::fp32, 1, 9)}}}),
+      std::logic_error);
+}
+
+TEST_CASE("the least bytes: inputs and outputs once, scratch not at all") {
+  CHECK(least_bytes(norm(), Dtype::fp16, {{"rows", 3}, {"cols", 10}}) ==
+        2 * 3 * 10 * 2 + 10 * 2 + 3 * 4);
+}
+
+TEST_CASE("the sweep has each way alone, in each of its offsets") {
+  const std::vector<Way> ways = sweep(norm(), Dtype::fp16, Random(1));
+  CHECK(choices(ways.front()).empty());
+  for (const std::string& choice : kChoices) {
+    CAPTURE(choice);
+    CHECK(std::count_if(ways.begin(), ways.end(), [&](const Way& way) {
+            return choices(way) == std::set<std::string>{choice};
+          }) >= 1);
+  }
+  for (std::int64_t offset = 1; offset < 8; ++offset) {
+    CHECK(std::any_of(ways.begin(), ways.end(), [&](const Way& way) {
+      return choices(way).size() == 1 && way.arrangement.places.count("y") == 1 &&
+             way.arrangement.places.at("y").offset == offset;
+    }));
+  }
+}
+
+TEST_CASE("in the sweep every two ways meet, and none that exclude each other") {
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    for (Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+      std::set<std::pair<std::string, std::string>> met;
+      const std::vector<Way> ways = sweep(norm(), dtype, Random(seed));
+      for (const Way& way : ways) {
+        const std::set<std::string> of_way = choices(way);
+        for (const std::string& a : of_way) {
+          for (const std::string& b : of_way) {
+            CHECK((a == b || !exclude(a, b)));
+            met.emplace(a, b);
+          }
+        }
+      }
+      for (const std::string& a : kChoices) {
+        for (const std::string& b : kChoices) {
+          CAPTURE(a);
+          CAPTURE(b);
+          CHECK((exclude(a, b) || met.count({a, b}) == 1));
+        }
+      }
+      CHECK(ways.size() < (dtype == Dtype::fp32 ? 35 : 50));
+    }
+  }
+}
+
+TEST_CASE("the sweep is the same for the same seed") {
+  const auto all = [](std::uint64_t seed) {
+    std::vector<std::int64_t> offsets;
+    for (const Way& way : sweep(norm(), Dtype::fp16, Random(seed))) {
+      for (const auto& [tensor, place] : way.arrangement.places) {
+        offsets.push_back(place.offset);
+      }
+    }
+    return offsets;
+  };
+  CHECK(all(1) == all(1));
+  CHECK(all(1) != all(2));
+}
+
+TEST_CASE("widths stand around the ends of vectors, warps and blocks") {
+  CHECK(widths(2, 9) == std::vector<std::int64_t>{2, 3, 4, 5, 7, 8, 9});
+  CHECK(widths(255, 2000) ==
+        std::vector<std::int64_t>{255, 256, 257, 511, 512, 513, 1023, 1024, 1025});
+}
+
+TEST_CASE("far apart: each stride alone, beyond 2^31 at the third row") {
+  const std::vector<Arrangement> arrangements = far_apart(norm());
+  REQUIRE(arrangements.size() == 2);
+  for (const Arrangement& arrangement : arrangements) {
+    REQUIRE(arrangement.places.size() == 1);
+    CHECK(2 * arrangement.places.begin()->second.gap >= std::int64_t{1} << 31);
+  }
+}

@@ -1,0 +1,59 @@
+// The calls of a function that follow from its description.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "verdict/case.h"
+#include "verdict/contract/function.h"
+
+namespace onepass::verdict::contract {
+
+/// Where a tensor lies, in elements: `gap` between the end of a row and the start of the next,
+/// `offset` past an address aligned to 256 bytes.
+struct Place {
+  std::int64_t gap = 0;
+  std::int64_t offset = 0;
+};
+
+/// How the tensors of a call lie: those that are named here in another way than densely, by
+/// themselves, at an aligned address.
+///
+///     {{"x", {.gap = 24}}, {"y", {.gap = 7, .offset = 1}}}
+struct Arrangement {
+  std::map<std::string, Place> places;
+  std::set<std::string> left_out;  // optional ones: the function gets a null pointer
+  std::set<std::string> over;      // outputs that are written over the input that they may be over
+
+  Arrangement() = default;
+  Arrangement(std::initializer_list<std::pair<const std::string, Place>> tensors)
+      : places(tensors) {}
+};
+
+/// What a call is given. Sizes that the tensors tell need not be; a scalar is the usual one.
+struct Arguments {
+  std::map<std::string, Matrix> values = {};  // of inputs
+  std::map<std::string, double> scalars = {};
+  Sizes sizes = {};
+  /// An input without values is filled from this seed (integers are 0); without a seed it is null,
+  /// if it may be.
+  std::optional<std::uint64_t> seed = {};
+  /// A size that the function is told is 0, whatever the tensors hold. What it would change in
+  /// place is an input then: it must not.
+  std::string none = {};
+};
+
+/// Throws std::logic_error if the arguments do not fit the function. A tensor may have more rows
+/// than its extent, for what would be out of bounds to be a wrong number.
+Case call(const Function& function, Dtype dtype, Arguments arguments,
+          const Arrangement& arrangement = {});
+
+/// The least number of bytes that any kernel can move: each input read once, each output written
+/// once, all others not at all.
+std::int64_t least_bytes(const Function& function, Dtype dtype, const Sizes& sizes);
+
+}  // namespace onepass::verdict::contract

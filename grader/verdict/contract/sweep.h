@@ -1,0 +1,45 @@
+// The sweep: how the tensors of a function may lie, each way by itself and every two ways together.
+// It follows from the description, so that no combination is left out because nobody thought of it.
+//
+// The ways are, of each tensor,
+//   - a start off a 16-byte boundary, by each number of elements that a vector of 16 bytes has (in
+//     bf16, which has as many as fp16, by 1, 2 and 4);
+//   - rows apart, if it has a stride: by a number of elements that keeps each row on such a
+//   boundary,
+//     and by an odd one;
+//   - null, if it may be, and over its input, if it may be;
+// and of all of them together rows that fill no vector. Alone each of them shows which one a kernel
+// cannot take. Then come a few calls in which every two of these ways meet; there a tensor's offset
+// is one drawn from the seed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "verdict/contract/call.h"
+#include "verdict/values/random.h"
+
+namespace onepass::verdict::contract {
+
+struct Way {
+  Arrangement arrangement;
+  bool odd_rows = false;  // take rows that fill no vector; else such as do
+};
+
+/// All tensors plain, each way alone, every two of them together. Of the named tensors only, if
+/// some are named: for a check that looks at a part of what the function does.
+std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& random,
+                       const std::set<std::string>& only = {});
+
+/// One drawn at random: any gap, any offset, now and then null or over its input.
+Arrangement drawn(const Function& function, const Random& random);
+
+/// Of each tensor with a stride, by itself: rows so far apart that the third starts beyond 2^31
+/// elements.
+std::vector<Arrangement> far_apart(const Function& function);
+
+/// From `least` to `most`: the numbers beside the powers of two up to 1024, at which vectors, warps
+/// and blocks end, and the powers themselves.
+std::vector<std::int64_t> widths(std::int64_t least, std::int64_t most);
+
+}  // namespace onepass::verdict::contract
