@@ -48,7 +48,6 @@ Arguments drawn(std::uint64_t seed, Dtype dtype, const Shape& shape, double mean
     return random.stream(tensor).uniform_matrix(type, shape.channels, 1, low, high);
   };
   Arguments arguments;
-  arguments.channels = shape.channels;
   arguments.weight = each_channel("weight", dtype, 0.5, 1.5);
   arguments.bias = each_channel("bias", dtype, -1.0, 1.0);
   arguments.running_mean = each_channel("running_mean", Dtype::fp32, -2.0, 2.0);

@@ -33,11 +33,11 @@ std::vector<Case> forward_calls() {
   std::vector<Case> calls;
   std::uint64_t seed = 0;
   const auto add = [&](Dtype dtype, std::int64_t rows, std::int64_t cols, double eps, double mean,
-                       double deviation, ForwardLayout layout) {
+                       double deviation, const Arrangement& arrangement) {
     const Random random(++seed);
     calls.push_back(forward_call(
         random.stream("x").normal_matrix(dtype, rows, cols, mean, deviation),
-        random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5), eps, layout));
+        random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5), eps, arrangement));
   };
   for (Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
     for (std::int64_t cols : {17, 100, 257, 1000, 1023, 4097}) {
@@ -47,7 +47,7 @@ std::vector<Case> forward_calls() {
     add(dtype, 2, 100, 0.25f, 0.0, 0.5, {});
     add(dtype, 2, 200, 1e-6f, 100.0, 1.0, {});
     add(dtype, 2, 70, 1e-6f, 300.0, 10.0, {});
-    add(dtype, 4, 100, 1e-6f, 0.0, 1.0, {{107, 0}, {}, {104, 0}});
+    add(dtype, 4, 100, 1e-6f, 0.0, 1.0, {{"x", {7, 0}}, {"y", {4, 0}}});
   }
   add(Dtype::fp32, 3, 300, 1e-6f, 0.0, 1e-3, {});
   add(Dtype::fp32, 3, 300, 0.0f, 0.0, 0.01, {});
@@ -66,7 +66,7 @@ std::vector<Case> block_sum_calls() {
       }
     }
     calls.push_back(block_sum_call(Random(++seed).normal_matrix(dtype, 17, 17)));
-    calls.push_back(block_sum_call(Random(++seed).normal_matrix(dtype, 4, 100), {107, 0}));
+    calls.push_back(block_sum_call(Random(++seed).normal_matrix(dtype, 4, 100), {{"x", {7, 0}}}));
   }
   return calls;
 }
@@ -75,13 +75,13 @@ std::vector<Case> backward_calls() {
   std::vector<Case> calls;
   std::uint64_t seed = 100;
   const auto add = [&](Dtype dtype, std::int64_t rows, std::int64_t cols, double mean,
-                       CastOrder order, BackwardLayout layout) {
+                       CastOrder order, const Arrangement& arrangement) {
     const Random random(++seed);
     calls.push_back(
         backward_call(gradients(random.stream("dy").normal_matrix(dtype, rows, cols, 0.3),
                                 random.stream("x").normal_matrix(dtype, rows, cols, mean, 2.0),
                                 random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5)),
-                      order, layout));
+                      order, arrangement));
   };
   for (Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
     const CastOrder in_fp32 = CastOrder::weight_in_fp32;
@@ -90,7 +90,7 @@ std::vector<Case> backward_calls() {
     }
     add(dtype, 17, 17, 0.5, in_fp32, {});
     add(dtype, 65, 40, 0.5, in_fp32, {});
-    add(dtype, 4, 100, 0.5, in_fp32, {{107, 0}, {104, 0}, {}, {111, 0}});
+    add(dtype, 4, 100, 0.5, in_fp32, {{"dy", {7, 0}}, {"x", {4, 0}}, {"dx", {11, 0}}});
     for (CastOrder order : {in_fp32, CastOrder::llama}) {
       // Twins, as in checks_backward.cpp: the same x, opposite dy, nearly the same rstd.
       Gradients twins{Matrix(dtype, 2, 100), Matrix(dtype, 2, 100), Matrix(dtype, 1, 100),
@@ -114,12 +114,12 @@ std::vector<Case> residual_calls() {
   std::vector<Case> calls;
   std::uint64_t seed = 200;
   const auto add = [&](Dtype dtype, std::int64_t rows, std::int64_t cols, double mean, double eps,
-                       ResidualLayout layout) {
+                       const Arrangement& arrangement) {
     const Random random(++seed);
     calls.push_back(residual_call(
         random.stream("x").normal_matrix(dtype, rows, cols),
         random.stream("residual").normal_matrix(dtype, rows, cols, mean, 2.0),
-        random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5), eps, layout));
+        random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5), eps, arrangement));
   };
   for (Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
     for (std::int64_t cols : {17, 257, 1023, 4097}) {
@@ -129,7 +129,7 @@ std::vector<Case> residual_calls() {
     add(dtype, 2, 200, 20.0, 1e-6, {});
     add(dtype, 2, 70, 300.0, 1e-6, {});
     add(dtype, 2, 100, 0.0, 0.25, {});
-    add(dtype, 4, 100, 0.0, 1e-6, {{107, 0}, {104, 0}, {}, {111, 0}, {120, 0}});
+    add(dtype, 4, 100, 0.0, 1e-6, {{"x", {7}}, {"residual", {4}}, {"sum", {11}}, {"y", {20}}});
   }
   return calls;
 }

@@ -12,18 +12,16 @@ namespace bounds = verdict::bounds;
 
 namespace {
 
-/// What both functions get.
-Case common_call(const char* function, const Arguments& arguments) {
-  Case call(function, arguments.x.dtype());
-  call.integer("batch", arguments.x.rows() / arguments.channels);
-  call.integer("channels", arguments.channels).integer("space", arguments.x.cols());
-  call.real("eps", arguments.eps);
-  call.input("x", arguments.x, {0, arguments.x_offset});
-  call.input("weight", arguments.weight, {0, arguments.parameter_offset});
-  call.input("bias", arguments.bias, {0, arguments.parameter_offset});
-  call.output("y", arguments.x.dtype(), arguments.x.rows(), arguments.x.cols(),
-              {0, arguments.y_offset});
-  return call;
+Case call_of(const verdict::contract::Function& function, Arguments arguments) {
+  const Dtype dtype = arguments.x.dtype();
+  return call(function, dtype,
+              {.values = {{"x", std::move(arguments.x)},
+                          {"weight", std::move(arguments.weight)},
+                          {"bias", std::move(arguments.bias)},
+                          {"running_mean", std::move(arguments.running_mean)},
+                          {"running_var", std::move(arguments.running_var)}},
+               .scalars = {{"eps", arguments.eps}, {"momentum", arguments.momentum}}},
+              arguments.arrangement);
 }
 
 bool is_forward(const Case& call) {
@@ -80,20 +78,11 @@ Field y_bounds(Dtype dtype, const Inputs& in, const Field& y, const BoundInputs&
 }  // namespace
 
 Case forward_call(Arguments arguments) {
-  Case call = common_call("batchnorm_forward", arguments);
-  call.real("momentum", arguments.momentum);
-  call.in_place("running_mean", std::move(arguments.running_mean));
-  call.in_place("running_var", std::move(arguments.running_var));
-  call.output("save_mean", Dtype::fp32, arguments.channels, 1);
-  call.output("save_rstd", Dtype::fp32, arguments.channels, 1);
-  return call;
+  return call_of(forward_function(), std::move(arguments));
 }
 
 Case evaluate_call(Arguments arguments) {
-  Case call = common_call("batchnorm_evaluate", arguments);
-  call.input("running_mean", std::move(arguments.running_mean));
-  call.input("running_var", std::move(arguments.running_var));
-  return call;
+  return call_of(evaluate_function(), std::move(arguments));
 }
 
 Inputs inputs_of(const Case& call) {

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "chapters/batchnorm/functions.h"
 #include "chapters/batchnorm/reference.h"
-#include "verdict/case.h"
+#include "verdict/contract/call.h"
 #include "verdict/session/session.h"
 
 namespace onepass::batchnorm {
@@ -15,19 +16,16 @@ namespace onepass::batchnorm {
 using verdict::Case;
 using verdict::Dtype;
 using verdict::Expectation;
-using verdict::Layout;
 using verdict::Matrix;
+using verdict::contract::Arrangement;
 
 struct Arguments {
-  std::int64_t channels = 1;
   Matrix x;                          // [batch * channels, space]
   Matrix weight, bias;               // [channels, 1]
   Matrix running_mean, running_var;  // [channels, 1], fp32
   float eps = 1e-5f;
   float momentum = 0.1f;
-  std::int64_t x_offset = 0;  // elements past an aligned address; of y too
-  std::int64_t y_offset = 0;
-  std::int64_t parameter_offset = 0;  // of weight and bias
+  Arrangement arrangement;
 };
 
 Case forward_call(Arguments arguments);

@@ -1,70 +1,22 @@
 // Chapter 4, batch normalisation: its exercises, and the sizes at which they are measured. The
 // checks are in checks_<exercise>.cpp.
-#include "verdict/session/chapter.h"
-
 #include <utility>
 
 #include "chapters/batchnorm/calls.h"
+#include "verdict/contract/measured.h"
 
 namespace onepass::batchnorm {
 namespace {
 
 using verdict::Exercise;
-using verdict::HashFill;
 using verdict::Measurement;
+using namespace verdict::contract;
 
 // A shape's rows are channels, its columns the elements of a channel: of so many samples.
 constexpr std::int64_t kBatch = 32;
 
-std::int64_t space_of(const verdict::Shape& shape) {
-  return shape.cols / kBatch;
-}
-
-std::int64_t element_bytes(const verdict::Shape& shape) {
-  return static_cast<std::int64_t>(verdict::size_of(shape.dtype));
-}
-
-std::int64_t tensor_bytes(const verdict::Shape& shape) {
-  return shape.rows * shape.cols * element_bytes(shape);
-}
-
-/// What both calls get. `rows`: what is sampled by.
-Case measured_call(const char* function, const verdict::Shape& shape, std::int64_t rows,
-                   std::uint64_t seed) {
-  Case call(function, shape.dtype);
-  call.integer("rows", rows).integer("batch", kBatch).integer("channels", shape.rows);
-  call.integer("space", space_of(shape)).real("eps", 1e-5f);
-  call.input("x", shape.dtype, kBatch * shape.rows, space_of(shape), HashFill{seed, 0.0, 1.0});
-  call.input("weight", shape.dtype, shape.rows, 1, HashFill{seed + 1, 1.0, 0.5});
-  call.input("bias", shape.dtype, shape.rows, 1, HashFill{seed + 2, 0.0, 1.0});
-  call.output("y", shape.dtype, kBatch * shape.rows, space_of(shape));
-  return call;
-}
-
-constexpr HashFill running_mean(std::uint64_t seed) {
-  return {seed + 3, 0.0, 1.0};
-}
-constexpr HashFill running_var(std::uint64_t seed) {
-  return {seed + 4, 1.0, 0.5};
-}
-
-/// Sampled by channels: all of x belongs to the sample, and of y the channels of sample 0.
-Case measured_forward(const verdict::Shape& shape, std::uint64_t seed) {
-  Case call = measured_call("batchnorm_forward", shape, shape.rows, seed);
-  call.real("momentum", 0.1f);
-  call.in_place("running_mean", Dtype::fp32, shape.rows, 1, running_mean(seed));
-  call.in_place("running_var", Dtype::fp32, shape.rows, 1, running_var(seed));
-  call.output("save_mean", Dtype::fp32, shape.rows, 1);
-  call.output("save_rstd", Dtype::fp32, shape.rows, 1);
-  return call;
-}
-
-/// Sampled by rows of x, each a sample's channel.
-Case measured_evaluate(const verdict::Shape& shape, std::uint64_t seed) {
-  Case call = measured_call("batchnorm_evaluate", shape, kBatch * shape.rows, seed);
-  call.input("running_mean", Dtype::fp32, shape.rows, 1, running_mean(seed));
-  call.input("running_var", Dtype::fp32, shape.rows, 1, running_var(seed));
-  return call;
+Sizes sizes_of(const verdict::Shape& shape) {
+  return {{"batch", kBatch}, {"channels", shape.rows}, {"space", shape.cols / kBatch}};
 }
 
 Inputs without_tensors(const Case& sampled) {
@@ -148,39 +100,31 @@ std::vector<verdict::Shape> bandwidth_shapes() {
           {512, kBatch * 28 * 28, Dtype::fp32}};
 }
 
-Measurement measured(Case (*make_case)(const verdict::Shape&, std::uint64_t),
-                     std::int64_t (*channel_bytes)(const verdict::Shape&)) {
-  Measurement measurement;
+/// rows: what a call is sampled by.
+Measurement measurement_of(const Function& function, Extent rows) {
+  Measurement measurement = measured(function, sizes_of, {});
+  measurement.make_case = [make = measurement.make_case, rows](const verdict::Shape& shape,
+                                                               std::uint64_t seed) {
+    return make(shape, seed).integer("rows", rows.in(sizes_of(shape)));
+  };
   measurement.traffic = traffic_shapes();
   measurement.bandwidth = bandwidth_shapes();
   measurement.map = {2, kBatch * 32, Dtype::fp32};
   measurement.cols_step = kBatch;
-  measurement.least_bytes = [channel_bytes](const verdict::Shape& shape) {
-    return 2 * tensor_bytes(shape) + shape.rows * channel_bytes(shape);
-  };
-  measurement.make_case = make_case;
   return measurement;
 }
 
-/// weight and bias; two running statistics read and written, two numbers saved.
-std::int64_t forward_channel_bytes(const verdict::Shape& shape) {
-  return 2 * element_bytes(shape) + 6 * 4;
-}
-
-/// weight and bias; two running statistics read.
-std::int64_t evaluate_channel_bytes(const verdict::Shape& shape) {
-  return 2 * element_bytes(shape) + 2 * 4;
-}
-
+/// Sampled by channels: all of x belongs to the sample, and of y the channels of sample 0.
 Exercise forward_exercise() {
-  Measurement measurement = measured(measured_forward, forward_channel_bytes);
+  Measurement measurement = measurement_of(forward_function(), "channels");
   measurement.expectations = sampled_forward;
   return {"batchnorm/forward", "The forward pass", "04_batchnorm/forward.cu",
           "docs/04_batchnorm.md, \"4.1 The forward pass\"", std::move(measurement)};
 }
 
+/// Sampled by rows of x, each a sample's channel.
 Exercise evaluate_exercise() {
-  Measurement measurement = measured(measured_evaluate, evaluate_channel_bytes);
+  Measurement measurement = measurement_of(evaluate_function(), "batch * channels");
   measurement.expectations = sampled_evaluate;
   return {"batchnorm/evaluate", "Evaluation", "04_batchnorm/evaluate.cu",
           "docs/04_batchnorm.md, \"4.2 Evaluation\"", std::move(measurement)};

@@ -15,7 +15,6 @@ Arguments random_arguments(Dtype dtype, const Shape& shape, double mean, double 
     return numbers(tensor, dtype, shape).uniform_matrix(type, shape.channels, 1, low, high);
   };
   Arguments arguments;
-  arguments.channels = shape.channels;
   arguments.weight = drawn("weight", dtype, 0.5, 1.5);
   arguments.bias = drawn("bias", dtype, -1.0, 1.0);
   arguments.running_mean = drawn("running_mean", Dtype::fp32, -2.0, 2.0);
@@ -36,14 +35,28 @@ Arguments random_arguments(Dtype dtype, const Shape& shape, double mean, double 
   return arguments;
 }
 
-DrawnShape drawn_shape(std::uint64_t number) {
-  const verdict::Random draw = verdict::session().random().stream(fmt::format("shape {}", number));
-  DrawnShape drawn;
-  drawn.dtype = kEveryDtype[static_cast<std::size_t>(draw.integer(0, 0, 2))];
-  drawn.shape = {draw.integer(1, 2, 9), draw.integer(2, 1, 9), draw.integer(3, 1, 150)};
-  drawn.x_offset = draw.integer(4, 0, 9);
-  drawn.y_offset = draw.integer(5, 0, 9);
-  return drawn;
+void sweep_tensors(const verdict::contract::Function& function, const CheckArguments& check,
+                   const std::set<std::string>& only) {
+  const auto check_way = [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
+    const std::int64_t channels = number % 2 == 0 ? 2 : 1;
+    Arguments arguments = random_arguments(dtype, {2, channels, way.odd_rows ? 61 : 64});
+    arguments.arrangement = way.arrangement;
+    check(std::move(arguments));
+  };
+  common::sweep(function, check_way, only);
+}
+
+void draw_tensors(const verdict::contract::Function& function, int count,
+                  const CheckArguments& check) {
+  for (int number = 0; number < count; ++number) {
+    const verdict::Random draw =
+        verdict::session().random().stream(fmt::format("shape {}", number));
+    const Dtype dtype = kEveryDtype[static_cast<std::size_t>(draw.integer(0, 0, 2))];
+    Arguments arguments = random_arguments(
+        dtype, {draw.integer(1, 2, 9), draw.integer(2, 1, 9), draw.integer(3, 1, 150)});
+    arguments.arrangement = verdict::contract::drawn(function, draw.stream("arrangement"));
+    check(std::move(arguments));
+  }
 }
 
 }  // namespace onepass::batchnorm

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "chapters/batchnorm/calls.h"
+#include "chapters/common/shapes.h"
 
 namespace onepass::batchnorm {
 
-inline const std::vector<Dtype> kEveryDtype = {Dtype::fp32, Dtype::fp16, Dtype::bf16};
-inline const std::vector<Dtype> kSixteenBit = {Dtype::fp16, Dtype::bf16};
+using common::kEveryDtype;
+using common::kSixteenBit;
 
 struct Shape {
   std::int64_t batch, channels, space;
@@ -41,12 +42,14 @@ verdict::Random numbers(const char* tensor, Dtype dtype, const Shape& shape);
 /// so that none can stand in for another.
 Arguments random_arguments(Dtype dtype, const Shape& shape, double mean = 0.0, double spread = 1.0);
 
-/// A shape drawn from the seed, so that no list of shapes can be learned by heart.
-struct DrawnShape {
-  Dtype dtype;
-  Shape shape;
-  std::int64_t x_offset, y_offset;
-};
-DrawnShape drawn_shape(std::uint64_t number);
+/// Calls check(arguments) in every way that the tensors may lie, of every type; only: the tensors
+/// that matter to the check, if not all of them do.
+using CheckArguments = std::function<void(Arguments)>;
+void sweep_tensors(const verdict::contract::Function& function, const CheckArguments& check,
+                   const std::set<std::string>& only = {});
+
+/// The same of shapes drawn from the seed, so that no list of shapes can be learned by heart.
+void draw_tensors(const verdict::contract::Function& function, int count,
+                  const CheckArguments& check);
 
 }  // namespace onepass::batchnorm

@@ -1,8 +1,6 @@
 // Calls of chapter 2's functions.
 #include "chapters/layernorm/calls.h"
 
-#include <onepass/layernorm_scratch.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -12,46 +10,8 @@
 namespace onepass::layernorm {
 
 namespace bounds = verdict::bounds;
-using verdict::Role;
 
 namespace {
-
-void add_optional(Case& call, const char* name, std::optional<Matrix> values, Layout layout) {
-  if (values) {
-    call.input(name, std::move(*values), layout);
-  } else {
-    call.null(name, Role::input, call.dtype());
-  }
-}
-
-/// What all backward functions get.
-Case backward_call(const char* function, Gradients inputs, const BackwardLayout& layout) {
-  const std::int64_t rows = layout.no_rows ? 0 : inputs.x.rows();
-  const std::int64_t cols = inputs.x.cols();
-  Case call(function, inputs.x.dtype());
-  call.integer("rows", rows).integer("cols", cols);
-  call.integer("dy_stride", layout.dy.stride_for(cols));
-  call.integer("x_stride", layout.x.stride_for(cols));
-  call.input("dy", std::move(inputs.dy), layout.dy).input("x", std::move(inputs.x), layout.x);
-  call.input("mean", std::move(inputs.mean)).input("rstd", std::move(inputs.rstd));
-  return call;
-}
-
-void add_dx(Case& call, std::optional<Matrix> weight, const BackwardLayout& layout) {
-  const std::int64_t cols = call.integer("cols");
-  call.integer("dx_stride", layout.dx.stride_for(cols));
-  add_optional(call, "weight", std::move(weight), layout.weight);
-  call.output("dx", call.dtype(), call.buffer("x").rows, cols, layout.dx);
-}
-
-void add_sums(Case& call) {
-  const auto rows = static_cast<int>(call.integer("rows"));
-  const auto cols = static_cast<int>(call.integer("cols"));
-  call.output("dweight", call.dtype(), 1, cols).output("dbias", call.dtype(), 1, cols);
-  call.output("scratch", Dtype::fp32, 1,
-              std::max<std::int64_t>(1, layernorm_scratch_size(rows, cols)));
-  call.output("returned", Dtype::int32, 1, 1);
-}
 
 bounds::RowStatistics row_statistics(const Field& x, const Field& variance, const Field& rstd,
                                      std::int64_t row) {
@@ -120,21 +80,17 @@ Field wdy_of(const Case& call) {
 }
 
 Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> bias, float eps,
-                  ForwardLayout layout) {
+                  const Arrangement& arrangement) {
   const Dtype dtype = x.dtype();
-  const std::int64_t rows = x.rows();
-  const std::int64_t cols = x.cols();
-  Case call("layernorm_forward", dtype);
-  call.integer("rows", rows).integer("cols", cols);
-  call.integer("x_stride", layout.x.stride_for(cols));
-  call.integer("y_stride", layout.y.stride_for(cols));
-  call.real("eps", eps);
-  call.input("x", std::move(x), layout.x);
-  add_optional(call, "weight", std::move(weight), layout.weight);
-  add_optional(call, "bias", std::move(bias), layout.bias);
-  call.output("y", dtype, rows, cols, layout.y);
-  call.output("mean", Dtype::fp32, rows, 1).output("rstd", Dtype::fp32, rows, 1);
-  return call;
+  verdict::contract::Arguments arguments = {.values = {{"x", std::move(x)}},
+                                            .scalars = {{"eps", eps}}};
+  if (weight) {
+    arguments.values.emplace("weight", std::move(*weight));
+  }
+  if (bias) {
+    arguments.values.emplace("bias", std::move(*bias));
+  }
+  return call(forward_function(), dtype, std::move(arguments), arrangement);
 }
 
 Expectation expected_mean(const Case& call) {
@@ -177,25 +133,18 @@ Gradients gradients(Matrix dy, Matrix x, std::optional<Matrix> weight, double ep
           Matrix::rounded(Dtype::fp32, rows.rstd)};
 }
 
-Case dx_call(Gradients inputs, BackwardLayout layout) {
-  std::optional<Matrix> weight = std::move(inputs.weight);
-  Case call = backward_call("layernorm_backward_dx", std::move(inputs), layout);
-  add_dx(call, std::move(weight), layout);
-  return call;
-}
-
-Case sums_call(Gradients inputs, BackwardLayout layout) {
-  Case call = backward_call("layernorm_backward_dweight_dbias", std::move(inputs), layout);
-  add_sums(call);
-  return call;
-}
-
-Case fused_call(Gradients inputs, BackwardLayout layout) {
-  std::optional<Matrix> weight = std::move(inputs.weight);
-  Case call = backward_call("layernorm_backward", std::move(inputs), layout);
-  add_dx(call, std::move(weight), layout);
-  add_sums(call);
-  return call;
+Case backward_call(const Function& function, Gradients inputs, const Arrangement& arrangement,
+                   const char* none) {
+  const Dtype dtype = inputs.x.dtype();
+  verdict::contract::Arguments arguments = {.values = {{"dy", std::move(inputs.dy)},
+                                                       {"x", std::move(inputs.x)},
+                                                       {"mean", std::move(inputs.mean)},
+                                                       {"rstd", std::move(inputs.rstd)}},
+                                            .none = none};
+  if (inputs.weight) {
+    arguments.values.emplace("weight", std::move(*inputs.weight));
+  }
+  return call(function, dtype, std::move(arguments), arrangement);
 }
 
 Expectation expected_dx(const Case& call) {

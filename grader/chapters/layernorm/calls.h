@@ -6,8 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "chapters/layernorm/functions.h"
 #include "chapters/layernorm/reference.h"
-#include "verdict/case.h"
+#include "verdict/contract/call.h"
 #include "verdict/session/session.h"
 
 namespace onepass::layernorm {
@@ -15,17 +16,14 @@ namespace onepass::layernorm {
 using verdict::Case;
 using verdict::Dtype;
 using verdict::Expectation;
-using verdict::Layout;
 using verdict::Matrix;
+using verdict::contract::Arrangement;
+using verdict::contract::Function;
 
 // ---- 2.1: x [rows, cols], weight, bias [1, cols] or none, eps -> y, mean, rstd [rows, 1] ----
 
-struct ForwardLayout {
-  Layout x, weight, bias, y;
-};
-
 Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> bias, float eps,
-                  ForwardLayout layout = {});
+                  const Arrangement& arrangement = {});
 Expectation expected_mean(const Case& call);
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
@@ -39,18 +37,14 @@ struct Gradients {
   Matrix mean, rstd;
 };
 
-struct BackwardLayout {
-  Layout dy, x, weight, dx;
-  bool no_rows = false;  // the call says rows = 0, whatever the buffers hold
-};
-
 /// dy and x, with the weight and x's own statistics, rounded to fp32 as the forward pass saves
 /// them.
 Gradients gradients(Matrix dy, Matrix x, std::optional<Matrix> weight, double eps = 1e-5);
 
-Case dx_call(Gradients inputs, BackwardLayout layout = {});
-Case sums_call(Gradients inputs, BackwardLayout layout = {});
-Case fused_call(Gradients inputs, BackwardLayout layout = {});
+/// Of any of these functions. none: "rows" for a call that says it has none, whatever the inputs
+/// hold.
+Case backward_call(const Function& function, Gradients inputs, const Arrangement& arrangement = {},
+                   const char* none = "");
 Expectation expected_dx(const Case& call);
 Expectation expected_dweight(const Case& call);
 Expectation expected_dbias(const Case& call);

@@ -16,9 +16,11 @@ using verdict::todo;
 
 using Expected = Expectation (*)(const Case&);
 
-void check(Expected expected, Gradients inputs, BackwardLayout layout = {}) {
+void check(Expected expected, Gradients inputs, const Arrangement& arrangement = {},
+           const char* none = "") {
   static const std::vector<verdict::Oracle> mistakes = sums_mistakes();
-  const Case call = sums_call(std::move(inputs), layout);
+  const Case call =
+      backward_call(backward_dweight_dbias_function(), std::move(inputs), arrangement, none);
   session().expect(call, {expected(call)}, mistakes);
 }
 
@@ -36,18 +38,14 @@ void check_shapes(Expected expected) {
   check(expected, random_gradients(Dtype::fp16, 1031, 2));  // a prime
 }
 
-void check_placements(Expected expected) {
-  for (Dtype dtype : kEveryDtype) {
-    for (const Placement& placement : kPlacements) {
-      const Layout odd = placement.layout();
-      const Layout further = {odd.stride + 16, 0};
-      check(expected, random_gradients(dtype, 3, placement.cols), {odd, further, {}, {}});
-      check(expected, random_gradients(dtype, 3, placement.cols), {further, odd, {}, {}});
-    }
-  }
-  const Layout far_apart = {(std::int64_t{1} << 30) + 8, 0};  // row * stride is beyond 2^31
-  check(expected, random_gradients(Dtype::fp16, 3, 65), {far_apart, {}, {}, {}});
-  check(expected, random_gradients(Dtype::fp16, 3, 65), {{}, far_apart, {}, {}});
+/// The tensors that matter to what is expected.
+void check_arrangements(Expected expected, const std::set<std::string>& tensors) {
+  const auto check_one = [&](Dtype dtype, std::int64_t rows, std::int64_t cols,
+                             const Arrangement& arrangement) {
+    check(expected, random_gradients(dtype, rows, cols), arrangement);
+  };
+  sweep_rows(backward_dweight_dbias_function(), check_one, tensors);
+  sweep_far_apart(backward_dweight_dbias_function(), check_one);
 }
 
 TEST_SUITE("layernorm/backward_dweight_dbias") {
@@ -65,14 +63,12 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
   }
 
   TEST_CASE("dbias of strided rows at any address" * points(1) * todo(1)) {
-    check_placements(expected_dbias);
+    check_arrangements(expected_dbias, {"dy", "dbias"});
   }
 
   TEST_CASE("no rows: the sum over none of them is 0" * points(1) * todo(1)) {
-    BackwardLayout layout;
-    layout.no_rows = true;
-    check(expected_dbias, random_gradients(Dtype::fp32, 1, 33), layout);
-    check(expected_dbias, random_gradients(Dtype::bf16, 1, 300), layout);
+    check(expected_dbias, random_gradients(Dtype::fp32, 1, 33), {}, "rows");
+    check(expected_dbias, random_gradients(Dtype::bf16, 1, 300), {}, "rows");
   }
 
   // ---- TODO 2: dweight ----
@@ -90,7 +86,7 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
   }
 
   TEST_CASE("dweight of strided rows at any address" * points(1) * todo(2)) {
-    check_placements(expected_dweight);
+    check_arrangements(expected_dweight, {"dy", "x", "mean", "rstd", "dweight"});
   }
 
   TEST_CASE("mean 100 and 1000: dweight takes x_hat, from the saved mean and rstd" * points(1) *
@@ -101,14 +97,13 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
   }
 
   TEST_CASE("20 calls give the same bits, if a fixed order was promised" * points(2) * todo(2)) {
-    const Case call = sums_call(random_gradients(Dtype::fp32, 200, 40));
+    const Case call =
+        backward_call(backward_dweight_dbias_function(), random_gradients(Dtype::fp32, 200, 40));
     check_repeats(call, 20, {expected_dweight(call), expected_dbias(call)});
   }
 
   TEST_CASE("no rows, wide rows, many rows" * points(1) * todo(2)) {
-    BackwardLayout layout;
-    layout.no_rows = true;
-    check(expected_dweight, random_gradients(Dtype::fp32, 1, 33), layout);
+    check(expected_dweight, random_gradients(Dtype::fp32, 1, 33), {}, "rows");
     check(expected_dweight, random_gradients(Dtype::fp16, 2, 65536));
     if (session().device() == "gpu") {
       check(expected_dweight, random_gradients(Dtype::fp16, 65537, 3));
@@ -117,11 +112,11 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
-    for (std::uint64_t number = 0; number < 6; ++number) {
-      const DrawnShape shape = drawn_shape(number);
-      check(expected_dweight, random_gradients(shape.dtype, shape.rows, shape.cols),
-            {shape.one, shape.two, {}, {}});
-    }
+    draw_rows(
+        backward_dweight_dbias_function(), 6,
+        [](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
+          check(expected_dweight, random_gradients(dtype, rows, cols), arrangement);
+        });
   }
 }
 

@@ -27,9 +27,10 @@ std::vector<Expectation> all(const Case& call) {
   return {expected_dx(call), expected_dweight(call), expected_dbias(call)};
 }
 
-void check(Expected expected, Gradients inputs, BackwardLayout layout = {}) {
+void check(Expected expected, Gradients inputs, const Arrangement& arrangement = {},
+           const char* none = "") {
   static const std::vector<verdict::Oracle> mistakes = fused_mistakes();
-  const Case call = fused_call(std::move(inputs), layout);
+  const Case call = backward_call(backward_function(), std::move(inputs), arrangement, none);
   session().expect(call, expected(call), mistakes);
 }
 
@@ -48,7 +49,7 @@ void check_shapes(Expected expected) {
 /// More rows than there are blocks: each block has several.
 void check_many_rows(Expected expected) {
   check(expected, random_gradients(Dtype::fp32, 1031, 3));  // a prime
-  check(expected, random_gradients(Dtype::fp32, 1031, 3), {{5, 0}, {7, 0}, {}, {4, 0}});
+  check(expected, random_gradients(Dtype::fp32, 1031, 3), {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
   check(expected, random_gradients(Dtype::fp16, 700, 64));
   check(expected, random_gradients(Dtype::fp16, 514, 257));  // several warps a block
   if (session().device() == "gpu") {
@@ -68,20 +69,14 @@ void check_wide_rows(Expected expected) {
   check(expected, random_gradients(Dtype::fp16, 1, 65536));
 }
 
-void check_placements(Expected expected) {
-  for (Dtype dtype : kEveryDtype) {
-    for (const Placement& placement : kPlacements) {
-      const Layout odd = placement.layout();
-      const Layout further = {odd.stride + 16, 0};
-      const Layout furthest = {odd.stride + 32, 0};
-      check(expected, random_gradients(dtype, 3, placement.cols), {odd, further, {}, furthest});
-      check(expected, random_gradients(dtype, 2, placement.cols), {further, odd, {}, furthest});
-      check(expected, random_gradients(dtype, 2, placement.cols), {further, furthest, {0, 1}, odd});
-    }
-  }
-  const Layout far_apart = {(std::int64_t{1} << 30) + 8, 0};  // row * stride is beyond 2^31
-  check(expected, random_gradients(Dtype::fp16, 3, 65), {far_apart, {}, {}, {}});
-  check(expected, random_gradients(Dtype::fp16, 3, 65), {{}, {}, {}, far_apart});
+/// The tensors that matter to what is expected.
+void check_arrangements(Expected expected, const std::set<std::string>& tensors) {
+  const auto check_one = [&](Dtype dtype, std::int64_t rows, std::int64_t cols,
+                             const Arrangement& arrangement) {
+    check(expected, random_gradients(dtype, rows, cols), arrangement);
+  };
+  sweep_rows(backward_function(), check_one, tensors);
+  sweep_far_apart(backward_function(), check_one);
 }
 
 TEST_SUITE("layernorm/backward_fused") {
@@ -98,7 +93,7 @@ TEST_SUITE("layernorm/backward_fused") {
   }
 
   TEST_CASE("dx: strides of their own, at any address" * points(1) * todo(1)) {
-    check_placements(dx);
+    check_arrangements(dx, {"dy", "x", "mean", "rstd", "weight", "dx"});
   }
 
   TEST_CASE("dweight and dbias of every column, over all rows" * points(2) * todo(2)) {
@@ -122,28 +117,26 @@ TEST_SUITE("layernorm/backward_fused") {
   }
 
   TEST_CASE("dweight and dbias of strided rows at any address; mean 1000" * points(1) * todo(2)) {
-    check_placements(sums);
+    check_arrangements(sums, {"dy", "x", "mean", "rstd", "dweight", "dbias"});
     check(sums, random_gradients(Dtype::fp32, 33, 70, 1000.0));
   }
 
   TEST_CASE("no rows: dweight and dbias are 0" * points(1) * todo(2)) {
-    BackwardLayout layout;
-    layout.no_rows = true;
-    check(sums, random_gradients(Dtype::fp32, 1, 33), layout);
-    check(sums, random_gradients(Dtype::bf16, 1, 300), layout);
+    check(sums, random_gradients(Dtype::fp32, 1, 33), {}, "rows");
+    check(sums, random_gradients(Dtype::bf16, 1, 300), {}, "rows");
   }
 
   TEST_CASE("20 calls give the same bits, if a fixed order was promised" * points(2) * todo(2)) {
-    const Case call = fused_call(random_gradients(Dtype::fp32, 100, 40));
+    const Case call = backward_call(backward_function(), random_gradients(Dtype::fp32, 100, 40));
     check_repeats(call, 20, all(call));
   }
 
   TEST_CASE("shapes drawn at random: all three results at once" * points(1) * todo(2)) {
-    for (std::uint64_t number = 0; number < 6; ++number) {
-      const DrawnShape shape = drawn_shape(number);
-      check(all, random_gradients(shape.dtype, shape.rows, shape.cols),
-            {shape.one, shape.two, {}, shape.three});
-    }
+    draw_rows(
+        backward_function(), 6,
+        [](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
+          check(all, random_gradients(dtype, rows, cols), arrangement);
+        });
   }
 }
 

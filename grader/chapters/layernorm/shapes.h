@@ -4,13 +4,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "chapters/common/shapes.h"
 #include "chapters/layernorm/calls.h"
-#include "verdict/session/session.h"
 
 namespace onepass::layernorm {
 
-inline const std::vector<Dtype> kEveryDtype = {Dtype::fp32, Dtype::fp16, Dtype::bf16};
-inline const std::vector<Dtype> kSixteenBit = {Dtype::fp16, Dtype::bf16};
+using common::boundary_columns;
+using common::draw_rows;
+using common::kEveryDtype;
+using common::kSixteenBit;
+using common::numbers;
+using common::sweep_far_apart;
+using common::sweep_rows;
 
 // Widths, in columns.
 inline const std::vector<std::int64_t> kUpToAWarp = {2, 3, 17, 31, 32};  // lanes idle, then none
@@ -21,25 +26,6 @@ inline const std::vector<std::int64_t> kWide = {
     1000,               // no power of two, no multiple of a warp, but of a 16-byte access
     1023, 1024, 1025};  // around the largest block
 
-/// Where the rows lie: how much further apart than they are wide, and how far past an aligned
-/// address they start. In elements.
-struct Placement {
-  std::int64_t cols, gap, offset;
-
-  Layout layout() const { return {cols + gap, offset}; }
-};
-inline const std::vector<Placement> kPlacements = {
-    {100, 7, 0},    // rows apart, at odd distances
-    {256, 64, 0},   // rows apart, each on a 16-byte boundary
-    {256, 64, 1},   // the same, each one element past the boundary
-    {1001, 0, 0},   // rows touch, but only the first starts on a boundary
-    {1001, 7, 0},   // each row starts on a boundary, and the last columns fill no vector
-    {1000, 24, 3},  // all at once
-};
-
-/// The running check's random numbers for the tensor of that name and shape.
-verdict::Random numbers(const char* tensor, Dtype dtype, std::int64_t rows, std::int64_t cols);
-
 /// Normally distributed.
 Matrix random_tensor(const char* tensor, Dtype dtype, std::int64_t rows, std::int64_t cols,
                      double mean = 0.0, double deviation = 1.0);
@@ -49,18 +35,7 @@ Matrix random_weight(Dtype dtype, std::int64_t cols);
 /// All different, from -2 to -1: far from the weights, and from 0.
 Matrix random_bias(Dtype dtype, std::int64_t cols);
 
-/// The first and the last column, and those on both sides of where warps, blocks and vectors end.
-std::vector<std::int64_t> boundary_columns(std::int64_t cols);
-
 /// Random dy, x (of this mean) and weight, with x's own statistics.
 Gradients random_gradients(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean = 0.5);
-
-/// A shape drawn from the seed, so that no list of shapes can be learned by heart.
-struct DrawnShape {
-  Dtype dtype;
-  std::int64_t rows, cols;
-  Layout one, two, three;  // of its tensors
-};
-DrawnShape drawn_shape(std::uint64_t number);
 
 }  // namespace onepass::layernorm

@@ -9,14 +9,9 @@
 
 namespace onepass::rmsnorm {
 
-Case block_sum_call(Matrix x, Layout x_layout) {
-  const std::int64_t rows = x.rows();
-  const std::int64_t cols = x.cols();
-  Case call("block_sum", x.dtype());
-  call.integer("rows", rows).integer("cols", cols).integer("x_stride", x_layout.stride_for(cols));
-  call.input("x", std::move(x), x_layout);
-  call.output("sums", Dtype::fp32, rows, 1);
-  return call;
+Case block_sum_call(Matrix x, const Arrangement& arrangement) {
+  const Dtype dtype = x.dtype();
+  return call(block_sum_function(), dtype, {.values = {{"x", std::move(x)}}}, arrangement);
 }
 
 Expectation expected_sums(const Case& call) {
@@ -32,24 +27,15 @@ Expectation expected_sums(const Case& call) {
   return {"sums", row_sums(x), bound};
 }
 
-Case forward_call(Matrix x, std::optional<Matrix> weight, double eps, ForwardLayout layout,
-                  const char* function) {
+Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
+                  const Arrangement& arrangement, const verdict::contract::Function& function) {
   const Dtype dtype = x.dtype();
-  const std::int64_t rows = x.rows();
-  const std::int64_t cols = x.cols();
-  Case call(function, dtype);
-  call.integer("rows", rows).integer("cols", cols);
-  call.integer("x_stride", layout.x.stride_for(cols));
-  call.integer("y_stride", layout.y.stride_for(cols));
-  call.real("eps", eps);
-  call.input("x", std::move(x), layout.x);
+  verdict::contract::Arguments arguments = {.values = {{"x", std::move(x)}},
+                                            .scalars = {{"eps", eps}}};
   if (weight) {
-    call.input("weight", std::move(*weight), layout.weight);
-  } else {
-    call.null("weight", verdict::Role::input, dtype);
+    arguments.values.emplace("weight", std::move(*weight));
   }
-  call.output("y", dtype, rows, cols, layout.y).output("rstd", Dtype::fp32, rows, 1);
-  return call;
+  return call(function, dtype, std::move(arguments), arrangement);
 }
 
 Field weight_of(const Case& call) {

@@ -6,7 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "verdict/case.h"
+#include "chapters/rmsnorm/functions.h"
+#include "verdict/contract/call.h"
 #include "verdict/session/session.h"
 
 namespace onepass::rmsnorm {
@@ -17,23 +18,20 @@ using verdict::Expectation;
 using verdict::Field;
 using verdict::Layout;
 using verdict::Matrix;
+using verdict::contract::Arrangement;
 
 // ---- block_sum: x [rows, cols] -> sums [rows, 1] ----
 
-Case block_sum_call(Matrix x, Layout x_layout = {});
+Case block_sum_call(Matrix x, const Arrangement& arrangement = {});
 Expectation expected_sums(const Case& call);
 
 // ---- rmsnorm_forward and rmsnorm_forward_fast:
 // x [rows, cols], weight [1, cols], eps -> y [rows, cols], rstd [rows, 1] ----
 
-/// Where the tensors of a forward call lie.
-struct ForwardLayout {
-  Layout x, weight, y;
-};
-
 /// Without a weight the function gets a null pointer, which only rmsnorm_forward_fast takes.
-Case forward_call(Matrix x, std::optional<Matrix> weight, double eps, ForwardLayout layout = {},
-                  const char* function = "rmsnorm_forward");
+Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
+                  const Arrangement& arrangement = {},
+                  const verdict::contract::Function& function = forward_function());
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
 

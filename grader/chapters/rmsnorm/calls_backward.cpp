@@ -26,23 +26,17 @@ Gradients gradients(Matrix dy, Matrix x, Matrix weight, double eps) {
   return {std::move(dy), std::move(x), std::move(weight), std::move(rstd)};
 }
 
-Case backward_call(Gradients inputs, CastOrder order, BackwardLayout layout) {
+Case backward_call(Gradients inputs, CastOrder order, const Arrangement& arrangement,
+                   const char* none) {
   const Dtype dtype = inputs.x.dtype();
-  const std::int64_t rows = inputs.x.rows();
-  const std::int64_t cols = inputs.x.cols();
-  Case call("rmsnorm_backward", dtype);
-  call.integer("rows", layout.no_rows ? 0 : rows).integer("cols", cols);
-  call.integer("order", static_cast<std::int64_t>(order));
-  call.integer("dy_stride", layout.dy.stride_for(cols));
-  call.integer("x_stride", layout.x.stride_for(cols));
-  call.integer("dx_stride", layout.dx.stride_for(cols));
-  call.input("dy", std::move(inputs.dy), layout.dy).input("x", std::move(inputs.x), layout.x);
-  call.input("weight", std::move(inputs.weight), layout.weight);
-  call.input("rstd", std::move(inputs.rstd));
-  call.output("dx", dtype, rows, cols, layout.dx).output("dweight", dtype, 1, cols);
-  call.output("scratch", Dtype::fp32, 1,
-              rmsnorm_scratch_size(static_cast<int>(rows), static_cast<int>(cols)));
-  return call;
+  return call(backward_function(), dtype,
+              {.values = {{"dy", std::move(inputs.dy)},
+                          {"x", std::move(inputs.x)},
+                          {"weight", std::move(inputs.weight)},
+                          {"rstd", std::move(inputs.rstd)}},
+               .scalars = {{"order", static_cast<double>(order)}},
+               .none = none},
+              arrangement);
 }
 
 CastOrder order_of(const Case& call) {

@@ -15,15 +15,12 @@ struct Gradients {
   Matrix rstd;    // [rows, 1], fp32
 };
 
-struct BackwardLayout {
-  Layout dy, x, weight, dx;
-  bool no_rows = false;  // the call says rows = 0, whatever the buffers hold
-};
-
 /// dy, x and weight, with x's own rstd, rounded to fp32 as the forward pass saves it.
 Gradients gradients(Matrix dy, Matrix x, Matrix weight, double eps = 1e-6);
 
-Case backward_call(Gradients inputs, CastOrder order, BackwardLayout layout = {});
+/// none: "rows" for a call that says it has none, whatever the inputs hold.
+Case backward_call(Gradients inputs, CastOrder order, const Arrangement& arrangement = {},
+                   const char* none = "");
 Expectation expected_dx(const Case& call);
 Expectation expected_dweight(const Case& call);
 

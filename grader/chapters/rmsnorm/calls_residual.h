@@ -6,15 +6,9 @@
 
 namespace onepass::rmsnorm {
 
-struct ResidualLayout {
-  Layout x, residual, weight, sum, y;
-  bool sum_in_place = false;  // sum is written over residual
-  bool y_in_place = false;    // y is written over x
-};
-
 /// x, residual [rows, cols], weight [1, cols], eps -> sum, y [rows, cols], rstd [rows, 1].
 Case residual_call(Matrix x, Matrix residual, Matrix weight, double eps,
-                   ResidualLayout layout = {});
+                   const Arrangement& arrangement = {});
 
 Expectation expected_sum(const Case& call);
 Expectation expected_residual_rstd(const Case& call);

@@ -8,6 +8,7 @@
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/shapes.h"
+#include "verdict/contract/nothing.h"
 #include "verdict/session/check.h"
 
 namespace onepass::rmsnorm::block_sum_checks {
@@ -16,12 +17,18 @@ namespace {
 using verdict::points;
 using verdict::session;
 using verdict::todo;
+using verdict::contract::expect_nothing_done;
 
 /// Runs block_sum on x and looks at all sums.
-void check_sums(Matrix x, Layout x_layout = {}) {
+void check_sums(Matrix x, const Arrangement& arrangement = {}) {
   static const std::vector<verdict::Oracle> mistakes = block_sum_mistakes();
-  const Case call = block_sum_call(std::move(x), x_layout);
+  const Case call = block_sum_call(std::move(x), arrangement);
   session().expect(call, {expected_sums(call)}, mistakes);
+}
+
+void check_random(Dtype dtype, std::int64_t rows, std::int64_t cols,
+                  const Arrangement& arrangement) {
+  check_sums(random_x(dtype, rows, cols), arrangement);
 }
 
 /// x with zeros in all columns but some.
@@ -55,14 +62,6 @@ Matrix spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& c
   return x;
 }
 
-/// No rows: legal, and nothing may be written.
-void check_zero_rows(Dtype dtype) {
-  Case call("block_sum", dtype);
-  call.integer("rows", 0).integer("cols", 5).integer("x_stride", 5);
-  call.input("x", Matrix(dtype, 1, 5)).output("sums", Dtype::fp32, 1, 1);
-  session().expect_untouched(call, "With rows = 0 there is no row to sum, yet {} was written.");
-}
-
 TEST_SUITE("rmsnorm/block_sum") {
   TEST_CASE("one column: its sum is the column itself, in every row" * points(1) * todo(1)) {
     for (Dtype dtype : kEveryDtype) {
@@ -82,8 +81,8 @@ TEST_SUITE("rmsnorm/block_sum") {
 
   TEST_CASE("the rows of x start x_stride elements apart" * points(1) * todo(1)) {
     for (Dtype dtype : kEveryDtype) {
-      check_sums(random_x(dtype, 5, 1), {3, 0});
-      check_sums(only_columns(random_x(dtype, 3, 1025), of_thread_0), {1040, 0});
+      check_sums(random_x(dtype, 5, 1), {{"x", {2}}});
+      check_sums(only_columns(random_x(dtype, 3, 1025), of_thread_0), {{"x", {15}}});
     }
   }
 
@@ -146,21 +145,17 @@ TEST_SUITE("rmsnorm/block_sum") {
   }
 
   TEST_CASE("strided rows at any address are read where they are" * points(1) * todo(3)) {
-    for (Dtype dtype : kEveryDtype) {
-      for (const Placement& placement : kPlacements) {
-        check_sums(random_x(dtype, 3, placement.cols), layout_of(placement));
-      }
-    }
+    sweep_rows(block_sum_function(), check_random);
   }
 
   TEST_CASE("row * x_stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(3)) {
-    const std::int64_t stride = (std::int64_t{1} << 30) + 8;
-    check_sums(random_x(Dtype::fp16, 3, 65), {stride, 0});
+    sweep_far_apart(block_sum_function(), check_random);
   }
 
   TEST_CASE("no rows, one row, many rows: each gets its own sum" * points(1) * todo(3)) {
     check_sums(random_x(Dtype::fp32, 1, 100));
-    check_zero_rows(Dtype::fp32);
+    expect_nothing_done(block_sum_function(),
+                        "With rows = 0 there is no row to sum, yet {} was written.");
     check_sums(random_x(Dtype::fp32, 257, 33));
     if (session().device() == "gpu") {              // seconds in the simulator
       check_sums(random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
@@ -175,10 +170,7 @@ TEST_SUITE("rmsnorm/block_sum") {
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(3)) {
-    for (std::uint64_t number = 0; number < 6; ++number) {
-      const DrawnShape shape = drawn_shape(number);
-      check_sums(random_x(shape.dtype, shape.rows, shape.cols), shape.x);
-    }
+    draw_rows(block_sum_function(), 6, check_random);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/shapes.h"
+#include "verdict/contract/nothing.h"
 #include "verdict/session/check.h"
 
 namespace onepass::rmsnorm::forward_checks {
@@ -14,6 +15,7 @@ namespace {
 using verdict::points;
 using verdict::session;
 using verdict::todo;
+using verdict::contract::expect_nothing_done;
 
 constexpr double kEps = 1e-6;
 
@@ -23,17 +25,27 @@ const std::vector<verdict::Oracle>& mistakes() {
 }
 
 /// Runs the forward pass on x, with random weights, and looks at rstd.
-void check_rstd(Matrix x, double eps = kEps, ForwardLayout layout = {}) {
+void check_rstd(Matrix x, double eps = kEps, const Arrangement& arrangement = {}) {
   Matrix weight = random_weight(x.dtype(), x.cols());
-  const Case call = forward_call(std::move(x), std::move(weight), eps, layout);
+  const Case call = forward_call(std::move(x), std::move(weight), eps, arrangement);
   session().expect(call, {expected_rstd(call)}, mistakes());
 }
 
 /// The same, and looks at y.
-void check_y(Matrix x, double eps = kEps, ForwardLayout layout = {}) {
+void check_y(Matrix x, double eps = kEps, const Arrangement& arrangement = {}) {
   Matrix weight = random_weight(x.dtype(), x.cols());
-  const Case call = forward_call(std::move(x), std::move(weight), eps, layout);
+  const Case call = forward_call(std::move(x), std::move(weight), eps, arrangement);
   session().expect(call, {expected_y(call)}, mistakes());
+}
+
+void check_random_rstd(Dtype dtype, std::int64_t rows, std::int64_t cols,
+                       const Arrangement& arrangement) {
+  check_rstd(random_x(dtype, rows, cols), kEps, arrangement);
+}
+
+void check_random_y(Dtype dtype, std::int64_t rows, std::int64_t cols,
+                    const Arrangement& arrangement) {
+  check_y(random_x(dtype, rows, cols), kEps, arrangement);
 }
 
 /// Small numbers, and in each row a large one: in row r at column columns[r]. If its square is lost
@@ -54,16 +66,6 @@ Matrix scaled_rows(Matrix x, const std::function<double(std::int64_t row)>& fact
     }
   }
   return x;
-}
-
-/// No rows: legal, and nothing may be written.
-void check_zero_rows(Dtype dtype) {
-  Case call("rmsnorm_forward", dtype);
-  call.integer("rows", 0).integer("cols", 1).integer("x_stride", 1).integer("y_stride", 1);
-  call.real("eps", kEps);
-  call.input("x", random_x(dtype, 1, 1)).input("weight", random_weight(dtype, 1));
-  call.output("y", dtype, 1, 1).output("rstd", Dtype::fp32, 1, 1);
-  session().expect_untouched(call, "With rows = 0 there is no row to write, yet {} was.");
 }
 
 TEST_SUITE("rmsnorm/forward") {
@@ -132,12 +134,7 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("rstd of strided rows at any address" * points(1) * todo(1)) {
-    for (Dtype dtype : kEveryDtype) {
-      for (const Placement& placement : kPlacements) {
-        const Layout x = layout_of(placement);
-        check_rstd(random_x(dtype, 3, placement.cols), kEps, {x, {}, {x.stride + 16, 0}});
-      }
-    }
+    sweep_rows(forward_function(), check_random_rstd, {"x", "rstd"});
   }
 
   // ---- TODO 2: y ----
@@ -182,16 +179,7 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("x and y have strides of their own, and start at any address" * points(2) * todo(2)) {
-    for (Dtype dtype : kEveryDtype) {
-      for (const Placement& placement : kPlacements) {
-        const Layout x = layout_of(placement);
-        const Layout further = {x.stride + 16, 0};
-        const Layout dense = {placement.cols, placement.offset};
-        check_y(random_x(dtype, 3, placement.cols), kEps, {x, {}, further});
-        check_y(random_x(dtype, 2, placement.cols), kEps, {further, {0, 1}, x});
-        check_y(random_x(dtype, 4, placement.cols), kEps, {x, {}, dense});
-      }
-    }
+    sweep_rows(forward_function(), check_random_y);
   }
 
   TEST_CASE("65,536 columns: the widest rows there are" * points(1) * todo(2)) {
@@ -200,14 +188,12 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("row * stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(2)) {
-    const Layout far_apart = {(std::int64_t{1} << 30) + 8, 0};
-    check_y(random_x(Dtype::fp16, 3, 65), kEps, {far_apart, {}, {}});
-    check_y(random_x(Dtype::fp16, 3, 65), kEps, {{}, {}, far_apart});
+    sweep_far_apart(forward_function(), check_random_y);
   }
 
   TEST_CASE("no rows, one row, many rows: each is normalised" * points(1) * todo(2)) {
     check_y(random_x(Dtype::fp32, 1, 100));
-    check_zero_rows(Dtype::fp32);
+    expect_nothing_done(forward_function(), "With rows = 0 there is no row to write, yet {} was.");
     check_y(random_x(Dtype::fp32, 257, 33));
     if (session().device() == "gpu") {           // seconds in the simulator
       check_y(random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
@@ -222,10 +208,7 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
-    for (std::uint64_t number = 0; number < 6; ++number) {
-      const DrawnShape shape = drawn_shape(number);
-      check_y(random_x(shape.dtype, shape.rows, shape.cols), kEps, {shape.x, {}, shape.y});
-    }
+    draw_rows(forward_function(), 6, check_random_y);
   }
 }
 

@@ -7,64 +7,37 @@
 
 namespace onepass::rope {
 
-namespace {
-
-/// All but the gradients or x of a call of 3.1 or 3.2.
-Case call_with_tables(const char* function, Dtype dtype, std::int64_t tokens, std::int64_t heads,
-                      Tables tables, const Layout& layout) {
-  Case call(function, dtype);
-  call.integer("tokens", tokens).integer("heads", heads);
-  call.integer("head_dim", 2 * tables.cos.cols());
-  call.input("cos", std::move(tables.cos), layout).input("sin", std::move(tables.sin), layout);
-  return call;
+Case interleaved_call(Matrix x, Tables tables, const Arrangement& arrangement) {
+  const Dtype dtype = x.dtype();
+  return call(interleaved_function(), dtype,
+              {.values = {{"x", std::move(x)},
+                          {"cos", std::move(tables.cos)},
+                          {"sin", std::move(tables.sin)}}},
+              arrangement);
 }
 
-}  // namespace
-
-Case interleaved_call(Matrix x, Tables tables, std::int64_t heads, Places places) {
-  Case call = call_with_tables("rope_interleaved", x.dtype(), x.rows(), heads, std::move(tables),
-                               places.tables);
-  call.in_place("x", std::move(x), places.x);
-  return call;
-}
-
-Case backward_call(Matrix dy, Tables tables, std::int64_t heads, Places places) {
+Case backward_call(Matrix dy, Tables tables, const Arrangement& arrangement) {
   const Dtype dtype = dy.dtype();
-  const std::int64_t tokens = dy.rows();
-  const std::int64_t cols = dy.cols();
-  Case call =
-      call_with_tables("rope_backward", dtype, tokens, heads, std::move(tables), places.tables);
-  call.input("dy", std::move(dy), places.x).output("dx", dtype, tokens, cols, places.x);
-  return call;
-}
-
-Case backward_in_place_call(Matrix dy, Tables tables, std::int64_t heads, Places places) {
-  const Dtype dtype = dy.dtype();
-  Case call =
-      call_with_tables("rope_backward", dtype, dy.rows(), heads, std::move(tables), places.tables);
-  call.in_place("dy", std::move(dy), places.x).null("dx", verdict::Role::output, dtype, "dy");
-  return call;
+  return call(backward_function(), dtype,
+              {.values = {{"dy", std::move(dy)},
+                          {"cos", std::move(tables.cos)},
+                          {"sin", std::move(tables.sin)}}},
+              arrangement);
 }
 
 Case half_split_call(HalfSplit arguments) {
+  const Dtype dtype = arguments.q.dtype();
   const bool own_tables = arguments.tables.cos.dtype() != Dtype::fp32;
   const bool wide = arguments.positions.dtype() == Dtype::int64;
-  const std::string function = own_tables ? "rope_half_split, own tables, int64"
-                               : wide     ? "rope_half_split, fp32 tables, int64"
-                                          : "rope_half_split, fp32 tables, int32";
-  Case call(function, arguments.q.dtype());
-  call.integer("tokens", arguments.q.rows());
-  call.integer("q_heads", arguments.q_heads).integer("k_heads", arguments.k_heads);
-  call.integer("head_dim", arguments.q.cols() / arguments.q_heads);
-  call.integer("rotary_dim", 2 * arguments.tables.cos.cols());
-  call.integer("q_stride", arguments.q_layout.stride_for(arguments.q.cols()));
-  call.integer("k_stride", arguments.k_layout.stride_for(arguments.k.cols()));
-  call.input("positions", std::move(arguments.positions));
-  call.input("cos", std::move(arguments.tables.cos), arguments.tables_layout);
-  call.input("sin", std::move(arguments.tables.sin), arguments.tables_layout);
-  call.in_place("q", std::move(arguments.q), arguments.q_layout);
-  call.in_place("k", std::move(arguments.k), arguments.k_layout);
-  return call;
+  const Types types = own_tables ? Types::own_int64 : wide ? Types::fp32_int64 : Types::fp32_int32;
+  return call(half_split_function(types), dtype,
+              {.values = {{"q", std::move(arguments.q)},
+                          {"k", std::move(arguments.k)},
+                          {"positions", std::move(arguments.positions)},
+                          {"cos", std::move(arguments.tables.cos)},
+                          {"sin", std::move(arguments.tables.sin)}},
+               .sizes = {{"q_heads", arguments.q_heads}, {"k_heads", arguments.k_heads}}},
+              arguments.arrangement);
 }
 
 bool is_backward(const Case& call) {

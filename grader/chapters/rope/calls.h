@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "chapters/rope/functions.h"
 #include "chapters/rope/reference.h"
-#include "verdict/case.h"
+#include "verdict/contract/call.h"
 #include "verdict/session/session.h"
 
 namespace onepass::rope {
@@ -15,8 +16,8 @@ namespace onepass::rope {
 using verdict::Case;
 using verdict::Dtype;
 using verdict::Expectation;
-using verdict::Layout;
 using verdict::Matrix;
+using verdict::contract::Arrangement;
 
 /// Cosines and sines, [rows, half], of one dtype.
 struct Tables {
@@ -25,17 +26,11 @@ struct Tables {
 
 // ---- rope_interleaved: x [tokens, heads * head_dim] in place, cos and sin [rows, half] ----
 
-/// Where the tensors of a call of 3.1 or 3.2 lie; strides are not for them.
-struct Places {
-  Layout x, tables;
-};
-
-Case interleaved_call(Matrix x, Tables tables, std::int64_t heads, Places places = {});
+Case interleaved_call(Matrix x, Tables tables, const Arrangement& arrangement = {});
 
 // ---- rope_backward: dy -> dx, apart or in the same place ----
 
-Case backward_call(Matrix dy, Tables tables, std::int64_t heads, Places places = {});
-Case backward_in_place_call(Matrix dy, Tables tables, std::int64_t heads, Places places = {});
+Case backward_call(Matrix dy, Tables tables, const Arrangement& arrangement = {});
 
 // ---- rope_half_split: q and k in place ----
 
@@ -45,7 +40,7 @@ struct HalfSplit {
   std::int64_t k_heads = 1;
   Matrix positions;  // [tokens, 1], int32 or int64
   Tables tables;     // fp32, or int64 positions and the dtype of q
-  Layout q_layout, k_layout, tables_layout;
+  Arrangement arrangement;
 };
 
 Case half_split_call(HalfSplit arguments);

@@ -7,11 +7,6 @@
 
 namespace onepass::rope {
 
-verdict::Random numbers(const char* tensor, Dtype dtype, std::int64_t rows, std::int64_t cols) {
-  return verdict::session().random().stream(
-      fmt::format("{} {} {} {}", tensor, verdict::name(dtype), rows, cols));
-}
-
 Matrix random_x(Dtype dtype, std::int64_t tokens, std::int64_t cols, double deviation,
                 const char* tensor) {
   return numbers(tensor, dtype, tokens, cols).normal_matrix(dtype, tokens, cols, 0.0, deviation);
@@ -64,10 +59,13 @@ DrawnShape drawn_shape(std::uint64_t number) {
   shape.k_heads = draw.integer(3, 1, 4);
   shape.head_dim = 2 * draw.integer(4, 1, 80);
   shape.rotary_dim = 2 * draw.integer(5, 1, shape.head_dim / 2);
-  shape.offset = draw.integer(6, 0, 9);
-  shape.gap = draw.integer(7, 0, 40);
   shape.first = draw.integer(8, 1, 100000);
   return shape;
+}
+
+Arrangement drawn_arrangement(const verdict::contract::Function& function, std::uint64_t number) {
+  return verdict::contract::drawn(
+      function, verdict::session().random().stream(fmt::format("arrangement {}", number)));
 }
 
 }  // namespace onepass::rope

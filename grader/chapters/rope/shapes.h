@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "chapters/common/shapes.h"
 #include "chapters/rope/calls.h"
 
 namespace onepass::rope {
 
-inline const std::vector<Dtype> kEveryDtype = {Dtype::fp32, Dtype::fp16, Dtype::bf16};
-inline const std::vector<Dtype> kSixteenBit = {Dtype::fp16, Dtype::bf16};
+using common::kEveryDtype;
+using common::kSixteenBit;
+using common::numbers;
 
 // Elements of a head.
 inline const std::vector<std::int64_t> kHeadDims = {
@@ -21,9 +23,6 @@ inline const std::vector<std::int64_t> kHeadDims = {
 
 /// The base of the frequencies; pair i of d / 2 turns by base^(-2i / d) from token to token.
 inline constexpr double kBase = 10000.0;
-
-/// The running check's random numbers for the tensor of that name and shape.
-verdict::Random numbers(const char* tensor, Dtype dtype, std::int64_t rows, std::int64_t cols);
 
 /// Normally distributed, [tokens, heads * head_dim].
 Matrix random_x(Dtype dtype, std::int64_t tokens, std::int64_t cols, double deviation = 1.0,
@@ -46,8 +45,10 @@ std::vector<std::int64_t> drawn_positions(std::int64_t count, std::int64_t rows)
 struct DrawnShape {
   Dtype dtype;
   std::int64_t tokens, heads, k_heads, head_dim, rotary_dim;
-  std::int64_t offset, gap, first;  // of the tensors, between tokens, the first position
+  std::int64_t first;  // position
 };
 DrawnShape drawn_shape(std::uint64_t number);
+/// How its tensors lie.
+Arrangement drawn_arrangement(const verdict::contract::Function& function, std::uint64_t number);
 
 }  // namespace onepass::rope

@@ -6,15 +6,15 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "verdict/case.h"
+#include "verdict/contract/call.h"
 #include "verdict/values/random.h"
 
 namespace onepass::agreement {
 
 using verdict::Dtype;
-using verdict::Layout;
 using verdict::Matrix;
 using verdict::Random;
+using verdict::contract::Place;
 
 class Draw {
  public:
@@ -46,9 +46,7 @@ class Draw {
   }
 
   /// Rows that touch, or rows apart, at any address.
-  Layout layout(std::int64_t cols) {
-    return coin() ? Layout{} : Layout{cols + integer(0, 40), integer(0, 9)};
-  }
+  Place place() { return coin() ? Place{} : Place{integer(0, 40), integer(0, 9)}; }
 
  private:
   /// A tensor takes a stream of its own: drawing one more size before it changes no other tensor.

@@ -36,7 +36,6 @@ Arguments draw_arguments(const Random& random, Dtype dtype) {
   const std::int64_t channels = draw.size(1, kMostChannels);
   const std::int64_t space = draw.size(batch == 1 ? 2 : 1, kMostSpace);
   Arguments arguments;
-  arguments.channels = channels;
   arguments.eps = draw.one_of({1e-5f, 1e-3f});
   arguments.momentum = draw.one_of({0.1f, 0.01f, 0.75f, 0.0f, 1.0f});
   arguments.x = draw_x(draw, dtype, batch, channels, space);

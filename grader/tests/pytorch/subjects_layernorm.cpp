@@ -33,26 +33,21 @@ Case draw_forward(const Random& random, Dtype dtype) {
   Draw draw(random);
   const Size size = draw_size(draw, kMostCols);
   const float eps = draw_eps(draw);
-  ForwardLayout layout;
-  layout.x = draw.layout(size.cols);
-  layout.y = draw.layout(size.cols);
+  const Arrangement arrangement = {{"x", draw.place()}, {"y", draw.place()}};
   std::optional<Matrix> weight = draw_optional(draw, dtype, size.cols, 0.5, 1.5);
   std::optional<Matrix> bias = draw_optional(draw, dtype, size.cols, -2.0, -1.0);
-  return forward_call(draw_x(draw, dtype, size), std::move(weight), std::move(bias), eps, layout);
+  return forward_call(draw_x(draw, dtype, size), std::move(weight), std::move(bias), eps,
+                      arrangement);
 }
 
 /// dx alone has a weight or not, the sums have none, and both together always have one.
 enum class Weight { none, optional, always };
 
-Case draw_backward(const Random& random, Dtype dtype, Weight weight,
-                   Case (*make)(Gradients, BackwardLayout)) {
+Case draw_backward(const Random& random, Dtype dtype, Weight weight, const Function& function) {
   Draw draw(random);
   const Size size = draw_size(draw, kMostCols);
   const float eps = draw_eps(draw);
-  BackwardLayout layout;
-  layout.dy = draw.layout(size.cols);
-  layout.x = draw.layout(size.cols);
-  layout.dx = draw.layout(size.cols);
+  const Arrangement arrangement = {{"dy", draw.place()}, {"x", draw.place()}, {"dx", draw.place()}};
   std::optional<Matrix> drawn = draw_optional(draw, dtype, size.cols, 0.5, 1.5);
   if (weight == Weight::always && !drawn) {
     drawn = draw.uniform(dtype, 1, size.cols, 0.5, 1.5);
@@ -61,21 +56,22 @@ Case draw_backward(const Random& random, Dtype dtype, Weight weight,
   }
   Matrix dy = draw.normal(dtype, size.rows, size.cols);
   Matrix x = draw_x(draw, dtype, size);
-  Case call = make(gradients(std::move(dy), std::move(x), std::move(drawn), eps), layout);
+  Case call = backward_call(function, gradients(std::move(dy), std::move(x), std::move(drawn), eps),
+                            arrangement);
   call.real("eps", eps);  // with which rstd was made: PyTorch asks for it
   return call;
 }
 
 Case draw_dx(const Random& random, Dtype dtype) {
-  return draw_backward(random, dtype, Weight::optional, dx_call);
+  return draw_backward(random, dtype, Weight::optional, backward_dx_function());
 }
 
 Case draw_sums(const Random& random, Dtype dtype) {
-  return draw_backward(random, dtype, Weight::none, sums_call);
+  return draw_backward(random, dtype, Weight::none, backward_dweight_dbias_function());
 }
 
 Case draw_fused(const Random& random, Dtype dtype) {
-  return draw_backward(random, dtype, Weight::always, fused_call);
+  return draw_backward(random, dtype, Weight::always, backward_function());
 }
 
 Expectations expected_of_forward(const Case& call) {

@@ -32,41 +32,39 @@ double draw_eps(Draw& draw) {
 Case draw_block_sum(const Random& random, Dtype dtype) {
   Draw draw(random);
   const Size size = draw_size(draw, kMostCols);
-  const Layout layout = draw.layout(size.cols);
-  return block_sum_call(draw_x(draw, dtype, size), layout);
+  const Place place = draw.place();
+  return block_sum_call(draw_x(draw, dtype, size), {{"x", place}});
 }
 
-Case draw_forward_of(const char* function, std::int64_t most_cols, const Random& random,
-                     Dtype dtype) {
+Case draw_forward_of(const verdict::contract::Function& function, std::int64_t most_cols,
+                     const Random& random, Dtype dtype) {
   Draw draw(random);
   const Size size = draw_size(draw, most_cols);
   const double eps = draw_eps(draw);
-  const ForwardLayout layout{draw.layout(size.cols), {}, draw.layout(size.cols)};
+  const Arrangement arrangement = {{"x", draw.place()}, {"y", draw.place()}};
   Matrix x = draw_x(draw, dtype, size);
-  return forward_call(std::move(x), draw_weight(draw, dtype, size.cols), eps, layout, function);
+  return forward_call(std::move(x), draw_weight(draw, dtype, size.cols), eps, arrangement,
+                      function);
 }
 
 Case draw_forward(const Random& random, Dtype dtype) {
-  return draw_forward_of("rmsnorm_forward", kMostCols, random, dtype);
+  return draw_forward_of(forward_function(), kMostCols, random, dtype);
 }
 
 Case draw_forward_fast(const Random& random, Dtype dtype) {
-  return draw_forward_of("rmsnorm_forward_fast", kMostColsFast, random, dtype);
+  return draw_forward_of(forward_fast_function(), kMostColsFast, random, dtype);
 }
 
 Case draw_backward_of(CastOrder order, const Random& random, Dtype dtype) {
   Draw draw(random);
   const Size size = draw_size(draw, kMostCols);
   const double eps = draw_eps(draw);
-  BackwardLayout layout;
-  layout.dy = draw.layout(size.cols);
-  layout.x = draw.layout(size.cols);
-  layout.dx = draw.layout(size.cols);
+  const Arrangement arrangement = {{"dy", draw.place()}, {"x", draw.place()}, {"dx", draw.place()}};
   Matrix dy = draw.normal(dtype, size.rows, size.cols);
   Matrix x = draw_x(draw, dtype, size);
   Matrix weight = draw_weight(draw, dtype, size.cols);
-  Case call =
-      backward_call(gradients(std::move(dy), std::move(x), std::move(weight), eps), order, layout);
+  Case call = backward_call(gradients(std::move(dy), std::move(x), std::move(weight), eps), order,
+                            arrangement);
   call.real("eps", eps);  // with which rstd was made: PyTorch asks for it
   return call;
 }
@@ -83,13 +81,11 @@ Case draw_residual(const Random& random, Dtype dtype) {
   Draw draw(random);
   const Size size = draw_size(draw, kMostCols);
   const double eps = draw_eps(draw);
-  ResidualLayout layout;
-  layout.x = draw.layout(size.cols);
-  layout.residual = draw.layout(size.cols);
+  const Arrangement arrangement = {{"x", draw.place()}, {"residual", draw.place()}};
   Matrix x = draw_x(draw, dtype, size);
   Matrix residual = draw_x(draw, dtype, size);
   return residual_call(std::move(x), std::move(residual), draw_weight(draw, dtype, size.cols), eps,
-                       layout);
+                       arrangement);
 }
 
 Expectations expected_of_block_sum(const Case& call) {

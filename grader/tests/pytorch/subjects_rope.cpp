@@ -19,7 +19,6 @@ constexpr std::int64_t kLastPosition = 100'000;
 struct Turn {
   Matrix x;
   Tables tables;
-  std::int64_t heads;
 };
 
 Turn draw_turn(const Random& random, Dtype dtype) {
@@ -28,17 +27,17 @@ Turn draw_turn(const Random& random, Dtype dtype) {
   const std::int64_t heads = draw.integer(1, kMostHeads);
   const std::int64_t pairs = draw.size(1, kMostPairs);
   const std::int64_t first = draw.size(1, kLastPosition);
-  return {draw.normal(dtype, tokens, heads * 2 * pairs), tables(first, tokens, pairs), heads};
+  return {draw.normal(dtype, tokens, heads * 2 * pairs), tables(first, tokens, pairs)};
 }
 
 Case draw_interleaved(const Random& random, Dtype dtype) {
   Turn turn = draw_turn(random, dtype);
-  return interleaved_call(std::move(turn.x), std::move(turn.tables), turn.heads);
+  return interleaved_call(std::move(turn.x), std::move(turn.tables));
 }
 
 Case draw_backward(const Random& random, Dtype dtype) {
   Turn turn = draw_turn(random, dtype);
-  return backward_call(std::move(turn.x), std::move(turn.tables), turn.heads);
+  return backward_call(std::move(turn.x), std::move(turn.tables));
 }
 
 Case draw_half_split(const Random& random, Dtype dtype) {
@@ -52,8 +51,7 @@ Case draw_half_split(const Random& random, Dtype dtype) {
   arguments.k_heads = draw.integer(1, 4);
   arguments.q = draw.normal(dtype, tokens, arguments.q_heads * 2 * pairs);
   arguments.k = draw.normal(dtype, tokens, arguments.k_heads * 2 * pairs);
-  arguments.q_layout = draw.layout(arguments.q.cols());
-  arguments.k_layout = draw.layout(arguments.k.cols());
+  arguments.arrangement = {{"q", draw.place()}, {"k", draw.place()}};
   const bool own_tables = draw.coin();
   arguments.tables =
       tables(draw.size(1, kLastPosition), rows, rotary_pairs, own_tables ? dtype : Dtype::fp32);
