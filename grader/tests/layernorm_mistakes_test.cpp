@@ -93,19 +93,19 @@ TEST_CASE("each mistake of layernorm/forward is told from the right result and f
 }
 
 TEST_CASE("each mistake of layernorm/backward_dx is told from the right result and the others") {
-  CHECK(not_told_apart(backward_calls(backward_dx_function()), dx_mistakes(),
+  CHECK(not_told_apart(backward_calls(kBackwardDx), dx_mistakes(),
                        [](const Case& call) { return std::vector{expected_dx(call)}; }) == "");
 }
 
 TEST_CASE("each mistake of dweight and dbias is told from the right result and from the others") {
-  CHECK(not_told_apart(backward_calls(backward_dweight_dbias_function()), sums_mistakes(),
-                       [](const Case& call) {
-                         return std::vector{expected_dweight(call), expected_dbias(call)};
-                       }) == "");
+  CHECK(
+      not_told_apart(backward_calls(kBackwardDweightDbias), sums_mistakes(), [](const Case& call) {
+        return std::vector{expected_dweight(call), expected_dbias(call)};
+      }) == "");
 }
 
 TEST_CASE("each mistake of layernorm/backward_fused is told from the right result and the others") {
-  CHECK(not_told_apart(backward_calls(backward_function()), fused_mistakes(), [](const Case& call) {
+  CHECK(not_told_apart(backward_calls(kBackward), fused_mistakes(), [](const Case& call) {
           return std::vector{expected_dx(call), expected_dweight(call), expected_dbias(call)};
         }) == "");
 }

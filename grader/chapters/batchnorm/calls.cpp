@@ -12,7 +12,7 @@ namespace bounds = verdict::bounds;
 
 namespace {
 
-Case call_of(const verdict::contract::Function& function, Arguments arguments) {
+Case call_of(const Function& function, Arguments arguments) {
   const Dtype dtype = arguments.x.dtype();
   return call(function, dtype,
               {.values = {{"x", std::move(arguments.x)},
@@ -78,11 +78,11 @@ Field y_bounds(Dtype dtype, const Inputs& in, const Field& y, const BoundInputs&
 }  // namespace
 
 Case forward_call(Arguments arguments) {
-  return call_of(forward_function(), std::move(arguments));
+  return call_of(kForward, std::move(arguments));
 }
 
 Case evaluate_call(Arguments arguments) {
-  return call_of(evaluate_function(), std::move(arguments));
+  return call_of(kEvaluate, std::move(arguments));
 }
 
 Inputs inputs_of(const Case& call) {

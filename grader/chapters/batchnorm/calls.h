@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "chapters/batchnorm/functions.h"
 #include "chapters/batchnorm/reference.h"
 #include "verdict/contract/call.h"
 #include "verdict/session/session.h"
@@ -18,6 +17,9 @@ using verdict::Dtype;
 using verdict::Expectation;
 using verdict::Matrix;
 using verdict::contract::Arrangement;
+using verdict::contract::Function;
+
+extern const Function kForward, kEvaluate;
 
 struct Arguments {
   Matrix x;                          // [batch * channels, space]

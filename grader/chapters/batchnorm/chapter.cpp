@@ -116,7 +116,7 @@ Measurement measurement_of(const Function& function, Extent rows) {
 
 /// Sampled by channels: all of x belongs to the sample, and of y the channels of sample 0.
 Exercise forward_exercise() {
-  Measurement measurement = measurement_of(forward_function(), "channels");
+  Measurement measurement = measurement_of(kForward, "channels");
   measurement.expectations = sampled_forward;
   return {"batchnorm/forward", "The forward pass", "04_batchnorm/forward.cu",
           "docs/04_batchnorm.md, \"4.1 The forward pass\"", std::move(measurement)};
@@ -124,7 +124,7 @@ Exercise forward_exercise() {
 
 /// Sampled by rows of x, each a sample's channel.
 Exercise evaluate_exercise() {
-  Measurement measurement = measurement_of(evaluate_function(), "batch * channels");
+  Measurement measurement = measurement_of(kEvaluate, "batch * channels");
   measurement.expectations = sampled_evaluate;
   return {"batchnorm/evaluate", "Evaluation", "04_batchnorm/evaluate.cu",
           "docs/04_batchnorm.md, \"4.2 Evaluation\"", std::move(measurement)};

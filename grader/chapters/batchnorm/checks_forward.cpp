@@ -6,16 +6,15 @@
 
 #include "chapters/batchnorm/mistakes.h"
 #include "chapters/batchnorm/shapes.h"
-#include "verdict/contract/nothing.h"
 #include "verdict/session/check.h"
 
 namespace onepass::batchnorm::forward_checks {
 namespace {
 
+using common::expect_nothing_done;
 using verdict::points;
 using verdict::session;
 using verdict::todo;
-using verdict::contract::expect_nothing_done;
 
 void check(const std::vector<std::string>& outputs, Arguments arguments) {
   static const std::vector<verdict::Oracle> mistakes = forward_mistakes();
@@ -57,7 +56,7 @@ Arguments spikes_at_the_ends(Dtype dtype, const Shape& shape) {
 void check_arrangements(const std::vector<std::string>& outputs,
                         const std::set<std::string>& only) {
   sweep_tensors(
-      forward_function(), [&](Arguments arguments) { check(outputs, std::move(arguments)); }, only);
+      kForward, [&](Arguments arguments) { check(outputs, std::move(arguments)); }, only);
 }
 
 TEST_SUITE("batchnorm/forward") {
@@ -192,7 +191,7 @@ TEST_SUITE("batchnorm/forward") {
 
   TEST_CASE("an empty tensor: nothing is written" * points(1) * todo(4)) {
     check({"y"}, random_arguments(Dtype::fp32, {2, 1, 3}));
-    expect_nothing_done(forward_function(), "The tensor is empty, yet {} was written.");
+    expect_nothing_done(kForward, "The tensor is empty, yet {} was written.");
   }
 
   TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(4)) {
@@ -205,7 +204,7 @@ TEST_SUITE("batchnorm/forward") {
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(4)) {
-    draw_tensors(forward_function(), 5, [](Arguments arguments) {
+    draw_tensors(kForward, 5, [](Arguments arguments) {
       check({"save_mean", "save_rstd", "running_mean", "running_var", "y"}, std::move(arguments));
     });
   }

@@ -1,8 +1,8 @@
-#include "chapters/batchnorm/functions.h"
+// Chapter 4's functions as data: what onepass/batchnorm.h says of each.
+#include "chapters/batchnorm/calls.h"
 
 namespace onepass::batchnorm {
 
-using verdict::Dtype;
 using namespace verdict::contract;
 
 namespace {
@@ -10,51 +10,36 @@ namespace {
 const std::vector<Size> kSizes = {{"batch", 0}, {"channels", 0}, {"space", 0}};
 const Scalar kEps = {"eps", double{1e-5f}};
 
-Tensor x() {
-  return input("x", "batch * channels", "space");
-}
-Tensor weight() {
-  return input("weight", "channels", 1).filled(1.0, 0.5);
-}
-Tensor bias() {
-  return input("bias", "channels", 1);
-}
-Tensor y() {
-  return output("y", "batch * channels", "space");
-}
+const Tensor kX = {"x", input, "batch * channels", "space"};
+const Tensor kWeight = {"weight", input, "channels", 1, {.mean = 1.0, .scale = 0.5}};
+const Tensor kBias = {"bias", input, "channels", 1};
+const Tensor kY = {"y", output, "batch * channels", "space"};
 
-/// Running statistics: of 4.1 in place, of 4.2 inputs.
-Tensor mean(Tensor tensor) {
-  return std::move(tensor).of(Dtype::fp32);
-}
-Tensor var(Tensor tensor) {
-  return std::move(tensor).of(Dtype::fp32).filled(1.0, 0.5);
-}
-
-Tensor saved(const char* name) {
-  return output(name, "channels", 1).of(Dtype::fp32);
-}
+const Traits kMean = {.dtype = Dtype::fp32};
+const Traits kVar = {.dtype = Dtype::fp32, .mean = 1.0, .scale = 0.5};
 
 }  // namespace
 
-const Function& forward_function() {
-  static const Function function = {
-      "batchnorm_forward",
-      kSizes,
-      {x(), weight(), bias(), y(), mean(in_place("running_mean", "channels", 1)),
-       var(in_place("running_var", "channels", 1)), saved("save_mean"), saved("save_rstd")},
-      {kEps, {"momentum", double{0.1f}}}};
-  return function;
-}
+const Function kForward = {"batchnorm_forward",
+                           kSizes,
+                           {kX,
+                            kWeight,
+                            kBias,
+                            kY,
+                            {"running_mean", in_place, "channels", 1, kMean},
+                            {"running_var", in_place, "channels", 1, kVar},
+                            {"save_mean", output, "channels", 1, {.dtype = Dtype::fp32}},
+                            {"save_rstd", output, "channels", 1, {.dtype = Dtype::fp32}}},
+                           {kEps, {"momentum", double{0.1f}}}};
 
-const Function& evaluate_function() {
-  static const Function function = {
-      "batchnorm_evaluate",
-      kSizes,
-      {x(), weight(), bias(), mean(input("running_mean", "channels", 1)),
-       var(input("running_var", "channels", 1)), y()},
-      {kEps}};
-  return function;
-}
+const Function kEvaluate = {"batchnorm_evaluate",
+                            kSizes,
+                            {kX,
+                             kWeight,
+                             kBias,
+                             {"running_mean", input, "channels", 1, kMean},
+                             {"running_var", input, "channels", 1, kVar},
+                             kY},
+                            {kEps}};
 
 }  // namespace onepass::batchnorm

@@ -35,7 +35,7 @@ Arguments random_arguments(Dtype dtype, const Shape& shape, double mean, double 
   return arguments;
 }
 
-void sweep_tensors(const verdict::contract::Function& function, const CheckArguments& check,
+void sweep_tensors(const Function& function, const CheckArguments& check,
                    const std::set<std::string>& only) {
   const auto check_way = [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
     const std::int64_t channels = number % 2 == 0 ? 2 : 1;
@@ -46,8 +46,7 @@ void sweep_tensors(const verdict::contract::Function& function, const CheckArgum
   common::sweep(function, check_way, only);
 }
 
-void draw_tensors(const verdict::contract::Function& function, int count,
-                  const CheckArguments& check) {
+void draw_tensors(const Function& function, int count, const CheckArguments& check) {
   for (int number = 0; number < count; ++number) {
     const verdict::Random draw =
         verdict::session().random().stream(fmt::format("shape {}", number));

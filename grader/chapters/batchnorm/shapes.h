@@ -45,11 +45,10 @@ Arguments random_arguments(Dtype dtype, const Shape& shape, double mean = 0.0, d
 /// Calls check(arguments) in every way that the tensors may lie, of every type; only: the tensors
 /// that matter to the check, if not all of them do.
 using CheckArguments = std::function<void(Arguments)>;
-void sweep_tensors(const verdict::contract::Function& function, const CheckArguments& check,
+void sweep_tensors(const Function& function, const CheckArguments& check,
                    const std::set<std::string>& only = {});
 
 /// The same of shapes drawn from the seed, so that no list of shapes can be learned by heart.
-void draw_tensors(const verdict::contract::Function& function, int count,
-                  const CheckArguments& check);
+void draw_tensors(const Function& function, int count, const CheckArguments& check);
 
 }  // namespace onepass::batchnorm

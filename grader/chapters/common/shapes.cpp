@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace onepass::common {
 
 namespace contract = verdict::contract;
@@ -34,6 +36,30 @@ std::vector<std::int64_t> boundary_columns(std::int64_t cols) {
   return columns;
 }
 
+namespace {
+
+verdict::Matrix with_spikes(verdict::Matrix x, const std::vector<std::int64_t>& columns,
+                            double value) {
+  for (std::int64_t row = 0; row < x.rows(); ++row) {
+    x.set(row, columns[static_cast<std::size_t>(row)], value);
+  }
+  return x;
+}
+
+}  // namespace
+
+verdict::Matrix small_but_for(Dtype dtype, std::int64_t cols,
+                              const std::vector<std::int64_t>& columns) {
+  const auto rows = static_cast<std::int64_t>(columns.size());
+  return with_spikes(numbers("x", dtype, rows, cols).normal_matrix(dtype, rows, cols, 0.0, 0.05),
+                     columns, 8.0);
+}
+
+verdict::Matrix zero_but_for(Dtype dtype, std::int64_t cols,
+                             const std::vector<std::int64_t>& columns) {
+  return with_spikes({dtype, static_cast<std::int64_t>(columns.size()), cols}, columns, 4.0);
+}
+
 void sweep(const Function& function, const CheckWay& check, const std::set<std::string>& only) {
   for (Dtype dtype : kEveryDtype) {
     std::size_t number = 0;
@@ -52,9 +78,43 @@ void sweep_rows(const Function& function, const CheckRows& check,
   sweep(function, check_way, only);
 }
 
+void sweep_widths(std::int64_t least, std::int64_t most, const CheckRows& check) {
+  std::vector<std::int64_t> widths = contract::widths(least, most);
+  // Odd, so that only the first row starts on a 16-byte boundary; no power of two and no multiple
+  // of a warp, but of 16 bytes.
+  for (std::int64_t width : {769, 1000}) {
+    if (least <= width && width <= most) {
+      widths.push_back(width);
+    }
+  }
+  for (Dtype dtype : kEveryDtype) {
+    if (least <= 17 && 17 <= most) {
+      check(dtype, 17, 17, {});
+    }
+    for (std::int64_t width : widths) {
+      check(dtype, std::min<std::int64_t>(2, width), width, {});
+    }
+  }
+}
+
 void sweep_far_apart(const Function& function, const CheckRows& check) {
   for (const Arrangement& arrangement : contract::far_apart(function)) {
     check(Dtype::fp16, 3, 65, arrangement);
+  }
+}
+
+void expect_nothing_done(const Function& function, const std::string& sentence) {
+  contract::Arguments arguments;
+  arguments.seed = session().random().bits(0);
+  for (const contract::Size& size : function.sizes) {
+    // Two and not one: who takes a channel or head for another still finds numbers.
+    arguments.sizes[size.name] = std::max<std::int64_t>(2, size.least);
+  }
+  for (const contract::Size& size : function.sizes) {
+    if (size.least == 0) {
+      arguments.none = size.name;
+      session().expect_untouched(call(function, Dtype::fp32, arguments), sentence);
+    }
   }
 }
 

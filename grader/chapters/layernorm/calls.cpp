@@ -90,7 +90,7 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> 
   if (bias) {
     arguments.values.emplace("bias", std::move(*bias));
   }
-  return call(forward_function(), dtype, std::move(arguments), arrangement);
+  return call(kForward, dtype, std::move(arguments), arrangement);
 }
 
 Expectation expected_mean(const Case& call) {

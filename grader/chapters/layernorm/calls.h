@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "chapters/layernorm/functions.h"
 #include "chapters/layernorm/reference.h"
 #include "verdict/contract/call.h"
 #include "verdict/session/session.h"
@@ -19,6 +18,8 @@ using verdict::Expectation;
 using verdict::Matrix;
 using verdict::contract::Arrangement;
 using verdict::contract::Function;
+
+extern const Function kForward, kBackwardDx, kBackwardDweightDbias, kBackward;
 
 // ---- 2.1: x [rows, cols], weight, bias [1, cols] or none, eps -> y, mean, rstd [rows, 1] ----
 

@@ -34,11 +34,8 @@ std::vector<Shape> bandwidth_shapes() {
 }
 
 Measurement measurement_of(const Function& function, const std::vector<Shape>& traffic,
-                           std::vector<Expected> outputs, std::vector<Expected> column_sums = {}) {
-  const auto sizes = [](const Shape& shape) {
-    return Sizes{{"rows", shape.rows}, {"cols", shape.cols}};
-  };
-  Measurement measurement = measured(function, sizes, std::move(outputs), std::move(column_sums));
+                           const Outputs& outputs, const Outputs& column_sums = {}) {
+  Measurement measurement = measured(function, rows_and_cols, outputs, column_sums);
   measurement.traffic = traffic;
   measurement.bandwidth = bandwidth_shapes();
   return measurement;
@@ -51,26 +48,26 @@ Exercise exercise(const char* name, const char* title, const char* section,
 }
 
 Exercise forward_exercise() {
-  return exercise("forward", "LayerNorm, the forward pass", "2.1 The forward pass",
-                  measurement_of(forward_function(), wide_and_few(),
-                                 {expected_mean, expected_rstd, expected_y}));
+  return exercise(
+      "forward", "LayerNorm, the forward pass", "2.1 The forward pass",
+      measurement_of(kForward, wide_and_few(), {expected_mean, expected_rstd, expected_y}));
 }
 
 Exercise backward_dx_exercise() {
   return exercise("backward_dx", "LayerNorm, the gradient of x", "2.2 The gradient of x",
-                  measurement_of(backward_dx_function(), wide_and_few(), {expected_dx}));
+                  measurement_of(kBackwardDx, wide_and_few(), {expected_dx}));
 }
 
 Exercise backward_dweight_dbias_exercise() {
   return exercise("backward_dweight_dbias", "LayerNorm, the gradients of weight and bias",
                   "2.3 The gradients of weight and bias",
-                  measurement_of(backward_dweight_dbias_function(), narrow_and_many(), {},
+                  measurement_of(kBackwardDweightDbias, narrow_and_many(), {},
                                  {expected_dweight, expected_dbias}));
 }
 
 Exercise backward_fused_exercise() {
   return exercise("backward_fused", "LayerNorm, the whole backward pass", "2.4 One pass",
-                  measurement_of(backward_function(), narrow_and_many(), {expected_dx},
+                  measurement_of(kBackward, narrow_and_many(), {expected_dx},
                                  {expected_dweight, expected_dbias}));
 }
 

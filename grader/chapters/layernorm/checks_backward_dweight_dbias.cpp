@@ -19,8 +19,7 @@ using Expected = Expectation (*)(const Case&);
 void check(Expected expected, Gradients inputs, const Arrangement& arrangement = {},
            const char* none = "") {
   static const std::vector<verdict::Oracle> mistakes = sums_mistakes();
-  const Case call =
-      backward_call(backward_dweight_dbias_function(), std::move(inputs), arrangement, none);
+  const Case call = backward_call(kBackwardDweightDbias, std::move(inputs), arrangement, none);
   session().expect(call, {expected(call)}, mistakes);
 }
 
@@ -44,8 +43,8 @@ void check_arrangements(Expected expected, const std::set<std::string>& tensors)
                              const Arrangement& arrangement) {
     check(expected, random_gradients(dtype, rows, cols), arrangement);
   };
-  sweep_rows(backward_dweight_dbias_function(), check_one, tensors);
-  sweep_far_apart(backward_dweight_dbias_function(), check_one);
+  sweep_rows(kBackwardDweightDbias, check_one, tensors);
+  sweep_far_apart(kBackwardDweightDbias, check_one);
 }
 
 TEST_SUITE("layernorm/backward_dweight_dbias") {
@@ -97,8 +96,7 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
   }
 
   TEST_CASE("20 calls give the same bits, if a fixed order was promised" * points(2) * todo(2)) {
-    const Case call =
-        backward_call(backward_dweight_dbias_function(), random_gradients(Dtype::fp32, 200, 40));
+    const Case call = backward_call(kBackwardDweightDbias, random_gradients(Dtype::fp32, 200, 40));
     check_repeats(call, 20, {expected_dweight(call), expected_dbias(call)});
   }
 
@@ -113,7 +111,7 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
     draw_rows(
-        backward_dweight_dbias_function(), 6,
+        kBackwardDweightDbias, 6,
         [](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
           check(expected_dweight, random_gradients(dtype, rows, cols), arrangement);
         });

@@ -6,16 +6,15 @@
 #include "chapters/layernorm/calls.h"
 #include "chapters/layernorm/mistakes.h"
 #include "chapters/layernorm/shapes.h"
-#include "verdict/contract/nothing.h"
 #include "verdict/session/check.h"
 
 namespace onepass::layernorm::forward_checks {
 namespace {
 
+using common::expect_nothing_done;
 using verdict::points;
 using verdict::session;
 using verdict::todo;
-using verdict::contract::expect_nothing_done;
 
 constexpr float kEps = 1e-5f;
 
@@ -36,39 +35,12 @@ Matrix random_x(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean =
   return random_tensor("x", dtype, rows, cols, mean, deviation);
 }
 
-void check_y(Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
-  check(expected_y, random_x(dtype, rows, cols), kEps, arrangement);
-}
-
-/// One output for all widths and types.
-void check_narrow(Expected expected) {
-  for (Dtype dtype : kEveryDtype) {
-    check(expected, random_x(dtype, 17, 17));  // square: swapped indices stay inside the tensors
-    check(expected, random_x(dtype, 1, 1));
-    for (std::int64_t cols : kUpToAWarp) {
-      check(expected, random_x(dtype, 2, cols));
-    }
-  }
-}
-
-void check_wide(Expected expected) {
-  for (Dtype dtype : kEveryDtype) {
-    for (std::int64_t cols : kUpToABlock) {
-      check(expected, random_x(dtype, 2, cols));
-    }
-    for (std::int64_t cols : kWide) {
-      check(expected, random_x(dtype, 2, cols));
-    }
-  }
-}
-
-/// Small numbers, and in each row a large one: in row r at column columns[r].
-Matrix spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
-  Matrix x = random_x(dtype, static_cast<std::int64_t>(columns.size()), cols, 0.0, 0.05);
-  for (std::int64_t row = 0; row < x.rows(); ++row) {
-    x.set(row, columns[static_cast<std::size_t>(row)], 8.0);
-  }
-  return x;
+/// Rows of random numbers.
+common::CheckRows rows_of(Expected expected) {
+  return [expected](Dtype dtype, std::int64_t rows, std::int64_t cols,
+                    const Arrangement& arrangement) {
+    check(expected, random_x(dtype, rows, cols), kEps, arrangement);
+  };
 }
 
 /// A row that holds one number only, between two others: its variance is 0.
@@ -84,14 +56,13 @@ TEST_SUITE("layernorm/forward") {
   // ---- TODO 1: mean ----
 
   TEST_CASE("mean: the sum of each row, divided by cols" * points(2) * todo(1)) {
-    check_narrow(expected_mean);
-    check_wide(expected_mean);
+    sweep_widths(1, 1025, rows_of(expected_mean));
   }
 
   TEST_CASE("mean of strided rows at any address, and of 4097 columns in 16 bits" * points(1) *
             todo(1)) {
     sweep_rows(
-        forward_function(),
+        kForward,
         [](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
           check(expected_mean, random_x(dtype, rows, cols), kEps, arrangement);
         },
@@ -104,8 +75,7 @@ TEST_SUITE("layernorm/forward") {
   // ---- TODO 2: rstd ----
 
   TEST_CASE("rstd is 1 / sqrt(mean of (x - mean)^2 + eps), in every width" * points(2) * todo(2)) {
-    check_narrow(expected_rstd);
-    check_wide(expected_rstd);
+    sweep_widths(1, 1025, rows_of(expected_rstd));
   }
 
   TEST_CASE("mean 100 and 1000: the variance keeps its digits" * points(3) * todo(2)) {
@@ -134,17 +104,16 @@ TEST_SUITE("layernorm/forward") {
 
   TEST_CASE("one large number in a row of small ones counts wherever it is" * points(1) * todo(2)) {
     for (std::int64_t cols : {63, 257, 1000, 4097}) {
-      check(expected_rstd, spikes(Dtype::fp32, cols, boundary_columns(cols)));
+      check(expected_rstd, small_but_for(Dtype::fp32, cols, boundary_columns(cols)));
     }
-    check(expected_rstd, spikes(Dtype::fp16, 1003, boundary_columns(1003)));
+    check(expected_rstd, small_but_for(Dtype::fp16, 1003, boundary_columns(1003)));
   }
 
   // ---- TODO 3: y ----
 
   TEST_CASE("y is x_hat * weight + bias, those of its column, in every width" * points(2) *
             todo(3)) {
-    check_narrow(expected_y);
-    check_wide(expected_y);
+    sweep_widths(1, 1025, rows_of(expected_y));
   }
 
   TEST_CASE("weight, bias or both may be missing" * points(2) * todo(3)) {
@@ -154,7 +123,7 @@ TEST_SUITE("layernorm/forward") {
              {std::set<std::string>{"weight"}, {"bias"}, {"weight", "bias"}}) {
           Arrangement arrangement;
           arrangement.left_out = missing;
-          check_y(dtype, 3, cols, arrangement);
+          check(expected_y, random_x(dtype, 3, cols), kEps, arrangement);
         }
       }
     }
@@ -169,13 +138,13 @@ TEST_SUITE("layernorm/forward") {
   }
 
   TEST_CASE("x and y have strides of their own, and start at any address" * points(2) * todo(3)) {
-    sweep_rows(forward_function(), check_y);
-    sweep_far_apart(forward_function(), check_y);
+    sweep_rows(kForward, rows_of(expected_y));
+    sweep_far_apart(kForward, rows_of(expected_y));
   }
 
   TEST_CASE("no rows, one row, many rows, 65,536 columns" * points(1) * todo(3)) {
     check(expected_y, random_x(Dtype::fp32, 1, 100));
-    expect_nothing_done(forward_function(), "With rows = 0 there is no row to write, yet {} was.");
+    expect_nothing_done(kForward, "With rows = 0 there is no row to write, yet {} was.");
     check(expected_y, random_x(Dtype::fp32, 129, 33), kEps, {{"x", {7}}, {"y", {2}}});
     check(expected_y, random_x(Dtype::fp16, 1, 65536));
     if (session().device() == "gpu") {
@@ -184,7 +153,7 @@ TEST_SUITE("layernorm/forward") {
   }
 
   TEST_CASE("shapes drawn at random, called again and again" * points(1) * todo(3)) {
-    draw_rows(forward_function(), 6, check_y);
+    draw_rows(kForward, 6, rows_of(expected_y));
   }
 }
 

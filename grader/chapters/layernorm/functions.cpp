@@ -1,86 +1,59 @@
-#include "chapters/layernorm/functions.h"
-
+// Chapter 2's functions as data: what onepass/layernorm.h says of each.
 #include <onepass/layernorm_scratch.h>
+
+#include "chapters/layernorm/calls.h"
 
 namespace onepass::layernorm {
 
-using verdict::Dtype;
 using namespace verdict::contract;
 
 namespace {
 
 const std::vector<Size> kSizes = {{"rows", 0}, {"cols", 1, 65'536}};
 
-Tensor weight() {
-  return input("weight", 1, "cols").filled(1.0, 0.5);
-}
+const Tensor kWeight = {"weight", input, 1, "cols", {.mean = 1.0, .scale = 0.5}};
+const Tensor kOptionalWeight = {
+    "weight", input, 1, "cols", {.optional = true, .mean = 1.0, .scale = 0.5}};
 
-/// dy, x and the statistics that the forward pass saved: in a timed call numbers of their own,
-/// close to those of x, which is uniform in [-1, 1).
-Tensor dy() {
-  return input("dy", "rows", "cols").strided();
-}
-Tensor x() {
-  return input("x", "rows", "cols").strided();
-}
-Tensor mean() {
-  return input("mean", "rows", 1).of(Dtype::fp32).filled(0.0, 0.1);
-}
-Tensor rstd() {
-  return input("rstd", "rows", 1).of(Dtype::fp32).filled(1.7, 0.1);
-}
+// Of the backward functions. In a timed call mean and rstd are numbers of their own: close to those
+// of x, which is uniform in [-1, 1).
+const Tensor kDy = {"dy", input, "rows", "cols", {.strided = true}};
+const Tensor kX = {"x", input, "rows", "cols", {.strided = true}};
+const Tensor kMean = {"mean", input, "rows", 1, {.dtype = Dtype::fp32, .scale = 0.1}};
+const Tensor kRstd = {"rstd", input, "rows", 1, {.dtype = Dtype::fp32, .mean = 1.7, .scale = 0.1}};
+const Tensor kDx = {"dx", output, "rows", "cols", {.strided = true}};
+const Tensor kDweight = {"dweight", output, 1, "cols"};
+const Tensor kDbias = {"dbias", output, 1, "cols"};
 
-Tensor dx() {
-  return output("dx", "rows", "cols").strided();
+std::int64_t scratch_size(const Sizes& sizes) {
+  return layernorm_scratch_size(static_cast<int>(sizes.at("rows")),
+                                static_cast<int>(sizes.at("cols")));
 }
-Tensor dweight() {
-  return output("dweight", 1, "cols");
-}
-Tensor dbias() {
-  return output("dbias", 1, "cols");
-}
-Tensor sums_scratch() {
-  return scratch("scratch", [](const Sizes& sizes) {
-    return layernorm_scratch_size(static_cast<int>(sizes.at("rows")),
-                                  static_cast<int>(sizes.at("cols")));
-  });
-}
+const Tensor kScratch = {"scratch", output, 1, 1, {.dtype = Dtype::fp32, .scratch = scratch_size}};
 
 }  // namespace
 
-const Function& forward_function() {
-  static const Function function = {
-      "layernorm_forward",
-      kSizes,
-      {x().filled(0.5, 1.0), weight().optional(), input("bias", 1, "cols").optional(),
-       output("y", "rows", "cols").strided(), output("mean", "rows", 1).of(Dtype::fp32),
-       output("rstd", "rows", 1).of(Dtype::fp32)},
-      {{"eps", double{1e-5f}}}};
-  return function;
-}
+const Function kForward = {"layernorm_forward",
+                           kSizes,
+                           {{"x", input, "rows", "cols", {.strided = true, .mean = 0.5}},
+                            kOptionalWeight,
+                            {"bias", input, 1, "cols", {.optional = true}},
+                            {"y", output, "rows", "cols", {.strided = true}},
+                            {"mean", output, "rows", 1, {.dtype = Dtype::fp32}},
+                            {"rstd", output, "rows", 1, {.dtype = Dtype::fp32}}},
+                           {{"eps", double{1e-5f}}}};
 
-const Function& backward_dx_function() {
-  static const Function function = {
-      "layernorm_backward_dx", kSizes, {dy(), x(), mean(), rstd(), weight().optional(), dx()}, {}};
-  return function;
-}
+const Function kBackwardDx = {
+    "layernorm_backward_dx", kSizes, {kDy, kX, kOptionalWeight, kMean, kRstd, kDx}};
 
-const Function& backward_dweight_dbias_function() {
-  static const Function function = {
-      "layernorm_backward_dweight_dbias",
-      kSizes,
-      {dy(), x(), mean(), rstd(), dweight(), dbias(), sums_scratch(), returned()},
-      {}};
-  return function;
-}
+const Function kBackwardDweightDbias = {
+    "layernorm_backward_dweight_dbias",
+    kSizes,
+    {kDy, kX, kMean, kRstd, kDweight, kDbias, kScratch, kReturned}};
 
-const Function& backward_function() {
-  static const Function function = {
-      "layernorm_backward",
-      kSizes,
-      {dy(), x(), mean(), rstd(), weight(), dx(), dweight(), dbias(), sums_scratch(), returned()},
-      {}};
-  return function;
-}
+const Function kBackward = {
+    "layernorm_backward",
+    kSizes,
+    {kDy, kX, kWeight, kMean, kRstd, kDx, kDweight, kDbias, kScratch, kReturned}};
 
 }  // namespace onepass::layernorm

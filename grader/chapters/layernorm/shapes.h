@@ -14,17 +14,12 @@ using common::draw_rows;
 using common::kEveryDtype;
 using common::kSixteenBit;
 using common::numbers;
+using common::Outputs;
+using common::small_but_for;
 using common::sweep_far_apart;
 using common::sweep_rows;
-
-// Widths, in columns.
-inline const std::vector<std::int64_t> kUpToAWarp = {2, 3, 17, 31, 32};  // lanes idle, then none
-inline const std::vector<std::int64_t> kUpToABlock = {33, 65, 127, 256,  // around warps
-                                                      257};  // one more than 256 threads
-inline const std::vector<std::int64_t> kWide = {
-    769,                // odd, so that only the first row starts on a 16-byte boundary
-    1000,               // no power of two, no multiple of a warp, but of a 16-byte access
-    1023, 1024, 1025};  // around the largest block
+using common::sweep_widths;
+using common::zero_but_for;
 
 /// Normally distributed.
 Matrix random_tensor(const char* tensor, Dtype dtype, std::int64_t rows, std::int64_t cols,

@@ -11,7 +11,7 @@ namespace onepass::rmsnorm {
 
 Case block_sum_call(Matrix x, const Arrangement& arrangement) {
   const Dtype dtype = x.dtype();
-  return call(block_sum_function(), dtype, {.values = {{"x", std::move(x)}}}, arrangement);
+  return call(kBlockSum, dtype, {.values = {{"x", std::move(x)}}}, arrangement);
 }
 
 Expectation expected_sums(const Case& call) {
@@ -28,7 +28,7 @@ Expectation expected_sums(const Case& call) {
 }
 
 Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
-                  const Arrangement& arrangement, const verdict::contract::Function& function) {
+                  const Arrangement& arrangement, const Function& function) {
   const Dtype dtype = x.dtype();
   verdict::contract::Arguments arguments = {.values = {{"x", std::move(x)}},
                                             .scalars = {{"eps", eps}}};

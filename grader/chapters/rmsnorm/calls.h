@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "chapters/rmsnorm/functions.h"
 #include "verdict/contract/call.h"
 #include "verdict/session/session.h"
 
@@ -19,6 +18,9 @@ using verdict::Field;
 using verdict::Layout;
 using verdict::Matrix;
 using verdict::contract::Arrangement;
+using verdict::contract::Function;
+
+extern const Function kBlockSum, kForward, kForwardFast, kBackward, kResidual;
 
 // ---- block_sum: x [rows, cols] -> sums [rows, 1] ----
 
@@ -30,8 +32,7 @@ Expectation expected_sums(const Case& call);
 
 /// Without a weight the function gets a null pointer, which only rmsnorm_forward_fast takes.
 Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
-                  const Arrangement& arrangement = {},
-                  const verdict::contract::Function& function = forward_function());
+                  const Arrangement& arrangement = {}, const Function& function = kForward);
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
 

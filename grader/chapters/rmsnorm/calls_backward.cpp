@@ -29,7 +29,7 @@ Gradients gradients(Matrix dy, Matrix x, Matrix weight, double eps) {
 Case backward_call(Gradients inputs, CastOrder order, const Arrangement& arrangement,
                    const char* none) {
   const Dtype dtype = inputs.x.dtype();
-  return call(backward_function(), dtype,
+  return call(kBackward, dtype,
               {.values = {{"dy", std::move(inputs.dy)},
                           {"x", std::move(inputs.x)},
                           {"weight", std::move(inputs.weight)},

@@ -20,7 +20,7 @@ Matrix sum_of(const Case& call) {
 Case residual_call(Matrix x, Matrix residual, Matrix weight, double eps,
                    const Arrangement& arrangement) {
   const Dtype dtype = x.dtype();
-  return call(residual_function(), dtype,
+  return call(kResidual, dtype,
               {.values = {{"x", std::move(x)},
                           {"residual", std::move(residual)},
                           {"weight", std::move(weight)}},

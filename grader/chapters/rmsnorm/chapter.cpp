@@ -1,6 +1,5 @@
 // Chapter 1, RMSNorm: its exercises, and the sizes at which they are measured. The checks are in
 // checks_<exercise>.cpp.
-
 #include <utility>
 
 #include "chapters/rmsnorm/calls.h"
@@ -31,12 +30,9 @@ std::vector<Shape> bandwidth_shapes() {
           {16384, 4096, Dtype::bf16}};
 }
 
-Measurement measurement_of(const Function& function, std::vector<Expected> outputs,
-                           std::vector<Expected> column_sums = {}) {
-  const auto sizes = [](const Shape& shape) {
-    return Sizes{{"rows", shape.rows}, {"cols", shape.cols}};
-  };
-  Measurement measurement = measured(function, sizes, std::move(outputs), std::move(column_sums));
+Measurement measurement_of(const Function& function, const Outputs& outputs,
+                           const Outputs& column_sums = {}) {
+  Measurement measurement = measured(function, rows_and_cols, outputs, column_sums);
   measurement.traffic = traffic_shapes();
   measurement.bandwidth = bandwidth_shapes();
   return measurement;
@@ -44,18 +40,17 @@ Measurement measurement_of(const Function& function, std::vector<Expected> outpu
 
 Exercise block_sum_exercise() {
   return {"rmsnorm/block_sum", "Sum a row", "01_rmsnorm/block_sum.cu",
-          "docs/01_rmsnorm.md, \"1.1 Sum a row\"",
-          measurement_of(block_sum_function(), {expected_sums})};
+          "docs/01_rmsnorm.md, \"1.1 Sum a row\"", measurement_of(kBlockSum, {expected_sums})};
 }
 
 Exercise forward_exercise() {
   return {"rmsnorm/forward", "The forward pass", "01_rmsnorm/forward.cu",
           "docs/01_rmsnorm.md, \"1.2 The forward pass\"",
-          measurement_of(forward_function(), {expected_rstd, expected_y})};
+          measurement_of(kForward, {expected_rstd, expected_y})};
 }
 
 Exercise forward_fast_exercise() {
-  Measurement measurement = measurement_of(forward_fast_function(), {expected_rstd, expected_y});
+  Measurement measurement = measurement_of(kForwardFast, {expected_rstd, expected_y});
   for (const Shape& wide : {Shape{32768, 8192, Dtype::bf16}, Shape{8192, 16384, Dtype::bf16},
                             Shape{4096, 32768, Dtype::bf16}, Shape{4096, 65536, Dtype::bf16}}) {
     measurement.bandwidth.push_back(wide);
@@ -65,7 +60,7 @@ Exercise forward_fast_exercise() {
 }
 
 Exercise backward_exercise() {
-  Measurement measurement = measurement_of(backward_function(), {expected_dx}, {expected_dweight});
+  Measurement measurement = measurement_of(kBackward, {expected_dx}, {expected_dweight});
   // Narrow, so that the rows outnumber the blocks: their partial sums do not count then.
   measurement.traffic = {{2048, 32, Dtype::fp32}};
   measurement.bandwidth = {{4096, 4096, Dtype::fp16},
@@ -80,8 +75,7 @@ Exercise backward_exercise() {
 Exercise residual_exercise() {
   return {"rmsnorm/residual", "With the residual", "01_rmsnorm/residual.cu",
           "docs/01_rmsnorm.md, \"1.5 With the residual\"",
-          measurement_of(residual_function(),
-                         {expected_sum, expected_residual_rstd, expected_residual_y})};
+          measurement_of(kResidual, {expected_sum, expected_residual_rstd, expected_residual_y})};
 }
 
 }  // namespace

@@ -17,27 +17,19 @@ using verdict::todo;
 
 constexpr double kEps = 1e-6;
 
-using Expected = std::vector<Expectation> (*)(const Case&);
-
-std::vector<Expectation> dx(const Case& call) {
-  return {expected_dx(call)};
-}
-std::vector<Expectation> dweight(const Case& call) {
-  return {expected_dweight(call)};
-}
-std::vector<Expectation> both(const Case& call) {
-  return {expected_dx(call), expected_dweight(call)};
-}
+const Outputs kDx = {expected_dx};
+const Outputs kDweight = {expected_dweight};
+const Outputs kBoth = {expected_dx, expected_dweight};
 
 const std::vector<verdict::Oracle>& mistakes() {
   static const std::vector<verdict::Oracle> all = backward_mistakes();
   return all;
 }
 
-void check(Expected expected, Gradients inputs, const Arrangement& arrangement = {},
+void check(const Outputs& outputs, Gradients inputs, const Arrangement& arrangement = {},
            CastOrder order = CastOrder::weight_in_fp32) {
   const Case call = backward_call(std::move(inputs), order, arrangement);
-  session().expect(call, expected(call), mistakes());
+  session().expect(call, expectations(outputs, call), mistakes());
 }
 
 Matrix random_dy(Dtype dtype, std::int64_t rows, std::int64_t cols) {
@@ -60,12 +52,8 @@ Gradients with_other_rstd(Gradients inputs) {
 
 /// dy all zeros but for one number a row, in row r at column columns[r].
 Gradients spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
-  const auto rows = static_cast<std::int64_t>(columns.size());
-  Gradients inputs = random_gradients(dtype, rows, cols);
-  inputs.dy = Matrix(dtype, rows, cols);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    inputs.dy.set(row, columns[static_cast<std::size_t>(row)], 4.0);
-  }
+  Gradients inputs = random_gradients(dtype, static_cast<std::int64_t>(columns.size()), cols);
+  inputs.dy = zero_but_for(dtype, cols, columns);
   return inputs;
 }
 
@@ -98,32 +86,36 @@ Gradients twins(Dtype dtype, std::int64_t pairs, std::int64_t cols) {
 }
 
 /// More rows than scratch has room for groups, so that some block or thread has several.
-void check_many_rows(Expected expected) {
-  check(expected, random_gradients(Dtype::fp32, 1031, 3));  // a prime
-  check(expected, random_gradients(Dtype::fp32, 1031, 3), {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
-  check(expected, random_gradients(Dtype::fp16, 514, 257));  // several warps a block
+void check_many_rows(const Outputs& outputs) {
+  check(outputs, random_gradients(Dtype::fp32, 1031, 3));  // a prime
+  check(outputs, random_gradients(Dtype::fp32, 1031, 3), {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
+  check(outputs, random_gradients(Dtype::fp16, 514, 257));  // several warps a block
   if (session().device() == "gpu") {
-    check(expected, random_gradients(Dtype::fp16, 65537, 3));
-    check(expected, random_gradients(Dtype::bf16, 3000, 4096));
-    check(expected, random_gradients(Dtype::fp32, 3000, 1000));
+    check(outputs, random_gradients(Dtype::fp16, 65537, 3));
+    check(outputs, random_gradients(Dtype::bf16, 3000, 4096));
+    check(outputs, random_gradients(Dtype::fp32, 3000, 1000));
   }
 }
 
-/// The tensors that matter to what is expected.
-void check_arrangements(Expected expected, const std::set<std::string>& tensors) {
-  const auto check_one = [&](Dtype dtype, std::int64_t rows, std::int64_t cols,
-                             const Arrangement& arrangement) {
-    check(expected, random_gradients(dtype, rows, cols), arrangement);
+/// Rows of random numbers.
+common::CheckRows rows_of(const Outputs& outputs) {
+  return [&outputs](Dtype dtype, std::int64_t rows, std::int64_t cols,
+                    const Arrangement& arrangement) {
+    check(outputs, random_gradients(dtype, rows, cols), arrangement);
   };
-  sweep_rows(backward_function(), check_one, tensors);
-  sweep_far_apart(backward_function(), check_one);
+}
+
+/// tensors: those that matter to the outputs.
+void check_arrangements(const Outputs& outputs, const std::set<std::string>& tensors) {
+  sweep_rows(kBackward, rows_of(outputs), tensors);
+  sweep_far_apart(kBackward, rows_of(outputs));
 }
 
 /// The call says that there are none.
 void check_no_rows(Dtype dtype, std::int64_t cols) {
   const Case call =
       backward_call(random_gradients(dtype, 1, cols), CastOrder::weight_in_fp32, {}, "rows");
-  session().expect(call, dweight(call), mistakes());
+  session().expect(call, {expected_dweight(call)}, mistakes());
 }
 
 TEST_SUITE("rmsnorm/backward") {
@@ -131,31 +123,21 @@ TEST_SUITE("rmsnorm/backward") {
 
   TEST_CASE("1 to 257 columns: dx is rstd * (wdy - x_hat * mean of wdy * x_hat)" * points(2) *
             todo(1)) {
+    sweep_widths(1, 257, rows_of(kDx));
     for (Dtype dtype : kEveryDtype) {
-      check(dx, random_gradients(dtype, 17, 17));  // square: swapped indices stay inside
-      check(dx, with_other_rstd(random_gradients(dtype, 7, 1)));
-      for (std::int64_t cols : kUpToAWarp) {
-        check(dx, random_gradients(dtype, 3, cols));
-      }
-      for (std::int64_t cols : kUpToABlock) {
-        check(dx, random_gradients(dtype, 2, cols));
-      }
+      check(kDx, with_other_rstd(random_gradients(dtype, 7, 1)));
     }
   }
 
   TEST_CASE("769 to 1025 columns: the mean is over the whole row" * points(1) * todo(1)) {
-    for (Dtype dtype : kEveryDtype) {
-      for (std::int64_t cols : kWide) {
-        check(dx, random_gradients(dtype, 2, cols));
-      }
-    }
+    sweep_widths(769, 1025, rows_of(kDx));
   }
 
   TEST_CASE("dx is the derivative: it agrees with differences of the forward pass" * points(1) *
             todo(1)) {
     const Gradients inputs = random_gradients(Dtype::fp32, 3, 37);
     const Case call = backward_call(inputs, CastOrder::weight_in_fp32);
-    const verdict::Answer answer = session().expect(call, dx(call), mistakes());
+    const verdict::Answer answer = session().expect(call, {expected_dx(call)}, mistakes());
     Expectation differences = expected_dx(call);
     differences.value =
         dx_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight.field(), kEps);
@@ -168,36 +150,36 @@ TEST_SUITE("rmsnorm/backward") {
   TEST_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is" * points(1) *
             todo(1)) {
     for (std::int64_t cols : {63, 257, 1000, 4097}) {
-      check(dx, spikes(Dtype::fp32, cols, boundary_columns(cols)));
+      check(kDx, spikes(Dtype::fp32, cols, boundary_columns(cols)));
     }
-    check(dx, spikes(Dtype::fp16, 1003, boundary_columns(1003)));
+    check(kDx, spikes(Dtype::fp16, 1003, boundary_columns(1003)));
   }
 
   TEST_CASE("fp16 and bf16: dx is rounded once, at the very end, in either cast order" * points(1) *
             todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       for (CastOrder order : {CastOrder::weight_in_fp32, CastOrder::llama}) {
-        check(dx, random_gradients(dtype, 4, 1000), {}, order);
-        check(dx, random_gradients(dtype, 3, 200, 100.0), {}, order);
-        check(dx, random_gradients(dtype, 3, 70, 300.0), {}, order);  // 300^2 overflows fp16
+        check(kDx, random_gradients(dtype, 4, 1000), {}, order);
+        check(kDx, random_gradients(dtype, 3, 200, 100.0), {}, order);
+        check(kDx, random_gradients(dtype, 3, 70, 300.0), {}, order);  // 300^2 overflows fp16
       }
     }
   }
 
   TEST_CASE("dx of more rows than there are blocks" * points(1) * todo(1)) {
-    check_many_rows(dx);
+    check_many_rows(kDx);
   }
 
   TEST_CASE("dx of wide rows, to 65,536 columns" * points(1) * todo(1)) {
-    check(dx, random_gradients(Dtype::bf16, 2, 4096));
-    check(dx, random_gradients(Dtype::fp32, 1, 4101));  // odd
-    check(dx, random_gradients(Dtype::fp16, 1, 16384));
-    check(dx, random_gradients(Dtype::fp16, 1, 65536));
+    check(kDx, random_gradients(Dtype::bf16, 2, 4096));
+    check(kDx, random_gradients(Dtype::fp32, 1, 4101));  // odd
+    check(kDx, random_gradients(Dtype::fp16, 1, 16384));
+    check(kDx, random_gradients(Dtype::fp16, 1, 65536));
   }
 
   TEST_CASE("dx: dy, x and dx have strides of their own, and start at any address" * points(2) *
             todo(1)) {
-    check_arrangements(dx, {"dy", "x", "weight", "rstd", "dx"});
+    check_arrangements(kDx, {"dy", "x", "weight", "rstd", "dx"});
   }
 
   // ---- TODO 2: dweight ----
@@ -205,12 +187,12 @@ TEST_SUITE("rmsnorm/backward") {
   TEST_CASE("dweight is the sum of dy * x_hat over all rows, for every column" * points(2) *
             todo(2)) {
     for (Dtype dtype : kEveryDtype) {
-      check(dweight, random_gradients(dtype, 17, 17));  // square: swapped axes stay inside
-      for (std::int64_t rows : {1, 2, 3, 7, 31, 65}) {  // no multiple of any number of groups
-        check(dweight, random_gradients(dtype, rows, 5));
+      check(kDweight, random_gradients(dtype, 17, 17));  // square: swapped axes stay inside
+      for (std::int64_t rows : {1, 2, 3, 7, 31, 65}) {   // no multiple of any number of groups
+        check(kDweight, random_gradients(dtype, rows, 5));
       }
       for (std::int64_t cols : {1, 31, 33, 257, 1000, 1025}) {
-        check(dweight, random_gradients(dtype, 3, cols));
+        check(kDweight, random_gradients(dtype, 3, cols));
       }
     }
   }
@@ -219,7 +201,7 @@ TEST_SUITE("rmsnorm/backward") {
             points(1) * todo(2)) {
     const Gradients inputs = random_gradients(Dtype::fp32, 9, 37);
     const Case call = backward_call(inputs, CastOrder::weight_in_fp32);
-    const verdict::Answer answer = session().expect(call, dweight(call), mistakes());
+    const verdict::Answer answer = session().expect(call, {expected_dweight(call)}, mistakes());
     Expectation differences = expected_dweight(call);
     differences.value =
         dweight_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight.field(), kEps);
@@ -230,23 +212,23 @@ TEST_SUITE("rmsnorm/backward") {
   }
 
   TEST_CASE("dweight over more rows than there are blocks" * points(2) * todo(2)) {
-    check_many_rows(dweight);
+    check_many_rows(kDweight);
   }
 
   TEST_CASE("dweight: partial sums stay in fp32 until the very end" * points(1) * todo(2)) {
     for (Dtype dtype : kSixteenBit) {
-      check(dweight, cancelling(dtype, 67, 40));
-      check(dweight, twins(dtype, 3, 100));
+      check(kDweight, cancelling(dtype, 67, 40));
+      check(kDweight, twins(dtype, 3, 100));
     }
   }
 
   TEST_CASE("dweight of wide rows, to 65,536 columns" * points(1) * todo(2)) {
-    check(dweight, random_gradients(Dtype::fp32, 2, 4101));  // odd
-    check(dweight, random_gradients(Dtype::fp16, 1, 65536));
+    check(kDweight, random_gradients(Dtype::fp32, 2, 4101));  // odd
+    check(kDweight, random_gradients(Dtype::fp16, 1, 65536));
   }
 
   TEST_CASE("dweight of strided rows at any address" * points(1) * todo(2)) {
-    check_arrangements(dweight, {"dy", "x", "rstd", "dweight"});
+    check_arrangements(kDweight, {"dy", "x", "rstd", "dweight"});
   }
 
   TEST_CASE("no rows: the sum over none of them is 0" * points(1) * todo(2)) {
@@ -257,8 +239,8 @@ TEST_SUITE("rmsnorm/backward") {
   TEST_CASE("called again, on other numbers or the same, both results are right again" * points(1) *
             todo(2)) {
     for (int repeat = 0; repeat < 5; ++repeat) {
-      check(both, random_gradients(Dtype::fp32, 40, 300));
-      check(both, random_gradients(Dtype::bf16, 20 + repeat, 100));
+      check(kBoth, random_gradients(Dtype::fp32, 40, 300));
+      check(kBoth, random_gradients(Dtype::bf16, 20 + repeat, 100));
     }
   }
 
@@ -268,20 +250,20 @@ TEST_SUITE("rmsnorm/backward") {
             todo(3)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t cols : {1, 17, 100, 257, 1000}) {
-        check(dweight, twins(dtype, 1, cols), {}, CastOrder::llama);
-        check(dweight, twins(dtype, 5, cols), {}, CastOrder::llama);
+        check(kDweight, twins(dtype, 1, cols), {}, CastOrder::llama);
+        check(kDweight, twins(dtype, 5, cols), {}, CastOrder::llama);
       }
-      check(dweight, random_gradients(dtype, 33, 65), {}, CastOrder::llama);
+      check(kDweight, random_gradients(dtype, 33, 65), {}, CastOrder::llama);
     }
   }
 
   TEST_CASE("each order as it is asked for, in shapes drawn at random" * points(1) * todo(3)) {
     draw_rows(
-        backward_function(), 6,
+        kBackward, 6,
         [](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
-          check(both, twins(dtype, (rows + 1) / 2, cols), arrangement, CastOrder::llama);
-          check(both, twins(dtype, (rows + 1) / 2, cols), arrangement);
-          check(both, random_gradients(dtype, rows, cols), arrangement, CastOrder::llama);
+          check(kBoth, twins(dtype, (rows + 1) / 2, cols), arrangement, CastOrder::llama);
+          check(kBoth, twins(dtype, (rows + 1) / 2, cols), arrangement);
+          check(kBoth, random_gradients(dtype, rows, cols), arrangement, CastOrder::llama);
         });
   }
 }

@@ -6,16 +6,15 @@
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/shapes.h"
-#include "verdict/contract/nothing.h"
 #include "verdict/session/check.h"
 
 namespace onepass::rmsnorm::forward_checks {
 namespace {
 
+using common::expect_nothing_done;
 using verdict::points;
 using verdict::session;
 using verdict::todo;
-using verdict::contract::expect_nothing_done;
 
 constexpr double kEps = 1e-6;
 
@@ -48,16 +47,6 @@ void check_random_y(Dtype dtype, std::int64_t rows, std::int64_t cols,
   check_y(random_x(dtype, rows, cols), kEps, arrangement);
 }
 
-/// Small numbers, and in each row a large one: in row r at column columns[r]. If its square is lost
-/// rstd is several times too large.
-Matrix spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
-  Matrix x = random_x(dtype, static_cast<std::int64_t>(columns.size()), cols, 0.0, 0.05);
-  for (std::int64_t row = 0; row < x.rows(); ++row) {
-    x.set(row, columns[static_cast<std::size_t>(row)], 8.0);
-  }
-  return x;
-}
-
 /// Row r of x made `factor(r)` times as large.
 Matrix scaled_rows(Matrix x, const std::function<double(std::int64_t row)>& factor) {
   for (std::int64_t row = 0; row < x.rows(); ++row) {
@@ -72,32 +61,19 @@ TEST_SUITE("rmsnorm/forward") {
   // ---- TODO 1: rstd ----
 
   TEST_CASE("1 to 32 columns: rstd is 1 / sqrt(mean of the squares + eps)" * points(2) * todo(1)) {
-    for (Dtype dtype : kEveryDtype) {
-      check_rstd(random_x(dtype, 17, 17));  // square: swapped indices stay inside the tensors
-      check_rstd(random_x(dtype, 1, 1));
-      for (std::int64_t cols : kUpToAWarp) {
-        check_rstd(random_x(dtype, 2, cols));  // no more rows than columns: weight[row] exists
-      }
-    }
+    sweep_widths(1, 32, check_random_rstd);
   }
 
   TEST_CASE("33 to 1025 columns: every column's square counts" * points(2) * todo(1)) {
-    for (Dtype dtype : kEveryDtype) {
-      for (std::int64_t cols : kUpToABlock) {
-        check_rstd(random_x(dtype, 2, cols));
-      }
-      for (std::int64_t cols : kWide) {
-        check_rstd(random_x(dtype, 2, cols));
-      }
-    }
+    sweep_widths(33, 1025, check_random_rstd);
   }
 
   TEST_CASE("one large number in a row of small ones: its square counts wherever it is" *
             points(1) * todo(1)) {
     for (std::int64_t cols : {63, 257, 1000, 4097}) {
-      check_rstd(spikes(Dtype::fp32, cols, boundary_columns(cols)));
+      check_rstd(small_but_for(Dtype::fp32, cols, boundary_columns(cols)));
     }
-    check_rstd(spikes(Dtype::fp16, 1003, boundary_columns(1003)));
+    check_rstd(small_but_for(Dtype::fp16, 1003, boundary_columns(1003)));
   }
 
   TEST_CASE("eps is added to the mean, inside the root, as it is given" * points(2) * todo(1)) {
@@ -134,32 +110,19 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("rstd of strided rows at any address" * points(1) * todo(1)) {
-    sweep_rows(forward_function(), check_random_rstd, {"x", "rstd"});
+    sweep_rows(kForward, check_random_rstd, {"x", "rstd"});
   }
 
   // ---- TODO 2: y ----
 
   TEST_CASE("1 to 32 columns: y is x * rstd * weight, the weight of its column" * points(2) *
             todo(2)) {
-    for (Dtype dtype : kEveryDtype) {
-      check_y(random_x(dtype, 17, 17));  // square: swapped indices stay inside the tensors
-      check_y(random_x(dtype, 1, 1));
-      for (std::int64_t cols : kUpToAWarp) {
-        check_y(random_x(dtype, 2, cols));  // no more rows than columns: weight[row] exists
-      }
-    }
+    sweep_widths(1, 32, check_random_y);
   }
 
   TEST_CASE("33 to 1025 columns: every thread knows rstd and writes all of its columns" *
             points(2) * todo(2)) {
-    for (Dtype dtype : kEveryDtype) {
-      for (std::int64_t cols : kUpToABlock) {
-        check_y(random_x(dtype, 2, cols));
-      }
-      for (std::int64_t cols : kWide) {
-        check_y(random_x(dtype, 2, cols));
-      }
-    }
+    sweep_widths(33, 1025, check_random_y);
   }
 
   TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(2) * todo(2)) {
@@ -179,7 +142,7 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("x and y have strides of their own, and start at any address" * points(2) * todo(2)) {
-    sweep_rows(forward_function(), check_random_y);
+    sweep_rows(kForward, check_random_y);
   }
 
   TEST_CASE("65,536 columns: the widest rows there are" * points(1) * todo(2)) {
@@ -188,12 +151,12 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("row * stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(2)) {
-    sweep_far_apart(forward_function(), check_random_y);
+    sweep_far_apart(kForward, check_random_y);
   }
 
   TEST_CASE("no rows, one row, many rows: each is normalised" * points(1) * todo(2)) {
     check_y(random_x(Dtype::fp32, 1, 100));
-    expect_nothing_done(forward_function(), "With rows = 0 there is no row to write, yet {} was.");
+    expect_nothing_done(kForward, "With rows = 0 there is no row to write, yet {} was.");
     check_y(random_x(Dtype::fp32, 257, 33));
     if (session().device() == "gpu") {           // seconds in the simulator
       check_y(random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
@@ -208,7 +171,7 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
-    draw_rows(forward_function(), 6, check_random_y);
+    draw_rows(kForward, 6, check_random_y);
   }
 }
 

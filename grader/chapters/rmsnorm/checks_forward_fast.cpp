@@ -10,30 +10,19 @@
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/requests.h"
 #include "chapters/rmsnorm/shapes.h"
-#include "verdict/contract/nothing.h"
 #include "verdict/session/check.h"
 
 namespace onepass::rmsnorm::forward_fast_checks {
 namespace {
 
+using common::expect_nothing_done;
 using verdict::points;
 using verdict::session;
 using verdict::todo;
-using verdict::contract::expect_nothing_done;
 
 constexpr double kEps = 1e-6;
 
-using Expected = std::vector<Expectation> (*)(const Case&);
-
-std::vector<Expectation> rstd(const Case& call) {
-  return {expected_rstd(call)};
-}
-std::vector<Expectation> y(const Case& call) {
-  return {expected_y(call)};
-}
-std::vector<Expectation> both(const Case& call) {
-  return {expected_rstd(call), expected_y(call)};
-}
+const Outputs kBoth = {expected_rstd, expected_y};
 
 const std::vector<verdict::Oracle>& mistakes() {
   static const std::vector<verdict::Oracle> all = forward_mistakes();
@@ -42,37 +31,29 @@ const std::vector<verdict::Oracle>& mistakes() {
 
 Case call_of(Matrix x, const Arrangement& arrangement = {}, double eps = kEps) {
   Matrix weight = random_weight(x.dtype(), x.cols());
-  return forward_call(std::move(x), std::move(weight), eps, arrangement, forward_fast_function());
+  return forward_call(std::move(x), std::move(weight), eps, arrangement, kForwardFast);
 }
 
-void check(Expected expected, Matrix x, const Arrangement& arrangement = {}, double eps = kEps) {
+void check(const Outputs& outputs, Matrix x, const Arrangement& arrangement = {},
+           double eps = kEps) {
   const Case call = call_of(std::move(x), arrangement, eps);
-  session().expect(call, expected(call), mistakes());
+  session().expect(call, expectations(outputs, call), mistakes());
 }
 
 void check_both(Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
-  check(both, random_x(dtype, rows, cols), arrangement);
+  check(kBoth, random_x(dtype, rows, cols), arrangement);
 }
 
 void check_without_weight(Matrix x) {
   Arrangement arrangement;
   arrangement.left_out = {"weight"};
-  check(both, std::move(x), arrangement);
-}
-
-/// Small numbers, and in each row a large one: in row r at column columns[r].
-Matrix spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
-  Matrix x = random_x(dtype, static_cast<std::int64_t>(columns.size()), cols, 0.0, 0.05);
-  for (std::int64_t row = 0; row < x.rows(); ++row) {
-    x.set(row, columns[static_cast<std::size_t>(row)], 8.0);
-  }
-  return x;
+  check(kBoth, std::move(x), arrangement);
 }
 
 void check_loaded_once(std::int64_t rows, std::int64_t cols, Dtype dtype,
                        const Arrangement& arrangement = {}) {
   const Case call = call_of(random_x(dtype, rows, cols), arrangement);
-  if (const auto traffic = session().expect_and_count(call, y(call), mistakes())) {
+  if (const auto traffic = session().expect_and_count(call, {expected_y(call)}, mistakes())) {
     require_loaded_once(call, *traffic, "x");
   }
 }
@@ -80,77 +61,68 @@ void check_loaded_once(std::int64_t rows, std::int64_t cols, Dtype dtype,
 void check_packs(std::int64_t rows, std::int64_t cols, Dtype dtype,
                  const Arrangement& arrangement = {}) {
   const Case call = call_of(random_x(dtype, rows, cols), arrangement);
-  if (const auto traffic = session().expect_and_count(call, y(call), mistakes())) {
+  if (const auto traffic = session().expect_and_count(call, {expected_y(call)}, mistakes())) {
     require_packs(call, *traffic, "x", "read");
     require_packs(call, *traffic, "y", "write");
   }
 }
 
-void check_narrow(Expected expected) {
-  for (Dtype dtype : kEveryDtype) {
-    check(expected, random_x(dtype, 17, 17));  // square: swapped indices stay inside the tensors
-    check(expected, random_x(dtype, 5, 1));
-    for (std::int64_t cols : kUpToAWarp) {
-      check(expected, random_x(dtype, 2, cols));  // no more rows than columns: weight[row] exists
-    }
-    for (std::int64_t cols : kUpToABlock) {
-      check(expected, random_x(dtype, 3, cols));
-    }
-  }
+/// Rows of random numbers.
+common::CheckRows rows_of(const Outputs& outputs) {
+  return
+      [outputs](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
+        check(outputs, random_x(dtype, rows, cols), arrangement);
+      };
 }
 
-void check_held(Expected expected) {
-  for (Dtype dtype : kEveryDtype) {
-    for (std::int64_t cols : kWide) {
-      check(expected, random_x(dtype, 2, cols));
-    }
-  }
-  check(expected, random_x(Dtype::fp32, 1, 4096));
-  check(expected, random_x(Dtype::bf16, 1, 4097));  // odd
-  check(expected, random_x(Dtype::fp16, 1, 9216));  // 9 * 1024
-  check(expected, random_x(Dtype::fp32, 1, 16384));
-  check(expected, random_x(Dtype::fp16, 1, 16383));
+void check_held(const Outputs& outputs) {
+  sweep_widths(769, 1025, rows_of(outputs));
+  check(outputs, random_x(Dtype::fp32, 1, 4096));
+  check(outputs, random_x(Dtype::bf16, 1, 4097));  // odd
+  check(outputs, random_x(Dtype::fp16, 1, 9216));  // 9 * 1024
+  check(outputs, random_x(Dtype::fp32, 1, 16384));
+  check(outputs, random_x(Dtype::fp16, 1, 16383));
 }
 
 TEST_SUITE("rmsnorm/forward_fast") {
   // ---- TODO 1: rstd ----
 
   TEST_CASE("1 to 257 columns: rstd of narrow rows" * points(2) * todo(1)) {
-    check_narrow(rstd);
+    sweep_widths(1, 257, rows_of({expected_rstd}));
     for (double eps : {0.0, 1e-5, 0.25}) {
-      check(rstd, random_x(Dtype::fp32, 3, 300, 0.0, eps == 0.0 ? 0.01 : 0.3), {}, eps);
+      check({expected_rstd}, random_x(Dtype::fp32, 3, 300, 0.0, eps == 0.0 ? 0.01 : 0.3), {}, eps);
     }
   }
 
   TEST_CASE("769 to 16,384 columns: rstd of rows that the registers of a block hold" * points(2) *
             todo(1)) {
-    check_held(rstd);
+    check_held({expected_rstd});
   }
 
   TEST_CASE("one large number in a row of small ones: its square counts wherever it is" *
             points(1) * todo(1)) {
     for (std::int64_t cols : {63, 257, 1000, 4097}) {
-      check(rstd, spikes(Dtype::fp32, cols, boundary_columns(cols)));
+      check({expected_rstd}, small_but_for(Dtype::fp32, cols, boundary_columns(cols)));
     }
-    check(rstd, spikes(Dtype::fp16, 1008, boundary_columns(1008)));
+    check({expected_rstd}, small_but_for(Dtype::fp16, 1008, boundary_columns(1008)));
   }
 
   // ---- TODO 2: y ----
 
   TEST_CASE("1 to 257 columns: y of narrow rows" * points(2) * todo(2)) {
-    check_narrow(y);
+    sweep_widths(1, 257, rows_of({expected_y}));
   }
 
   TEST_CASE("769 to 16,384 columns: y of rows that the registers of a block hold" * points(2) *
             todo(2)) {
-    check_held(y);
+    check_held({expected_y});
   }
 
   TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(1) * todo(2)) {
     for (Dtype dtype : kSixteenBit) {
-      check(y, random_x(dtype, 4, 1000));
-      check(y, random_x(dtype, 3, 200, 100.0));
-      check(y, random_x(dtype, 3, 72, 300.0, 10.0));
+      check({expected_y}, random_x(dtype, 4, 1000));
+      check({expected_y}, random_x(dtype, 3, 200, 100.0));
+      check({expected_y}, random_x(dtype, 3, 72, 300.0, 10.0));
     }
   }
 
@@ -173,28 +145,27 @@ TEST_SUITE("rmsnorm/forward_fast") {
 
   TEST_CASE("rows apart, also beyond 2^31 elements" * points(1) * todo(2)) {
     for (Dtype dtype : kEveryDtype) {
-      check(y, random_x(dtype, 5, 256), {{"x", {64, 0}}, {"y", {32, 0}}});
-      check(y, random_x(dtype, 3, 1000), {{"x", {7, 0}}, {"y", {24, 0}}});
+      check({expected_y}, random_x(dtype, 5, 256), {{"x", {64, 0}}, {"y", {32, 0}}});
+      check({expected_y}, random_x(dtype, 3, 1000), {{"x", {7, 0}}, {"y", {24, 0}}});
     }
-    sweep_far_apart(forward_fast_function(), check_both);
+    sweep_far_apart(kForwardFast, check_both);
   }
 
   TEST_CASE("no rows, one row, and numbers of rows that no block size divides" * points(1) *
             todo(2)) {
     for (std::int64_t rows : {1, 3, 7, 31}) {
-      check(both, random_x(Dtype::fp32, rows, 32));
-      check(both, random_x(Dtype::bf16, rows, 200));
+      check(kBoth, random_x(Dtype::fp32, rows, 32));
+      check(kBoth, random_x(Dtype::bf16, rows, 200));
     }
-    expect_nothing_done(forward_fast_function(),
-                        "With rows = 0 there is no row to write, yet {} was.");
-    check(both, random_x(Dtype::fp16, 1031, 3));
+    expect_nothing_done(kForwardFast, "With rows = 0 there is no row to write, yet {} was.");
+    check(kBoth, random_x(Dtype::fp16, 1031, 3));
     if (session().device() == "gpu") {
-      check(both, random_x(Dtype::fp16, 65537, 8));  // more than a grid's y and z can have
+      check(kBoth, random_x(Dtype::fp16, 65537, 8));  // more than a grid's y and z can have
     }
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
-    draw_rows(forward_fast_function(), 6, check_both);
+    draw_rows(kForwardFast, 6, check_both);
   }
 
   // ---- TODO 3: packs of 16 bytes ----
@@ -209,7 +180,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
   }
 
   TEST_CASE("one tensor, base or stride is not aligned: still right" * points(2) * todo(3)) {
-    sweep_rows(forward_fast_function(), check_both);
+    sweep_rows(kForwardFast, check_both);
     for (Dtype dtype : kEveryDtype) {
       check_both(dtype, 2, 4099, {{"x", {13, 0}}, {"y", {5, 3}}});
     }
@@ -218,12 +189,12 @@ TEST_SUITE("rmsnorm/forward_fast") {
   // ---- TODO 4: wide rows ----
 
   TEST_CASE("20,000 to 262,144 columns" * points(2) * todo(4)) {
-    check(both, random_x(Dtype::bf16, 2, 20000));
-    check(both, random_x(Dtype::fp32, 1, 32769));  // odd
-    check(both, random_x(Dtype::fp16, 1, 65536));
-    check(both, random_x(Dtype::fp16, 1, 131079));  // odd
-    check(both, random_x(Dtype::fp16, 1, 262144));
-    check(rstd, spikes(Dtype::fp16, 40000, {0, 32767, 32768, 39999}));
+    check(kBoth, random_x(Dtype::bf16, 2, 20000));
+    check(kBoth, random_x(Dtype::fp32, 1, 32769));  // odd
+    check(kBoth, random_x(Dtype::fp16, 1, 65536));
+    check(kBoth, random_x(Dtype::fp16, 1, 131079));  // odd
+    check(kBoth, random_x(Dtype::fp16, 1, 262144));
+    check({expected_rstd}, small_but_for(Dtype::fp16, 40000, {0, 32767, 32768, 39999}));
   }
 
   TEST_CASE("wide rows, apart and at any address" * points(1) * todo(4)) {
@@ -235,9 +206,9 @@ TEST_SUITE("rmsnorm/forward_fast") {
 
   TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(4)) {
     for (int repeat = 0; repeat < 3; ++repeat) {
-      check(both, random_x(Dtype::fp32, 9, 100));
-      check(both, random_x(Dtype::bf16, 2 + repeat, 1000));
-      check(both, random_x(Dtype::fp16, 1, 33000));
+      check(kBoth, random_x(Dtype::fp32, 9, 100));
+      check(kBoth, random_x(Dtype::bf16, 2 + repeat, 1000));
+      check(kBoth, random_x(Dtype::fp16, 1, 33000));
     }
   }
 }

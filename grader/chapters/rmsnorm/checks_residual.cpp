@@ -5,33 +5,19 @@
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/requests.h"
 #include "chapters/rmsnorm/shapes.h"
-#include "verdict/contract/nothing.h"
 #include "verdict/session/check.h"
 
 namespace onepass::rmsnorm::residual_checks {
 namespace {
 
+using common::expect_nothing_done;
 using verdict::points;
 using verdict::session;
 using verdict::todo;
-using verdict::contract::expect_nothing_done;
 
 constexpr double kEps = 1e-6;
 
-using Expected = std::vector<Expectation> (*)(const Case&);
-
-std::vector<Expectation> sum(const Case& call) {
-  return {expected_sum(call)};
-}
-std::vector<Expectation> rstd(const Case& call) {
-  return {expected_residual_rstd(call)};
-}
-std::vector<Expectation> y(const Case& call) {
-  return {expected_residual_y(call)};
-}
-std::vector<Expectation> all(const Case& call) {
-  return {expected_sum(call), expected_residual_rstd(call), expected_residual_y(call)};
-}
+const Outputs kAll = {expected_sum, expected_residual_rstd, expected_residual_y};
 
 const std::vector<verdict::Oracle>& mistakes() {
   static const std::vector<verdict::Oracle> every = residual_mistakes();
@@ -54,10 +40,10 @@ Case call_of(Inputs inputs, const Arrangement& arrangement = {}, double eps = kE
                        arrangement);
 }
 
-void check(Expected expected, Inputs inputs, const Arrangement& arrangement = {},
+void check(const Outputs& outputs, Inputs inputs, const Arrangement& arrangement = {},
            double eps = kEps) {
   const Case call = call_of(std::move(inputs), arrangement, eps);
-  session().expect(call, expected(call), mistakes());
+  session().expect(call, expectations(outputs, call), mistakes());
 }
 
 /// A residual that all but cancels x: what is left is small, and different in each column.
@@ -71,43 +57,30 @@ Inputs cancelling(Dtype dtype, std::int64_t rows, std::int64_t cols) {
   return inputs;
 }
 
-void check_all(Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
-  check(all, random_inputs(dtype, rows, cols), arrangement);
+/// Rows of random numbers.
+common::CheckRows rows_of(const Outputs& outputs) {
+  return
+      [outputs](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
+        check(outputs, random_inputs(dtype, rows, cols), arrangement);
+      };
 }
 
-void check_narrow(Expected expected) {
-  for (Dtype dtype : kEveryDtype) {
-    check(expected, random_inputs(dtype, 17, 17));  // square: swapped indices stay inside
-    check(expected, random_inputs(dtype, 5, 1));
-    for (std::int64_t cols : kUpToAWarp) {
-      check(expected, random_inputs(dtype, 2, cols));
-    }
-    for (std::int64_t cols : kUpToABlock) {
-      check(expected, random_inputs(dtype, 3, cols));
-    }
-  }
-}
-
-void check_wide(Expected expected) {
-  for (Dtype dtype : kEveryDtype) {
-    for (std::int64_t cols : kWide) {
-      check(expected, random_inputs(dtype, 2, cols));
-    }
-  }
-  check(expected, random_inputs(Dtype::bf16, 1, 4097));  // odd
-  check(expected, random_inputs(Dtype::fp32, 1, 16384));
-  check(expected, random_inputs(Dtype::fp16, 1, 65536));
+void check_wide(const Outputs& outputs) {
+  sweep_widths(769, 1025, rows_of(outputs));
+  check(outputs, random_inputs(Dtype::bf16, 1, 4097));  // odd
+  check(outputs, random_inputs(Dtype::fp32, 1, 16384));
+  check(outputs, random_inputs(Dtype::fp16, 1, 65536));
 }
 
 /// over: the outputs that are.
-void check_in_place(Expected expected, const std::set<std::string>& over) {
+void check_in_place(const Outputs& outputs, const std::set<std::string>& over) {
   for (Dtype dtype : kEveryDtype) {
     Arrangement arrangement;
     arrangement.over = over;
-    check(expected, random_inputs(dtype, 5, 40), arrangement);
-    check(expected, random_inputs(dtype, 2, 1000), arrangement);
+    check(outputs, random_inputs(dtype, 5, 40), arrangement);
+    check(outputs, random_inputs(dtype, 2, 1000), arrangement);
     arrangement.places = {{"x", {39, 1}}, {"residual", {15, 0}}};
-    check(expected, random_inputs(dtype, 3, 1001), arrangement);
+    check(outputs, random_inputs(dtype, 3, 1001), arrangement);
   }
 }
 
@@ -115,34 +88,35 @@ TEST_SUITE("rmsnorm/residual") {
   // ---- TODO 1: the sum ----
 
   TEST_CASE("1 to 257 columns: sum is x + residual, rounded once" * points(2) * todo(1)) {
-    check_narrow(sum);
+    sweep_widths(1, 257, rows_of({expected_sum}));
     for (Dtype dtype : kEveryDtype) {
-      check(sum, cancelling(dtype, 3, 100));
+      check({expected_sum}, cancelling(dtype, 3, 100));
     }
   }
 
   TEST_CASE("769 to 65,536 columns: the sum of every column" * points(1) * todo(1)) {
-    check_wide(sum);
+    check_wide({expected_sum});
   }
 
   TEST_CASE("the sum in place: it is written over residual" * points(2) * todo(1)) {
-    check_in_place(sum, {"sum"});
+    check_in_place({expected_sum}, {"sum"});
   }
 
   // ---- TODO 2: rstd ----
 
   TEST_CASE("1 to 257 columns: rstd of the sum" * points(1) * todo(2)) {
-    check_narrow(rstd);
+    sweep_widths(1, 257, rows_of({expected_residual_rstd}));
   }
 
   TEST_CASE("769 to 65,536 columns: every column of the sum counts" * points(1) * todo(2)) {
-    check_wide(rstd);
+    check_wide({expected_residual_rstd});
   }
 
   TEST_CASE("fp16 and bf16: rstd is that of the rounded sum" * points(1) * todo(2)) {
     for (Dtype dtype : kSixteenBit) {
-      check(rstd, random_inputs(dtype, 3, 100, 20.0));  // whose rounding takes much of x away
-      check(rstd, random_inputs(dtype, 3, 1000, 20.0));
+      check({expected_residual_rstd},
+            random_inputs(dtype, 3, 100, 20.0));  // whose rounding takes much of x away
+      check({expected_residual_rstd}, random_inputs(dtype, 3, 1000, 20.0));
     }
   }
 
@@ -153,39 +127,39 @@ TEST_SUITE("rmsnorm/residual") {
       for (std::int64_t col = 0; col < 100; ++col) {
         inputs.residual.set(1, col, -inputs.x.get(1, col));
       }
-      check(rstd, inputs, {}, 1e-5);
-      check(rstd, std::move(inputs), {}, 0.25);
+      check({expected_residual_rstd}, inputs, {}, 1e-5);
+      check({expected_residual_rstd}, std::move(inputs), {}, 0.25);
     }
   }
 
   // ---- TODO 3: y ----
 
   TEST_CASE("1 to 257 columns: y is sum * rstd * weight" * points(2) * todo(3)) {
-    check_narrow(y);
+    sweep_widths(1, 257, rows_of({expected_residual_y}));
   }
 
   TEST_CASE("769 to 65,536 columns: y of every column" * points(1) * todo(3)) {
-    check_wide(y);
+    check_wide({expected_residual_y});
   }
 
   TEST_CASE("fp16 and bf16: y is that of the rounded sum, and rounded once itself" * points(2) *
             todo(3)) {
     for (Dtype dtype : kSixteenBit) {
-      check(y, random_inputs(dtype, 3, 100, 20.0));
-      check(y, random_inputs(dtype, 3, 1000, 20.0));
-      check(y, cancelling(dtype, 3, 200));
+      check({expected_residual_y}, random_inputs(dtype, 3, 100, 20.0));
+      check({expected_residual_y}, random_inputs(dtype, 3, 1000, 20.0));
+      check({expected_residual_y}, cancelling(dtype, 3, 200));
     }
   }
 
   TEST_CASE("four strides of their own, at any address" * points(2) * todo(3)) {
-    sweep_rows(residual_function(), check_all);
-    sweep_far_apart(residual_function(), check_all);
+    sweep_rows(kResidual, rows_of(kAll));
+    sweep_far_apart(kResidual, rows_of(kAll));
   }
 
   TEST_CASE("in place: y is written over x, with the sum over residual or not" * points(2) *
             todo(3)) {
-    check_in_place(all, {"y"});
-    check_in_place(all, {"sum", "y"});
+    check_in_place(kAll, {"y"});
+    check_in_place(kAll, {"sum", "y"});
   }
 
   TEST_CASE("x and residual are loaded once, and the sum is not loaded at all" * points(2) *
@@ -198,7 +172,8 @@ TEST_SUITE("rmsnorm/residual") {
             arrangement.over = {"sum", "y"};
           }
           const Case call = call_of(random_inputs(dtype, 2, cols), arrangement);
-          if (const auto traffic = session().expect_and_count(call, all(call), mistakes())) {
+          if (const auto traffic =
+                  session().expect_and_count(call, expectations(kAll, call), mistakes())) {
             if (!in_place) {
               require_not_loaded(call, *traffic, "sum");
             }
@@ -211,26 +186,26 @@ TEST_SUITE("rmsnorm/residual") {
   }
 
   TEST_CASE("no rows, one row, many rows" * points(1) * todo(3)) {
-    check(all, random_inputs(Dtype::fp32, 1, 100));
-    expect_nothing_done(residual_function(), "With rows = 0 there is no row to write, yet {} was.");
+    check(kAll, random_inputs(Dtype::fp32, 1, 100));
+    expect_nothing_done(kResidual, "With rows = 0 there is no row to write, yet {} was.");
     for (std::int64_t rows : {3, 7, 31}) {
-      check(all, random_inputs(Dtype::bf16, rows, 32));
+      check(kAll, random_inputs(Dtype::bf16, rows, 32));
     }
-    check(all, random_inputs(Dtype::fp16, 1031, 3));
+    check(kAll, random_inputs(Dtype::fp16, 1031, 3));
     if (session().device() == "gpu") {
-      check(all, random_inputs(Dtype::fp16, 65537, 8));  // more than a grid's y and z can have
+      check(kAll, random_inputs(Dtype::fp16, 65537, 8));  // more than a grid's y and z can have
     }
   }
 
   TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(3)) {
     for (int repeat = 0; repeat < 3; ++repeat) {
-      check(all, random_inputs(Dtype::fp32, 9, 100));
-      check(all, random_inputs(Dtype::bf16, 2 + repeat, 1000));
+      check(kAll, random_inputs(Dtype::fp32, 9, 100));
+      check(kAll, random_inputs(Dtype::bf16, 2 + repeat, 1000));
     }
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(3)) {
-    draw_rows(residual_function(), 6, check_all);
+    draw_rows(kResidual, 6, rows_of(kAll));
   }
 }
 

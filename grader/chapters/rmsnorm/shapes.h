@@ -14,18 +14,12 @@ using common::draw_rows;
 using common::kEveryDtype;
 using common::kSixteenBit;
 using common::numbers;
+using common::Outputs;
+using common::small_but_for;
 using common::sweep_far_apart;
 using common::sweep_rows;
-
-// Widths, in columns.
-inline const std::vector<std::int64_t> kUpToAWarp = {2, 3, 17, 31, 32};  // lanes idle, then none
-inline const std::vector<std::int64_t> kUpToABlock = {
-    33, 63, 65, 127, 129, 255, 256,  // a warp more than is full, and one that is not
-    257};                            // one column more than a block of 256 has threads
-inline const std::vector<std::int64_t> kWide = {
-    769,                // odd, so that only the first row starts on a 16-byte boundary
-    1000,               // no power of two, no multiple of a warp: 3 strides and 232 columns
-    1023, 1024, 1025};  // around the largest block
+using common::sweep_widths;
+using common::zero_but_for;
 
 /// Normally distributed.
 Matrix random_x(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean = 0.0,

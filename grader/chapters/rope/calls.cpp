@@ -9,7 +9,7 @@ namespace onepass::rope {
 
 Case interleaved_call(Matrix x, Tables tables, const Arrangement& arrangement) {
   const Dtype dtype = x.dtype();
-  return call(interleaved_function(), dtype,
+  return call(kInterleaved, dtype,
               {.values = {{"x", std::move(x)},
                           {"cos", std::move(tables.cos)},
                           {"sin", std::move(tables.sin)}}},
@@ -18,7 +18,7 @@ Case interleaved_call(Matrix x, Tables tables, const Arrangement& arrangement) {
 
 Case backward_call(Matrix dy, Tables tables, const Arrangement& arrangement) {
   const Dtype dtype = dy.dtype();
-  return call(backward_function(), dtype,
+  return call(kBackward, dtype,
               {.values = {{"dy", std::move(dy)},
                           {"cos", std::move(tables.cos)},
                           {"sin", std::move(tables.sin)}}},
@@ -29,8 +29,8 @@ Case half_split_call(HalfSplit arguments) {
   const Dtype dtype = arguments.q.dtype();
   const bool own_tables = arguments.tables.cos.dtype() != Dtype::fp32;
   const bool wide = arguments.positions.dtype() == Dtype::int64;
-  const Types types = own_tables ? Types::own_int64 : wide ? Types::fp32_int64 : Types::fp32_int32;
-  return call(half_split_function(types), dtype,
+  const Function& function = own_tables ? kHalfSplitOwnTables : wide ? kHalfSplitInt64 : kHalfSplit;
+  return call(function, dtype,
               {.values = {{"q", std::move(arguments.q)},
                           {"k", std::move(arguments.k)},
                           {"positions", std::move(arguments.positions)},

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "chapters/rope/functions.h"
 #include "chapters/rope/reference.h"
 #include "verdict/contract/call.h"
 #include "verdict/session/session.h"
@@ -18,6 +17,12 @@ using verdict::Dtype;
 using verdict::Expectation;
 using verdict::Matrix;
 using verdict::contract::Arrangement;
+using verdict::contract::Function;
+
+extern const Function kInterleaved, kBackward;
+/// rope_half_split with tables in fp32 and positions of 32 bits, or what its name says else. With
+/// tables of the tensor's own type positions are of 64 bits.
+extern const Function kHalfSplit, kHalfSplitInt64, kHalfSplitOwnTables;
 
 /// Cosines and sines, [rows, half], of one dtype.
 struct Tables {

@@ -56,11 +56,11 @@ Case sampled_by_tokens(Case call) {
 /// whatever is in them is multiplied.
 Measurement measurement_of(const Function& function, Sizes (*sizes)(const Shape&),
                            const std::vector<const char*>& outputs) {
-  std::vector<Expected> expected_outputs;
+  Outputs expected_outputs;
   for (const char* output : outputs) {
     expected_outputs.emplace_back([output](const Case& call) { return expected(call, output); });
   }
-  Measurement measurement = measured(function, sizes, std::move(expected_outputs));
+  Measurement measurement = measured(function, sizes, expected_outputs);
   measurement.make_case = [make = measurement.make_case](const Shape& shape, std::uint64_t seed) {
     return sampled_by_tokens(make(shape, seed));
   };
@@ -74,13 +74,13 @@ Measurement measurement_of(const Function& function, Sizes (*sizes)(const Shape&
 Exercise interleaved_exercise() {
   return {"rope/interleaved", "Interleaved pairs", "03_rope/interleaved.cu",
           "docs/03_rope.md, \"3.1 Interleaved pairs\"",
-          measurement_of(interleaved_function(), sizes_of, {"x"})};
+          measurement_of(kInterleaved, sizes_of, {"x"})};
 }
 
 Exercise backward_exercise() {
   return {"rope/backward", "The backward pass", "03_rope/backward.cu",
           "docs/03_rope.md, \"3.2 The backward pass\"",
-          measurement_of(backward_function(), sizes_of, {"dx"})};
+          measurement_of(kBackward, sizes_of, {"dx"})};
 }
 
 /// Token t is at position tokens - t: any order costs the same. The tables have a row more than
@@ -93,13 +93,12 @@ Case measured_half_split(const Shape& shape, std::uint64_t seed) {
   Sizes sizes = half_split_sizes(shape);
   ++sizes.at("table_rows");
   return sampled_by_tokens(call(
-      half_split_function(Types::fp32_int32), shape.dtype,
+      kHalfSplit, shape.dtype,
       {.values = {{"positions", positions(Dtype::int32, ids)}}, .sizes = sizes, .seed = seed}));
 }
 
 Exercise half_split_exercise() {
-  Measurement measurement =
-      measurement_of(half_split_function(Types::fp32_int32), half_split_sizes, {"q", "k"});
+  Measurement measurement = measurement_of(kHalfSplit, half_split_sizes, {"q", "k"});
   measurement.make_case = measured_half_split;
   measurement.cols_step = kQueriesForKey * kHeadDim;
   return {"rope/half_split", "Split halves", "03_rope/half_split.cu",

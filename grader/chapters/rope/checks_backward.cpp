@@ -5,16 +5,15 @@
 
 #include "chapters/rope/mistakes.h"
 #include "chapters/rope/shapes.h"
-#include "verdict/contract/nothing.h"
 #include "verdict/session/check.h"
 
 namespace onepass::rope::backward_checks {
 namespace {
 
+using common::expect_nothing_done;
 using verdict::points;
 using verdict::session;
 using verdict::todo;
-using verdict::contract::expect_nothing_done;
 
 constexpr std::int64_t kFirst = 5;  // position of token 0
 
@@ -103,11 +102,11 @@ TEST_SUITE("rope/backward") {
   }
 
   TEST_CASE("dy, dx and the tables may start at any address" * points(1) * todo(1)) {
-    common::sweep(backward_function(), [](Dtype dtype, std::size_t number,
-                                          const verdict::contract::Way& way) {
-      const std::int64_t head_dim = (number % 2 == 0 ? 64 : 16) + (way.odd_rows ? 2 : 0);
-      check_dx(random_x(dtype, 1, head_dim), 1, kFirst, way.arrangement);
-    });
+    common::sweep(
+        kBackward, [](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
+          const std::int64_t head_dim = (number % 2 == 0 ? 64 : 16) + (way.odd_rows ? 2 : 0);
+          check_dx(random_x(dtype, 1, head_dim), 1, kFirst, way.arrangement);
+        });
   }
 
   TEST_CASE("many pairs: there are blocks for all of them, and none beyond" * points(2) * todo(2)) {
@@ -132,8 +131,7 @@ TEST_SUITE("rope/backward") {
 
   TEST_CASE("no tokens, many tokens: each is turned back" * points(1) * todo(2)) {
     check_dx(random_x(Dtype::fp32, 300, 3 * 2), 3);
-    expect_nothing_done(backward_function(),
-                        "With tokens = 0 there is nothing to turn, yet {} was written.");
+    expect_nothing_done(kBackward, "With tokens = 0 there is nothing to turn, yet {} was written.");
     if (session().device() == "gpu") {
       check_dx(random_x(Dtype::fp16, 65537, 2 * 2), 2);
     }
@@ -150,7 +148,7 @@ TEST_SUITE("rope/backward") {
     for (std::uint64_t number = 0; number < 6; ++number) {
       const DrawnShape shape = drawn_shape(number);
       check_dx(random_x(shape.dtype, shape.tokens, shape.heads * shape.head_dim), shape.heads,
-               shape.first, drawn_arrangement(backward_function(), number));
+               shape.first, drawn_arrangement(kBackward, number));
     }
   }
 }

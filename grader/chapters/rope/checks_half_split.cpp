@@ -6,16 +6,15 @@
 #include "chapters/rope/mistakes.h"
 #include "chapters/rope/shapes.h"
 #include "verdict/compare.h"
-#include "verdict/contract/nothing.h"
 #include "verdict/session/check.h"
 
 namespace onepass::rope::half_split_checks {
 namespace {
 
+using common::expect_nothing_done;
 using verdict::points;
 using verdict::session;
 using verdict::todo;
-using verdict::contract::expect_nothing_done;
 
 /// What a check varies; the rest is as small and plain as it can be.
 struct Shape {
@@ -77,17 +76,17 @@ void for_each_dtype(Function f) {
 }
 
 /// In every way that the tensors may lie; only: those that matter.
-void check_arrangements(void (*check)(const Shape&), Types types,
+void check_arrangements(void (*check)(const Shape&), const Function& function,
                         const std::set<std::string>& only = {}) {
   const auto check_way = [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
     Shape shape;
     shape.dtype = dtype;
-    shape.own_tables = types == Types::own_int64;
+    shape.own_tables = &function == &kHalfSplitOwnTables;
     shape.head_dim = (number % 2 == 0 ? 32 : 64) + (way.odd_rows ? 2 : 0);
     shape.arrangement = way.arrangement;
     check(shape);
   };
-  common::sweep(half_split_function(types), check_way, only);
+  common::sweep(function, check_way, only);
 }
 
 TEST_SUITE("rope/half_split") {
@@ -145,7 +144,7 @@ TEST_SUITE("rope/half_split") {
   }
 
   TEST_CASE("tokens of q lie q_stride elements apart, at any address" * points(1) * todo(1)) {
-    check_arrangements(check_q, Types::fp32_int32, {"q", "cos", "sin"});
+    check_arrangements(check_q, kHalfSplit, {"q", "cos", "sin"});
   }
 
   // ---- TODO 2: positions ----
@@ -236,15 +235,14 @@ TEST_SUITE("rope/half_split") {
       shape.arrangement = {{"q", {4 * 16}}, {"k", {6 * 16}}};
       check_both(shape);
     });
-    check_arrangements(check_both, Types::fp32_int32);
-    check_arrangements(check_both, Types::own_int64);
+    check_arrangements(check_both, kHalfSplit);
+    check_arrangements(check_both, kHalfSplitOwnTables);
   }
 
   TEST_CASE("token * stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(3)) {
     Shape shape;
     shape.dtype = Dtype::fp16;
-    for (const Arrangement& arrangement :
-         verdict::contract::far_apart(half_split_function(Types::fp32_int32))) {
+    for (const Arrangement& arrangement : verdict::contract::far_apart(kHalfSplit)) {
       shape.arrangement = arrangement;
       check_both(shape);
     }
@@ -255,7 +253,7 @@ TEST_SUITE("rope/half_split") {
     shape.head_dim = 4;
     shape.tokens = 1;
     check_both(shape);
-    expect_nothing_done(half_split_function(Types::fp32_int32),
+    expect_nothing_done(kHalfSplit,
                         "With tokens = 0 there is nothing to turn, yet {} was written.");
     shape.tokens = 129;
     check_both(shape);
@@ -302,7 +300,7 @@ TEST_SUITE("rope/half_split") {
       shape.ids = drawn_positions(drawn.tokens, 30);
       shape.position_dtype = number % 2 == 0 ? Dtype::int32 : Dtype::int64;
       shape.own_tables = number % 3 == 2;
-      shape.arrangement = drawn_arrangement(half_split_function(Types::fp32_int32), number);
+      shape.arrangement = drawn_arrangement(kHalfSplit, number);
       check_both(shape);
     }
   }

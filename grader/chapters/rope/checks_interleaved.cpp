@@ -7,16 +7,15 @@
 #include "chapters/rope/mistakes.h"
 #include "chapters/rope/shapes.h"
 #include "verdict/compare.h"
-#include "verdict/contract/nothing.h"
 #include "verdict/session/check.h"
 
 namespace onepass::rope::interleaved_checks {
 namespace {
 
+using common::expect_nothing_done;
 using verdict::points;
 using verdict::session;
 using verdict::todo;
-using verdict::contract::expect_nothing_done;
 
 // Where the tables begin: at position 0 nothing turns.
 constexpr std::int64_t kFirst = 5;
@@ -87,11 +86,11 @@ void check_there_and_back(Dtype dtype, std::int64_t tokens, std::int64_t heads,
 
 /// Every way that x and the tables may lie, heads that are whole vectors and heads that are not.
 void check_arrangements(std::int64_t tokens, std::int64_t heads) {
-  common::sweep(interleaved_function(), [&](Dtype dtype, std::size_t number,
-                                            const verdict::contract::Way& way) {
-    const std::int64_t head_dim = (number % 2 == 0 ? 64 : 96) + (way.odd_rows ? 2 : 0);
-    check_turned(random_x(dtype, tokens, heads * head_dim), heads, kFirst, way.arrangement);
-  });
+  common::sweep(
+      kInterleaved, [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
+        const std::int64_t head_dim = (number % 2 == 0 ? 64 : 96) + (way.odd_rows ? 2 : 0);
+        check_turned(random_x(dtype, tokens, heads * head_dim), heads, kFirst, way.arrangement);
+      });
 }
 
 TEST_SUITE("rope/interleaved") {
@@ -175,7 +174,7 @@ TEST_SUITE("rope/interleaved") {
 
   TEST_CASE("no tokens, one token, many tokens: each is turned" * points(1) * todo(2)) {
     check_turned(random_x(Dtype::fp32, 1, 64), 1);
-    expect_nothing_done(interleaved_function(),
+    expect_nothing_done(kInterleaved,
                         "With tokens = 0 there is nothing to turn, yet {} was written.");
     check_turned(random_x(Dtype::fp16, 257, 3 * 6), 3);
     if (session().device() == "gpu") {
@@ -194,7 +193,7 @@ TEST_SUITE("rope/interleaved") {
     for (std::uint64_t number = 0; number < 6; ++number) {
       const DrawnShape shape = drawn_shape(number);
       check_turned(random_x(shape.dtype, shape.tokens, shape.heads * shape.head_dim), shape.heads,
-                   shape.first, drawn_arrangement(interleaved_function(), number));
+                   shape.first, drawn_arrangement(kInterleaved, number));
     }
   }
 }

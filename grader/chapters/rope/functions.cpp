@@ -1,66 +1,49 @@
-#include "chapters/rope/functions.h"
-
-#include <utility>
+// Chapter 3's functions as data: what onepass/rope.h says of each.
+#include "chapters/rope/calls.h"
 
 namespace onepass::rope {
 
-using verdict::Dtype;
 using namespace verdict::contract;
 
 namespace {
 
 const std::vector<Size> kSizes = {{"tokens", 0}, {"heads"}, {"head_dim", 2}};
 
-Tensor table(const char* name) {
-  return input(name, "tokens", "head_dim / 2").of(Dtype::fp32);
-}
+const Tensor kCos = {"cos", input, "tokens", "head_dim / 2", {.dtype = Dtype::fp32}};
+const Tensor kSin = {"sin", input, "tokens", "head_dim / 2", {.dtype = Dtype::fp32}};
 
-Function half_split(const char* name, std::optional<Dtype> table_type, Dtype position_type) {
-  const auto angles = [&](const char* table) {
-    Tensor result = input(table, "table_rows", "rotary_dim / 2");
-    result.dtype = table_type;
-    return result;
-  };
+Function half_split(const char* name, std::optional<Dtype> table, Dtype position) {
   return {name,
           {{"tokens", 0},
            {"q_heads"},
            {"k_heads"},
            {"head_dim", 2},
            {"rotary_dim", 2},
-           {"table_rows", 1, kMostInt, false}},
-          {in_place("q", "tokens", "q_heads * head_dim").strided(),
-           in_place("k", "tokens", "k_heads * head_dim").strided(),
-           input("positions", "tokens", 1).of(position_type), angles("cos"), angles("sin")},
-          {}};
+           {.name = "table_rows", .is_argument = false}},
+          {{"q", in_place, "tokens", "q_heads * head_dim", {.strided = true}},
+           {"k", in_place, "tokens", "k_heads * head_dim", {.strided = true}},
+           {"positions", input, "tokens", 1, {.dtype = position}},
+           {"cos", input, "table_rows", "rotary_dim / 2", {.dtype = table}},
+           {"sin", input, "table_rows", "rotary_dim / 2", {.dtype = table}}}};
 }
 
 }  // namespace
 
-const Function& interleaved_function() {
-  static const Function function = {
-      "rope_interleaved",
-      kSizes,
-      {in_place("x", "tokens", "heads * head_dim"), table("cos"), table("sin")},
-      {}};
-  return function;
-}
+const Function kInterleaved = {
+    "rope_interleaved", kSizes, {{"x", in_place, "tokens", "heads * head_dim"}, kCos, kSin}};
 
-const Function& backward_function() {
-  static const Function function = {
-      "rope_backward",
-      kSizes,
-      {input("dy", "tokens", "heads * head_dim"), table("cos"), table("sin"),
-       output("dx", "tokens", "heads * head_dim").over("dy")},
-      {}};
-  return function;
-}
+const Function kBackward = {"rope_backward",
+                            kSizes,
+                            {{"dy", input, "tokens", "heads * head_dim"},
+                             kCos,
+                             kSin,
+                             {"dx", output, "tokens", "heads * head_dim", {.over = "dy"}}}};
 
-const Function& half_split_function(Types types) {
-  static const Function functions[] = {
-      half_split("rope_half_split, fp32 tables, int32", Dtype::fp32, Dtype::int32),
-      half_split("rope_half_split, fp32 tables, int64", Dtype::fp32, Dtype::int64),
-      half_split("rope_half_split, own tables, int64", std::nullopt, Dtype::int64)};
-  return functions[static_cast<int>(types)];
-}
+const Function kHalfSplit =
+    half_split("rope_half_split, fp32 tables, int32", Dtype::fp32, Dtype::int32);
+const Function kHalfSplitInt64 =
+    half_split("rope_half_split, fp32 tables, int64", Dtype::fp32, Dtype::int64);
+const Function kHalfSplitOwnTables =
+    half_split("rope_half_split, own tables, int64", std::nullopt, Dtype::int64);
 
 }  // namespace onepass::rope

@@ -63,7 +63,7 @@ DrawnShape drawn_shape(std::uint64_t number) {
   return shape;
 }
 
-Arrangement drawn_arrangement(const verdict::contract::Function& function, std::uint64_t number) {
+Arrangement drawn_arrangement(const Function& function, std::uint64_t number) {
   return verdict::contract::drawn(
       function, verdict::session().random().stream(fmt::format("arrangement {}", number)));
 }

@@ -49,6 +49,6 @@ struct DrawnShape {
 };
 DrawnShape drawn_shape(std::uint64_t number);
 /// How its tensors lie.
-Arrangement drawn_arrangement(const verdict::contract::Function& function, std::uint64_t number);
+Arrangement drawn_arrangement(const Function& function, std::uint64_t number);
 
 }  // namespace onepass::rope

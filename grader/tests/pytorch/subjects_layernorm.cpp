@@ -63,15 +63,15 @@ Case draw_backward(const Random& random, Dtype dtype, Weight weight, const Funct
 }
 
 Case draw_dx(const Random& random, Dtype dtype) {
-  return draw_backward(random, dtype, Weight::optional, backward_dx_function());
+  return draw_backward(random, dtype, Weight::optional, kBackwardDx);
 }
 
 Case draw_sums(const Random& random, Dtype dtype) {
-  return draw_backward(random, dtype, Weight::none, backward_dweight_dbias_function());
+  return draw_backward(random, dtype, Weight::none, kBackwardDweightDbias);
 }
 
 Case draw_fused(const Random& random, Dtype dtype) {
-  return draw_backward(random, dtype, Weight::always, backward_function());
+  return draw_backward(random, dtype, Weight::always, kBackward);
 }
 
 Expectations expected_of_forward(const Case& call) {

@@ -48,11 +48,11 @@ Case draw_forward_of(const verdict::contract::Function& function, std::int64_t m
 }
 
 Case draw_forward(const Random& random, Dtype dtype) {
-  return draw_forward_of(forward_function(), kMostCols, random, dtype);
+  return draw_forward_of(kForward, kMostCols, random, dtype);
 }
 
 Case draw_forward_fast(const Random& random, Dtype dtype) {
-  return draw_forward_of(forward_fast_function(), kMostColsFast, random, dtype);
+  return draw_forward_of(kForwardFast, kMostColsFast, random, dtype);
 }
 
 Case draw_backward_of(CastOrder order, const Random& random, Dtype dtype) {

@@ -12,16 +12,19 @@ using namespace onepass::verdict::contract;
 
 namespace {
 
-const Function& norm() {
-  static const Function function = {
-      "norm",
-      {{"rows", 0}, {"cols", 1, 1000}},
-      {input("x", "rows", "cols").strided(), input("weight", 1, "cols").optional().filled(1.0, 0.5),
-       output("y", "rows", "cols").strided().over("x"), output("rstd", "rows", 1).of(Dtype::fp32),
-       scratch("scratch", [](const Sizes& sizes) { return 2 * sizes.at("rows"); })},
-      {{"eps", 1e-6}, {"order", std::int64_t{1}}}};
-  return function;
-}
+const Function kNorm = {
+    "norm",
+    {{"rows", 0}, {"cols", 1, 1000}},
+    {{"x", input, "rows", "cols", {.strided = true}},
+     {"weight", input, 1, "cols", {.optional = true, .mean = 1.0, .scale = 0.5}},
+     {"y", output, "rows", "cols", {.strided = true, .over = "x"}},
+     {"rstd", output, "rows", 1, {.dtype = Dtype::fp32}},
+     {"scratch",
+      output,
+      1,
+      1,
+      {.dtype = Dtype::fp32, .scratch = [](const Sizes& sizes) { return 2 * sizes.at("rows"); }}}},
+    {{"eps", 1e-6}, {"order", std::int64_t{1}}}};
 
 /// Each way as a set of choices: "x + 3", "y gap 7", "no weight", "y over", "odd".
 std::set<std::string> choices(const Way& way) {
@@ -40,15 +43,18 @@ std::set<std::string> choices(const Way& way) {
   for (const std::string& tensor : way.arrangement.over) {
     all.insert(tensor + " over");
   }
-  if (way.odd_rows) {
+  const auto padded = way.arrangement.places.find("x");
+  if (padded != way.arrangement.places.end() && padded->second.padded) {
+    all.insert("padded rows");
+  } else if (way.odd_rows) {
     all.insert("odd rows");
   }
   return all;
 }
 
-const std::set<std::string> kChoices = {"x off",  "weight off", "y off",   "rstd off",
-                                        "x gap",  "x odd gap",  "y gap",   "y odd gap",
-                                        "y over", "no weight",  "odd rows"};
+const std::set<std::string> kChoices = {"x off",  "weight off", "y off",    "rstd off",
+                                        "x gap",  "x odd gap",  "y gap",    "y odd gap",
+                                        "y over", "no weight",  "odd rows", "padded rows"};
 
 /// What no call can have both of.
 bool exclude(const std::string& a, const std::string& b) {
@@ -56,6 +62,10 @@ bool exclude(const std::string& a, const std::string& b) {
   const auto is = [&](const char* one, const char* other) {
     return both == std::set<std::string>{one, other};
   };
+  if (both.count("padded rows") > 0 &&
+      (both.count("odd rows") > 0 || (a + b).find("gap") != std::string::npos)) {
+    return true;
+  }
   return is("x gap", "x odd gap") || is("y gap", "y odd gap") || is("no weight", "weight off") ||
          is("y over", "y off") || is("y over", "y gap") || is("y over", "y odd gap");
 }
@@ -76,7 +86,7 @@ TEST_CASE("an extent is a product of sizes, and tells the one that is not known"
 }
 
 TEST_CASE("a call has sizes, strides and scalars in order, and sizes from its tensors") {
-  const Case made = call(norm(), Dtype::fp16,
+  const Case made = call(kNorm, Dtype::fp16,
                          {.values = {{"x", Matrix(Dtype::fp16, 3, 10)}}, .scalars = {{"eps", 0.5}}},
                          {{"x", {.gap = 2}}, {"y", {.gap = 6, .offset = 3}}});
   CHECK(made.describe() == "fp16, rows 3, cols 10, x_stride 12, y_stride 16, eps 0.5, order 1");
@@ -90,7 +100,7 @@ TEST_CASE("an output over its input lies as that does") {
   Arrangement arrangement = {{"x", {.gap = 2, .offset = 1}}, {"y", {.gap = 5}}};
   arrangement.over = {"y"};
   const Case made =
-      call(norm(), Dtype::fp32, {.sizes = {{"rows", 3}, {"cols", 10}}, .seed = 1}, arrangement);
+      call(kNorm, Dtype::fp32, {.sizes = {{"rows", 3}, {"cols", 10}}, .seed = 1}, arrangement);
   CHECK(made.place_of("y") == "x");
   CHECK(made.buffer("x").role == Role::in_place);
   CHECK(made.integer("y_stride") == 12);
@@ -101,7 +111,7 @@ TEST_CASE("with none of a size the call says 0, and what it would change is an i
   Arrangement arrangement;
   arrangement.over = {"y"};
   Arguments arguments = {.sizes = {{"rows", 3}, {"cols", 10}}, .seed = 1, .none = "rows"};
-  const Case made = call(norm(), Dtype::fp32, arguments, arrangement);
+  const Case made = call(kNorm, Dtype::fp32, arguments, arrangement);
   CHECK(made.integer("rows") == 0);
   CHECK(made.buffer("x").rows == 3);
   CHECK(made.buffer("x").role == Role::input);
@@ -109,21 +119,21 @@ TEST_CASE("with none of a size the call says 0, and what it would change is an i
 }
 
 TEST_CASE("arguments that do not fit are refused") {
-  CHECK_THROWS_AS(call(norm(), Dtype::fp32, {.sizes = {{"rows", 3}, {"cols", 10}}}),
+  CHECK_THROWS_AS(call(kNorm, Dtype::fp32, {.sizes = {{"rows", 3}, {"cols", 10}}}),
                   std::logic_error);
   CHECK_THROWS_AS(
-      call(norm(), Dtype::fp32,
+      call(kNorm, Dtype::fp32,
            {.values = {{"x", Matrix(Dtype::fp32, 3, 10)}, {"weight", Matrix(Dtype::fp32, 1, 9)}}}),
       std::logic_error);
 }
 
 TEST_CASE("the least bytes: inputs and outputs once, scratch not at all") {
-  CHECK(least_bytes(norm(), Dtype::fp16, {{"rows", 3}, {"cols", 10}}) ==
+  CHECK(least_bytes(kNorm, Dtype::fp16, {{"rows", 3}, {"cols", 10}}) ==
         2 * 3 * 10 * 2 + 10 * 2 + 3 * 4);
 }
 
 TEST_CASE("the sweep has each way alone, in each of its offsets") {
-  const std::vector<Way> ways = sweep(norm(), Dtype::fp16, Random(1));
+  const std::vector<Way> ways = sweep(kNorm, Dtype::fp16, Random(1));
   CHECK(choices(ways.front()).empty());
   for (const std::string& choice : kChoices) {
     CAPTURE(choice);
@@ -143,7 +153,7 @@ TEST_CASE("in the sweep every two ways meet, and none that exclude each other") 
   for (std::uint64_t seed = 1; seed < 4; ++seed) {
     for (Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
       std::set<std::pair<std::string, std::string>> met;
-      const std::vector<Way> ways = sweep(norm(), dtype, Random(seed));
+      const std::vector<Way> ways = sweep(kNorm, dtype, Random(seed));
       for (const Way& way : ways) {
         const std::set<std::string> of_way = choices(way);
         for (const std::string& a : of_way) {
@@ -168,7 +178,7 @@ TEST_CASE("in the sweep every two ways meet, and none that exclude each other") 
 TEST_CASE("the sweep is the same for the same seed") {
   const auto all = [](std::uint64_t seed) {
     std::vector<std::int64_t> offsets;
-    for (const Way& way : sweep(norm(), Dtype::fp16, Random(seed))) {
+    for (const Way& way : sweep(kNorm, Dtype::fp16, Random(seed))) {
       for (const auto& [tensor, place] : way.arrangement.places) {
         offsets.push_back(place.offset);
       }
@@ -185,8 +195,14 @@ TEST_CASE("widths stand around the ends of vectors, warps and blocks") {
         std::vector<std::int64_t>{255, 256, 257, 511, 512, 513, 1023, 1024, 1025});
 }
 
+TEST_CASE("padded rows each start with a vector of 16 bytes") {
+  const Case made = call(kNorm, Dtype::fp16, {.sizes = {{"rows", 2}, {"cols", 61}}, .seed = 1},
+                         {{"x", {.offset = 1, .padded = true}}});
+  CHECK(made.integer("x_stride") == 64);
+}
+
 TEST_CASE("far apart: each stride alone, beyond 2^31 at the third row") {
-  const std::vector<Arrangement> arrangements = far_apart(norm());
+  const std::vector<Arrangement> arrangements = far_apart(kNorm);
   REQUIRE(arrangements.size() == 2);
   for (const Arrangement& arrangement : arrangements) {
     REQUIRE(arrangement.places.size() == 1);

@@ -6,14 +6,6 @@
 namespace onepass::verdict::contract {
 namespace {
 
-/// A call in the making.
-struct Plan {
-  const Function& function;
-  Arguments& arguments;
-  const Arrangement& arrangement;
-  Sizes sizes;  // all of them
-};
-
 /// All sizes, from those that are given and the extents of the tensors.
 Sizes all_sizes(const Function& function, const Arguments& arguments) {
   Sizes sizes = arguments.sizes;
@@ -29,142 +21,138 @@ Sizes all_sizes(const Function& function, const Arguments& arguments) {
   return sizes;
 }
 
-void add_scalars(Case& call, const Plan& plan) {
-  for (const Size& size : plan.function.sizes) {
-    if (size.is_argument) {
-      call.integer(size.name, size.name == plan.arguments.none ? 0 : plan.sizes.at(size.name));
+/// A call in the making.
+class Maker {
+ public:
+  Maker(const Function& function, Dtype dtype, Arguments arguments, const Arrangement& arrangement)
+      : function_(function),
+        arguments_(std::move(arguments)),
+        arrangement_(arrangement),
+        sizes_(all_sizes(function, arguments_)),
+        told_(sizes_),
+        call_(function.name, dtype) {
+    if (!arguments_.none.empty()) {
+      told_[arguments_.none] = 0;
     }
   }
-}
 
-/// An output over an input lies as that does.
-const Tensor& place_of(const Tensor& tensor, const Plan& plan) {
-  const bool over = plan.arrangement.over.count(tensor.name) > 0;
-  return over ? *std::find_if(plan.function.tensors.begin(), plan.function.tensors.end(),
-                              [&](const Tensor& other) { return other.name == tensor.may_be_over; })
-              : tensor;
-}
-
-Layout layout_of(const Tensor& tensor, const Plan& plan) {
-  const auto found = plan.arrangement.places.find(place_of(tensor, plan).name);
-  if (found == plan.arrangement.places.end()) {
-    return {};
+  Case make() {
+    for (const Size& size : function_.sizes) {
+      if (size.is_argument) {
+        call_.integer(size.name, told_.at(size.name));
+      }
+    }
+    for (const Tensor& tensor : function_.tensors) {
+      if (tensor.traits.strided) {
+        call_.integer(tensor.name + "_stride",
+                      layout_of(tensor).stride_for(tensor.cols.in(sizes_)));
+      }
+    }
+    for (const Scalar& scalar : function_.scalars) {
+      add_scalar(scalar);
+    }
+    for (const Tensor& tensor : function_.tensors) {
+      add_tensor(tensor);
+    }
+    return std::move(call_);
   }
-  return {tensor.cols.in(plan.sizes) + found->second.gap, found->second.offset};
-}
 
-void add_strides(Case& call, const Plan& plan) {
-  for (const Tensor& tensor : plan.function.tensors) {
-    if (tensor.is_strided) {
-      call.integer(tensor.name + "_stride",
-                   layout_of(tensor, plan).stride_for(tensor.cols.in(plan.sizes)));
+ private:
+  bool is_over(const Tensor& tensor) const { return arrangement_.over.count(tensor.name) > 0; }
+
+  /// An output over an input lies as that does.
+  Layout layout_of(const Tensor& tensor) const {
+    const auto found = arrangement_.places.find(is_over(tensor) ? tensor.traits.over : tensor.name);
+    if (found == arrangement_.places.end()) {
+      return {};
+    }
+    const auto& [gap, offset, padded] = found->second;
+    const auto vector = 16 / static_cast<std::int64_t>(size_of(tensor.dtype_in(call_.dtype())));
+    const std::int64_t stride = tensor.cols.in(sizes_) + gap;
+    return {padded ? (stride + vector - 1) / vector * vector : stride, offset};
+  }
+
+  void add_scalar(const Scalar& scalar) {
+    const auto given = arguments_.scalars.find(scalar.name);
+    const bool usual = given == arguments_.scalars.end();
+    if (const auto* integer = std::get_if<std::int64_t>(&scalar.usual)) {
+      call_.integer(scalar.name, usual ? *integer : static_cast<std::int64_t>(given->second));
+    } else {
+      call_.real(scalar.name, usual ? std::get<double>(scalar.usual) : given->second);
     }
   }
-}
 
-void add_others(Case& call, const Plan& plan) {
-  for (const Scalar& scalar : plan.function.scalars) {
-    const auto given = plan.arguments.scalars.find(scalar.name);
-    const auto add = [&](auto usual) {
-      const double value =
-          given == plan.arguments.scalars.end() ? static_cast<double>(usual) : given->second;
-      std::is_integral_v<decltype(usual)>
-          ? call.integer(scalar.name, static_cast<std::int64_t>(value))
-          : call.real(scalar.name, value);
-    };
-    std::visit(add, scalar.usual);
-  }
-}
-
-/// Is some output written over this input?
-bool is_written_over(const Tensor& tensor, const Plan& plan) {
-  return std::any_of(
-      plan.function.tensors.begin(), plan.function.tensors.end(), [&](const Tensor& output) {
-        return output.may_be_over == tensor.name && plan.arrangement.over.count(output.name) > 0;
-      });
-}
-
-Matrix checked(Matrix values, const Tensor& tensor, const Plan& plan) {
-  if (values.rows() < tensor.rows.in(plan.sizes) || values.cols() != tensor.cols.in(plan.sizes)) {
-    throw std::logic_error(tensor.name + " has another shape than its function says");
-  }
-  return values;
-}
-
-void add_contents(Case& call, const Tensor& tensor, const Plan& plan) {
-  const bool changed = tensor.role == Role::in_place || is_written_over(tensor, plan);
-  const bool in_place = changed && plan.arguments.none.empty();
-  const Layout layout = layout_of(tensor, plan);
-  const auto given = plan.arguments.values.find(tensor.name);
-  const Dtype dtype = tensor.dtype_in(call.dtype());
-  const std::int64_t rows = tensor.rows.in(plan.sizes);
-  const std::int64_t cols = tensor.cols.in(plan.sizes);
-  if (given != plan.arguments.values.end() || dtype == Dtype::int32 || dtype == Dtype::int64) {
-    Matrix values = given != plan.arguments.values.end()
-                        ? checked(std::move(given->second), tensor, plan)
-                        : Matrix(dtype, rows, cols);
-    in_place ? call.in_place(tensor.name, std::move(values), layout)
-             : call.input(tensor.name, std::move(values), layout);
-  } else {
-    HashFill fill = tensor.fill;
-    fill.seed = plan.arguments.seed.value() + call.buffers().size();
-    in_place ? call.in_place(tensor.name, dtype, rows, cols, fill, layout)
-             : call.input(tensor.name, dtype, rows, cols, fill, layout);
-  }
-}
-
-void add_output(Case& call, const Tensor& tensor, const Plan& plan) {
-  if (tensor.scratch != nullptr) {
-    Sizes told = plan.sizes;
-    if (!plan.arguments.none.empty()) {
-      told[plan.arguments.none] = 0;
+  void add_tensor(const Tensor& tensor) {
+    const Dtype dtype = tensor.dtype_in(call_.dtype());
+    const bool given = arguments_.values.count(tensor.name) > 0 || arguments_.seed;
+    if (is_over(tensor)) {
+      call_.null(tensor.name, tensor.role, dtype, tensor.traits.over);
+    } else if (tensor.traits.optional && (!given || arrangement_.left_out.count(tensor.name) > 0)) {
+      call_.null(tensor.name, tensor.role, dtype);
+    } else if (tensor.traits.scratch != nullptr) {
+      call_.output(tensor.name, dtype, 1, std::max<std::int64_t>(1, tensor.traits.scratch(told_)));
+    } else if (tensor.role == output) {
+      call_.output(tensor.name, dtype, tensor.rows.in(sizes_), tensor.cols.in(sizes_),
+                   layout_of(tensor));
+    } else if (given) {
+      add_contents(tensor, dtype);
+    } else {
+      throw std::logic_error("a call of " + function_.name + " needs values for " + tensor.name);
     }
-    const std::int64_t size = std::max<std::int64_t>(1, tensor.scratch(told));
-    call.output(tensor.name, tensor.dtype_in(call.dtype()), 1, size);
-  } else {
-    call.output(tensor.name, tensor.dtype_in(call.dtype()), tensor.rows.in(plan.sizes),
-                tensor.cols.in(plan.sizes), layout_of(tensor, plan));
   }
-}
 
-void add_tensor(Case& call, const Tensor& tensor, const Plan& plan) {
-  const bool given = plan.arguments.values.count(tensor.name) > 0 || plan.arguments.seed;
-  const bool over = plan.arrangement.over.count(tensor.name) > 0;
-  const bool left_out =
-      tensor.is_optional && (!given || plan.arrangement.left_out.count(tensor.name) > 0);
-  if (over || left_out) {
-    call.null(tensor.name, tensor.role, tensor.dtype_in(call.dtype()),
-              over ? tensor.may_be_over : "");
-  } else if (tensor.role == Role::output) {
-    add_output(call, tensor, plan);
-  } else if (given) {
-    add_contents(call, tensor, plan);
-  } else {
-    throw std::logic_error("a call of " + plan.function.name + " needs values for " + tensor.name);
+  /// Does the function write to it, and may it?
+  bool is_changed(const Tensor& tensor) const {
+    return arguments_.none.empty() &&
+           (tensor.role == in_place ||
+            std::any_of(function_.tensors.begin(), function_.tensors.end(),
+                        [&](const Tensor& other) {
+                          return is_over(other) && other.traits.over == tensor.name;
+                        }));
   }
-}
+
+  void add_contents(const Tensor& tensor, Dtype dtype) {
+    const std::int64_t rows = tensor.rows.in(sizes_);
+    const std::int64_t cols = tensor.cols.in(sizes_);
+    const auto given = arguments_.values.find(tensor.name);
+    const bool is_float = dtype != Dtype::int32 && dtype != Dtype::int64;
+    if (given == arguments_.values.end() && is_float) {
+      const HashFill fill = {*arguments_.seed + call_.buffers().size(), tensor.traits.mean,
+                             tensor.traits.scale};
+      is_changed(tensor) ? call_.in_place(tensor.name, dtype, rows, cols, fill, layout_of(tensor))
+                         : call_.input(tensor.name, dtype, rows, cols, fill, layout_of(tensor));
+      return;
+    }
+    Matrix values =
+        given == arguments_.values.end() ? Matrix(dtype, rows, cols) : std::move(given->second);
+    if (values.rows() < rows || values.cols() != cols) {
+      throw std::logic_error(tensor.name + " has another shape than its function says");
+    }
+    is_changed(tensor) ? call_.in_place(tensor.name, std::move(values), layout_of(tensor))
+                       : call_.input(tensor.name, std::move(values), layout_of(tensor));
+  }
+
+  const Function& function_;
+  Arguments arguments_;
+  const Arrangement& arrangement_;
+  Sizes sizes_;  // of the tensors
+  Sizes told_;   // to the function
+  Case call_;
+};
 
 }  // namespace
 
 Case call(const Function& function, Dtype dtype, Arguments arguments,
           const Arrangement& arrangement) {
-  const Plan plan = {function, arguments, arrangement, all_sizes(function, arguments)};
-  Case result(function.name, dtype);
-  add_scalars(result, plan);
-  add_strides(result, plan);
-  add_others(result, plan);
-  for (const Tensor& tensor : function.tensors) {
-    add_tensor(result, tensor, plan);
-  }
-  return result;
+  return Maker(function, dtype, std::move(arguments), arrangement).make();
 }
 
 std::int64_t least_bytes(const Function& function, Dtype dtype, const Sizes& sizes) {
   std::int64_t bytes = 0;
   for (const Tensor& tensor : function.tensors) {
-    if (tensor.scratch == nullptr) {
+    if (tensor.traits.scratch == nullptr) {
       const auto size = static_cast<std::int64_t>(size_of(tensor.dtype_in(dtype)));
-      const int times = tensor.role == Role::in_place ? 2 : 1;
+      const int times = tensor.role == in_place ? 2 : 1;
       bytes += times * tensor.rows.in(sizes)*tensor.cols.in(sizes)*size;
     }
   }

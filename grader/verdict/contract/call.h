@@ -14,10 +14,12 @@
 namespace onepass::verdict::contract {
 
 /// Where a tensor lies, in elements: `gap` between the end of a row and the start of the next,
-/// `offset` past an address aligned to 256 bytes.
+/// `offset` past an address aligned to 256 bytes. padded: the gap is what makes the stride a
+/// multiple of 16 bytes.
 struct Place {
   std::int64_t gap = 0;
   std::int64_t offset = 0;
+  bool padded = false;
 };
 
 /// How the tensors of a call lie: those that are named here in another way than densely, by

@@ -2,27 +2,24 @@
 
 #include <sstream>
 #include <stdexcept>
-#include <utility>
 
 namespace onepass::verdict::contract {
 
-Extent::Extent(int number) {
-  if (number != 1) {
+Extent::Extent(int one) {
+  if (one != 1) {
     throw std::logic_error("an extent is 1 or has a name");
   }
 }
 
 Extent::Extent(const char* text) {
   std::istringstream words(text);
-  std::string word;
   char sign = '*';
-  while (words >> word) {
+  for (std::string word; words >> word; words >> sign) {
     if (sign == '/') {
       divisor = std::stoll(word);
     } else {
       factors.push_back(word);
     }
-    words >> sign;
   }
 }
 
@@ -39,84 +36,28 @@ std::int64_t Extent::in(const Sizes& sizes) const {
 }
 
 void Extent::tell(std::int64_t extent, Sizes& sizes) const {
-  const std::string* unknown = nullptr;
+  std::vector<std::string> unknown;
   std::int64_t known = 1;
   for (const std::string& factor : factors) {
     const auto found = sizes.find(factor);
-    if (found != sizes.end()) {
-      known *= found->second;
-    } else if (unknown == nullptr) {
-      unknown = &factor;
+    if (found == sizes.end()) {
+      unknown.push_back(factor);
     } else {
-      return;
+      known *= found->second;
     }
   }
-  if (unknown != nullptr && known != 0) {
-    sizes[*unknown] = extent * divisor / known;
+  if (unknown.size() == 1 && known > 0) {
+    sizes[unknown.front()] = extent * divisor / known;
   }
 }
 
-Tensor Tensor::of(Dtype type) && {
-  dtype = type;
-  return std::move(*this);
-}
-
-Tensor Tensor::strided() && {
-  is_strided = true;
-  return std::move(*this);
-}
-
-Tensor Tensor::optional() && {
-  is_optional = true;
-  return std::move(*this);
-}
-
-Tensor Tensor::over(const char* input) && {
-  may_be_over = input;
-  return std::move(*this);
-}
-
-Tensor Tensor::filled(double mean, double scale) && {
-  fill.mean = mean;
-  fill.scale = scale;
-  return std::move(*this);
-}
-
-namespace {
-
-Tensor tensor(const char* name, Role role, Extent rows, Extent cols) {
-  Tensor result;
-  result.name = name;
-  result.role = role;
-  result.rows = std::move(rows);
-  result.cols = std::move(cols);
-  return result;
-}
-
-}  // namespace
-
-Tensor input(const char* name, Extent rows, Extent cols) {
-  return tensor(name, Role::input, std::move(rows), std::move(cols));
-}
-
-Tensor output(const char* name, Extent rows, Extent cols) {
-  return tensor(name, Role::output, std::move(rows), std::move(cols));
-}
-
-Tensor in_place(const char* name, Extent rows, Extent cols) {
-  return tensor(name, Role::in_place, std::move(rows), std::move(cols));
-}
-
-Tensor scratch(const char* name, std::int64_t (*size)(const Sizes&)) {
-  Tensor result = output(name, 1, 1).of(Dtype::fp32);
-  result.scratch = size;
-  return result;
-}
-
-Tensor returned() {
-  Tensor result = output("returned", 1, 1).of(Dtype::int32);
-  result.scratch = [](const Sizes&) { return std::int64_t{1}; };
-  return result;
+const Tensor& Function::tensor(const std::string& wanted) const {
+  for (const Tensor& candidate : tensors) {
+    if (candidate.name == wanted) {
+      return candidate;
+    }
+  }
+  throw std::out_of_range(name + " has no tensor " + wanted);
 }
 
 }  // namespace onepass::verdict::contract

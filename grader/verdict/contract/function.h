@@ -1,14 +1,14 @@
 // Function: what an exercise's function gets, as data: what the contract's header says in words. A
-// chapter describes each of its functions once (chapters/<name>/functions.cpp); the calls of
-// checks, of timing and of comparisons follow from that (call.h), and so do the layouts of the
-// checks (arrangements.h).
+// chapter describes each of its functions once (chapters/<name>/functions.cpp). Its calls follow
+// from that (call.h), how it is measured (measured.h), and the layouts of the checks (sweep.h).
 //
-//     Function forward = {"rmsnorm_forward",
-//                         {{"rows", 0, kMostInt}, {"cols", 1, 65536}},
-//                         {input("x", "rows", "cols").strided(), input("weight", 1, "cols"),
-//                          output("y", "rows", "cols").strided(),
-//                          output("rstd", "rows", 1).of(Dtype::fp32)},
-//                         {{"eps", 1e-6}}};
+//     const Function kForward = {"rmsnorm_forward",
+//                                {{"rows", 0}, {"cols", 1, 65'536}},
+//                                {{"x", input, "rows", "cols", {.strided = true}},
+//                                 {"weight", input, 1, "cols"},
+//                                 {"y", output, "rows", "cols", {.strided = true}},
+//                                 {"rstd", output, "rows", 1, {.dtype = Dtype::fp32}}},
+//                                {{"eps", 1e-6}}};
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@
 
 namespace onepass::verdict::contract {
 
+using enum Role;
 using Sizes = std::map<std::string, std::int64_t>;
 
 /// A number of rows or columns: a product of sizes, divided by a number. "rows", "heads *
@@ -31,8 +32,8 @@ struct Extent {
   std::vector<std::string> factors;
   std::int64_t divisor = 1;
 
-  Extent(const char* text);  // NOLINT: a description reads better without the type's name
-  Extent(int number);        // NOLINT: 1
+  Extent(const char* text);
+  Extent(int one);
 
   /// Throws std::logic_error if a factor is unknown.
   std::int64_t in(const Sizes& sizes) const;
@@ -40,44 +41,39 @@ struct Extent {
   void tell(std::int64_t extent, Sizes& sizes) const;
 };
 
-/// Of the sizes that the function is told, the limits that its header promises.
+/// A size, with the limits that the header promises.
 struct Size {
   std::string name;
   std::int64_t least = 1;
   std::int64_t most = std::numeric_limits<int>::max();
   bool is_argument = true;  // or only the extent of a tensor: the function is not told
 };
-inline constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
+
+/// What most tensors are not.
+struct Traits {
+  std::optional<Dtype> dtype = {};  // nothing: that of the call
+  bool strided = false;             // has a stride of its own, <name>_stride
+  bool optional = false;            // may be null
+  std::string over = {};            // an output: the input over which it may be written
+  double mean = 0.0, scale = 1.0;   // an input: what it holds in a timed call, see HashFill
+  /// To be used freely: one row of so many elements. Never compared, and not counted.
+  std::int64_t (*scratch)(const Sizes&) = nullptr;
+};
 
 struct Tensor {
   std::string name;
-  Role role = Role::input;
-  Extent rows = 1, cols = 1;
-  std::optional<Dtype> dtype;  // nothing: that of the call
-  bool is_strided = false;     // has a stride of its own, <name>_stride
-  bool is_optional = false;    // may be null
-  std::string may_be_over;     // an output: the input over which it may be written
-  HashFill fill;               // an input: what it holds in a timed call
-  /// To be used freely: so many numbers in one row, a number of the function's sizes. Never
-  /// compared or counted. Null where there is none.
-  std::int64_t (*scratch)(const Sizes&) = nullptr;
+  Role role;
+  Extent rows, cols;
+  Traits traits = {};
 
-  Tensor of(Dtype type) &&;
-  Tensor strided() &&;
-  Tensor optional() &&;
-  Tensor over(const char* input) &&;
-  /// From mean - scale to mean + scale.
-  Tensor filled(double mean, double scale) &&;
-
-  Dtype dtype_in(Dtype call) const { return dtype.value_or(call); }
+  Dtype dtype_in(Dtype call) const { return traits.dtype.value_or(call); }
 };
 
-Tensor input(const char* name, Extent rows, Extent cols);
-Tensor output(const char* name, Extent rows, Extent cols);
-Tensor in_place(const char* name, Extent rows, Extent cols);
-Tensor scratch(const char* name, std::int64_t (*size)(const Sizes&));
-/// What the launcher returns (worker/binding.h).
-Tensor returned();
+/// What the launcher returns (worker/binding.h). Inline, for the tables are made before main().
+inline const Tensor kReturned = {
+    "returned", output, 1, 1, {.dtype = Dtype::int32, .scratch = [](const Sizes&) {
+                                 return std::int64_t{1};
+                               }}};
 
 /// A scalar that is no size, and its usual value.
 struct Scalar {
@@ -89,7 +85,10 @@ struct Function {
   std::string name;  // in the binding
   std::vector<Size> sizes;
   std::vector<Tensor> tensors;
-  std::vector<Scalar> scalars;
+  std::vector<Scalar> scalars = {};
+
+  /// Throws std::out_of_range if there is no such tensor.
+  const Tensor& tensor(const std::string& name) const;
 };
 
 }  // namespace onepass::verdict::contract

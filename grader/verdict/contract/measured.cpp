@@ -1,24 +1,19 @@
 #include "verdict/contract/measured.h"
 
-#include <utility>
-
 #include "verdict/contract/call.h"
 
 namespace onepass::verdict::contract {
-namespace {
 
-std::vector<Expectation> all(const std::vector<Expected>& outputs, const Case& sampled) {
-  std::vector<Expectation> expectations;
-  for (const Expected& output : outputs) {
-    expectations.push_back(output(sampled));
+std::vector<Expectation> expectations(const Outputs& outputs, const Case& call) {
+  std::vector<Expectation> all;
+  for (const auto& expected : outputs) {
+    all.push_back(expected(call));
   }
-  return expectations;
+  return all;
 }
 
-}  // namespace
-
-Measurement measured(const Function& function, Sizes (*sizes)(const Shape&),
-                     std::vector<Expected> outputs, std::vector<Expected> column_sums) {
+Measurement measured(const Function& function, Sizes (*sizes)(const Shape&), const Outputs& outputs,
+                     const Outputs& column_sums) {
   Measurement measurement;
   measurement.least_bytes = [&function, sizes](const Shape& shape) {
     return least_bytes(function, shape.dtype, sizes(shape));
@@ -27,14 +22,18 @@ Measurement measured(const Function& function, Sizes (*sizes)(const Shape&),
     return call(function, shape.dtype, {.sizes = sizes(shape), .seed = seed});
   };
   measurement.expectations = [outputs](const Case& sampled, const std::vector<std::int64_t>&) {
-    return all(outputs, sampled);
+    return expectations(outputs, sampled);
   };
   if (!column_sums.empty()) {
     measurement.column_sums = [column_sums](const Case& sampled) {
-      return all(column_sums, sampled);
+      return expectations(column_sums, sampled);
     };
   }
   return measurement;
+}
+
+Sizes rows_and_cols(const Shape& shape) {
+  return {{"rows", shape.rows}, {"cols", shape.cols}};
 }
 
 }  // namespace onepass::verdict::contract

@@ -9,11 +9,16 @@
 
 namespace onepass::verdict::contract {
 
-using Expected = std::function<Expectation(const Case& sampled)>;
+/// What outputs must be: of a case that is run whole, or of a sample of one.
+using Outputs = std::vector<std::function<Expectation(const Case&)>>;
+std::vector<Expectation> expectations(const Outputs& outputs, const Case& call);
 
-/// The bytes and calls of the function at the sizes that belong to a shape. outputs, column_sums:
-/// what is expected of a sample (Measurement in session/chapter.h).
-Measurement measured(const Function& function, Sizes (*sizes)(const Shape&),
-                     std::vector<Expected> outputs, std::vector<Expected> column_sums = {});
+/// The bytes and calls of the function at the sizes that belong to a shape, and what is expected of
+/// a sample (Measurement in session/chapter.h).
+Measurement measured(const Function& function, Sizes (*sizes)(const Shape&), const Outputs& outputs,
+                     const Outputs& column_sums = {});
+
+/// The sizes of an operator on rows.
+Sizes rows_and_cols(const Shape& shape);
 
 }  // namespace onepass::verdict::contract

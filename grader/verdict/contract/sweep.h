@@ -8,9 +8,9 @@
 //   boundary,
 //     and by an odd one;
 //   - null, if it may be, and over its input, if it may be;
-// and of all of them together rows that fill no vector. Alone each of them shows which one a kernel
-// cannot take. Then come a few calls in which every two of these ways meet; there a tensor's offset
-// is one drawn from the seed.
+// and of all of them together rows that fill no vector, without gaps or each starting with one.
+// Alone each of them shows which one a kernel cannot take. Then come a few calls in which every two
+// of these ways meet; there a tensor's offset is one drawn from the seed.
 #pragma once
 
 #include <cstdint>
