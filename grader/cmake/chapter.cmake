@@ -5,9 +5,11 @@
 #
 #   checks_*.cpp           the checks, and chapter.cpp: with the library below they become the program
 #                          grade-<name>.
-#   *.cpp                  the rest of the chapter's share of the deciding process: reference, calls,
-#                          mistakes. They become the library onepass_<name>, which tests link too.
-#   <exercise>.binding.cu  maps named buffers to the contract's function; #includes ONEPASS_SUBMISSION
+#   *.cpp                  the rest of the chapter's share of the deciding process: its functions as
+#                          data, reference, calls, mistakes. They become the library
+#                          onepass_<name>, which tests link too.
+#   <exercise>.binding.cu  names the arguments of the contract's function; #includes
+#                          ONEPASS_SUBMISSION
 #   naive.cu               the multi-pass version of the chapter's functions, if it has one
 function(onepass_chapter name)
   cmake_parse_arguments(PARSE_ARGV 1 chapter "" "FOLDER;DOCS" "EXERCISES")

@@ -35,13 +35,9 @@ Field by_channel(const Field& tensor, std::int64_t channels) {
 
 Field as_tensor(const Field& channels, std::int64_t batch) {
   const std::int64_t space = channels.cols / batch;
-  Field result(batch * channels.rows, space);
-  for (std::int64_t row = 0; row < result.rows; ++row) {
-    for (std::int64_t s = 0; s < space; ++s) {
-      result(row, s) = channels(row % channels.rows, row / channels.rows * space + s);
-    }
-  }
-  return result;
+  return verdict::field_of(batch * channels.rows, space, [&](std::int64_t row, std::int64_t s) {
+    return channels(row % channels.rows, row / channels.rows * space + s);
+  });
 }
 
 Field means(const Field& x) {

@@ -47,14 +47,14 @@ using CheckRows = std::function<void(Dtype dtype, std::int64_t rows, std::int64_
 void sweep_rows(const Function& function, const CheckRows& check,
                 const std::set<std::string>& only = {});
 
+/// The same with rows so far apart, of one tensor after the other, that row * stride is beyond
+/// 2^31.
+void sweep_far_apart(const Function& function, const CheckRows& check);
+
 /// Two rows of each width from `least` to `most` around which vectors, warps and blocks end, in
 /// every type; and a square, in which swapped indices stay inside the tensors. No more rows than
 /// columns: who takes a row for a column finds a number too.
 void sweep_widths(std::int64_t least, std::int64_t most, const CheckRows& check);
-
-/// The same with rows so far apart, of one tensor after the other, that row * stride is beyond
-/// 2^31.
-void sweep_far_apart(const Function& function, const CheckRows& check);
 
 /// Runs the function once for each of its sizes that may be 0, with that one at 0 and all others as
 /// small as they get. Nothing may be written; else the check ends with the sentence, which has {}

@@ -47,10 +47,9 @@ Expectation expected_column(const char* output, const Case& call, const Field& t
                             const Field& magnitudes) {
   const Field sums = column_sums(terms);
   const Field sizes = column_sums(magnitudes);
-  Field bound(1, terms.cols);
-  for (std::int64_t col = 0; col < terms.cols; ++col) {
-    bound(0, col) = bounds::column_sum(call.dtype(), terms.rows, sums(0, col), sizes(0, col));
-  }
+  const Field bound = verdict::field_of(1, terms.cols, [&](std::int64_t, std::int64_t col) {
+    return bounds::column_sum(call.dtype(), terms.rows, sums(0, col), sizes(0, col));
+  });
   return {output, sums, bound};
 }
 
@@ -95,19 +94,17 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> 
 
 Expectation expected_mean(const Case& call) {
   const ForwardRows all = forward_rows(call);
-  Field bound(all.x.rows, 1);
-  for (std::int64_t row = 0; row < all.x.rows; ++row) {
-    bound(row, 0) = bounds::layernorm_mean(all.rows[static_cast<std::size_t>(row)]);
-  }
+  const Field bound = verdict::field_of(all.x.rows, 1, [&](std::int64_t row, std::int64_t) {
+    return bounds::layernorm_mean(all.rows[static_cast<std::size_t>(row)]);
+  });
   return {"mean", all.mean, bound};
 }
 
 Expectation expected_rstd(const Case& call) {
   const ForwardRows all = forward_rows(call);
-  Field bound(all.x.rows, 1);
-  for (std::int64_t row = 0; row < all.x.rows; ++row) {
-    bound(row, 0) = bounds::layernorm_rstd(all.rows[static_cast<std::size_t>(row)]);
-  }
+  const Field bound = verdict::field_of(all.x.rows, 1, [&](std::int64_t row, std::int64_t) {
+    return bounds::layernorm_rstd(all.rows[static_cast<std::size_t>(row)]);
+  });
   return {"rstd", all.rstd, bound};
 }
 
@@ -116,14 +113,11 @@ Expectation expected_y(const Case& call) {
   const Field x_hat = normalized(all.x, all.mean, all.rstd);
   const Field weight = values_or(call, "weight", 1.0);
   const Field bias = values_or(call, "bias", 0.0);
-  Field bound(x_hat.rows, x_hat.cols);
-  for (std::int64_t row = 0; row < x_hat.rows; ++row) {
-    for (std::int64_t col = 0; col < x_hat.cols; ++col) {
-      bound(row, col) =
-          bounds::layernorm_y(call.dtype(), all.rows[static_cast<std::size_t>(row)],
-                              all.x(row, col), x_hat(row, col), weight(0, col), bias(0, col));
-    }
-  }
+  const Field bound =
+      verdict::field_of(x_hat.rows, x_hat.cols, [&](std::int64_t row, std::int64_t col) {
+        return bounds::layernorm_y(call.dtype(), all.rows[static_cast<std::size_t>(row)],
+                                   all.x(row, col), x_hat(row, col), weight(0, col), bias(0, col));
+      });
   return {"y", scaled_and_shifted(x_hat, weight, bias), bound};
 }
 

@@ -28,11 +28,9 @@ Field row_variances(const Field& x, const Field& mean) {
 }
 
 Field rstd_of(const Field& variance, double eps) {
-  Field rstd(variance.rows, 1);
-  for (std::int64_t row = 0; row < variance.rows; ++row) {
-    rstd(row, 0) = 1.0 / std::sqrt(variance(row, 0) + eps);
-  }
-  return rstd;
+  return verdict::field_of(variance.rows, 1, [&](std::int64_t row, std::int64_t) {
+    return 1.0 / std::sqrt(variance(row, 0) + eps);
+  });
 }
 
 Statistics statistics(const Field& x, double eps) {
@@ -41,45 +39,29 @@ Statistics statistics(const Field& x, double eps) {
 }
 
 Field normalized(const Field& x, const Field& mean, const Field& rstd) {
-  Field x_hat(x.rows, x.cols);
-  for (std::int64_t row = 0; row < x.rows; ++row) {
-    for (std::int64_t col = 0; col < x.cols; ++col) {
-      x_hat(row, col) = (x(row, col) - mean(row, 0)) * rstd(row, 0);
-    }
-  }
-  return x_hat;
+  return verdict::field_of(x.rows, x.cols, [&](std::int64_t row, std::int64_t col) {
+    return (x(row, col) - mean(row, 0)) * rstd(row, 0);
+  });
 }
 
 Field scaled_and_shifted(const Field& x_hat, const Field& weight, const Field& bias) {
-  Field y(x_hat.rows, x_hat.cols);
-  for (std::int64_t row = 0; row < y.rows; ++row) {
-    for (std::int64_t col = 0; col < y.cols; ++col) {
-      y(row, col) = x_hat(row, col) * weight(0, col) + bias(0, col);
-    }
-  }
-  return y;
+  return verdict::field_of(x_hat.rows, x_hat.cols, [&](std::int64_t row, std::int64_t col) {
+    return x_hat(row, col) * weight(0, col) + bias(0, col);
+  });
 }
 
 Field product(const Field& a, const Field& b) {
-  Field result(a.rows, a.cols);
-  for (std::int64_t row = 0; row < a.rows; ++row) {
-    for (std::int64_t col = 0; col < a.cols; ++col) {
-      result(row, col) = a(row, col) * b(b.rows == 1 ? 0 : row, b.cols == 1 ? 0 : col);
-    }
-  }
-  return result;
+  return verdict::field_of(a.rows, a.cols, [&](std::int64_t row, std::int64_t col) {
+    return a(row, col) * b(b.rows == 1 ? 0 : row, b.cols == 1 ? 0 : col);
+  });
 }
 
 Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd, const Field& mean_wdy,
                    const Field& mean_wdy_hat) {
-  Field dx(wdy.rows, wdy.cols);
-  for (std::int64_t row = 0; row < wdy.rows; ++row) {
-    for (std::int64_t col = 0; col < wdy.cols; ++col) {
-      dx(row, col) = rstd(row, 0) *
-                     (wdy(row, col) - mean_wdy(row, 0) - x_hat(row, col) * mean_wdy_hat(row, 0));
-    }
-  }
-  return dx;
+  return verdict::field_of(wdy.rows, wdy.cols, [&](std::int64_t row, std::int64_t col) {
+    return rstd(row, 0) *
+           (wdy(row, col) - mean_wdy(row, 0) - x_hat(row, col) * mean_wdy_hat(row, 0));
+  });
 }
 
 Field backward_dx(const Field& wdy, const Field& x_hat, const Field& rstd) {

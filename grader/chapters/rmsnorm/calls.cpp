@@ -50,22 +50,18 @@ double eps_of(const Case& call) {
 Expectation expected_rstd(const Case& call) {
   const Field x = call.values("x").field();
   const Field rstd = rms_rstd(x, eps_of(call));
-  Field bound(x.rows, 1);
-  for (std::int64_t row = 0; row < x.rows; ++row) {
-    bound(row, 0) = verdict::bounds::rmsnorm_rstd(x.cols, rstd(row, 0));
-  }
+  const Field bound = verdict::field_of(x.rows, 1, [&](std::int64_t row, std::int64_t) {
+    return verdict::bounds::rmsnorm_rstd(x.cols, rstd(row, 0));
+  });
   return {"rstd", rstd, bound};
 }
 
 Expectation expected_y(const Case& call) {
   const Field x = call.values("x").field();
   const Field y = rmsnorm_forward(x, weight_of(call), eps_of(call)).y;
-  Field bound(x.rows, x.cols);
-  for (std::int64_t row = 0; row < x.rows; ++row) {
-    for (std::int64_t col = 0; col < x.cols; ++col) {
-      bound(row, col) = verdict::bounds::rmsnorm_y(call.dtype(), x.cols, y(row, col));
-    }
-  }
+  const Field bound = verdict::field_of(x.rows, x.cols, [&](std::int64_t row, std::int64_t col) {
+    return verdict::bounds::rmsnorm_y(call.dtype(), x.cols, y(row, col));
+  });
   return {"y", y, bound};
 }
 

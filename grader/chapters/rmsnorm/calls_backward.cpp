@@ -84,10 +84,9 @@ Expectation expected_dweight(const Case& call) {
   const Field terms = product(dy, x_hat_for_dweight_of(call));
   const Field sums = column_sums(terms);
   const Field sizes = column_sums(magnitudes(terms));
-  Field bound(1, terms.cols);
-  for (std::int64_t col = 0; col < terms.cols; ++col) {
-    bound(0, col) = bounds::column_sum(call.dtype(), terms.rows, sums(0, col), sizes(0, col));
-  }
+  const Field bound = verdict::field_of(1, terms.cols, [&](std::int64_t, std::int64_t col) {
+    return bounds::column_sum(call.dtype(), terms.rows, sums(0, col), sizes(0, col));
+  });
   return {"dweight", sums, bound};
 }
 

@@ -30,12 +30,10 @@ Case residual_call(Matrix x, Matrix residual, Matrix weight, double eps,
 
 Expectation expected_sum(const Case& call) {
   const Field sum = sum_of(call).field();
-  Field bound(sum.rows, sum.cols);
-  for (std::int64_t row = 0; row < sum.rows; ++row) {
-    for (std::int64_t col = 0; col < sum.cols; ++col) {
-      bound(row, col) = verdict::bounds::rounded_once(sum(row, col));
-    }
-  }
+  const Field bound =
+      verdict::field_of(sum.rows, sum.cols, [&](std::int64_t row, std::int64_t col) {
+        return verdict::bounds::rounded_once(sum(row, col));
+      });
   return {call.place_of("sum"), sum, bound};
 }
 

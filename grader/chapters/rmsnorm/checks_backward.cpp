@@ -99,10 +99,10 @@ void check_many_rows(const Outputs& outputs) {
 
 /// Rows of random numbers.
 common::CheckRows rows_of(const Outputs& outputs) {
-  return [&outputs](Dtype dtype, std::int64_t rows, std::int64_t cols,
-                    const Arrangement& arrangement) {
-    check(outputs, random_gradients(dtype, rows, cols), arrangement);
-  };
+  return
+      [outputs](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
+        check(outputs, random_gradients(dtype, rows, cols), arrangement);
+      };
 }
 
 /// tensors: those that matter to the outputs.

@@ -29,13 +29,9 @@ Field rms_rstd(const Field& x, double eps) {
 }
 
 Field scaled(const Field& x, const Field& rstd, const Field& weight) {
-  Field y(x.rows, x.cols);
-  for (std::int64_t row = 0; row < x.rows; ++row) {
-    for (std::int64_t col = 0; col < x.cols; ++col) {
-      y(row, col) = x(row, col) * rstd(row, 0) * weight(0, col);
-    }
-  }
-  return y;
+  return verdict::field_of(x.rows, x.cols, [&](std::int64_t row, std::int64_t col) {
+    return x(row, col) * rstd(row, 0) * weight(0, col);
+  });
 }
 
 Forward rmsnorm_forward(const Field& x, const Field& weight, double eps) {
@@ -52,13 +48,9 @@ Field added(const Field& a, const Field& b) {
 }
 
 Field product(const Field& a, const Field& b) {
-  Field result(a.rows, a.cols);
-  for (std::int64_t row = 0; row < a.rows; ++row) {
-    for (std::int64_t col = 0; col < a.cols; ++col) {
-      result(row, col) = a(row, col) * b(b.rows == 1 ? 0 : row, b.cols == 1 ? 0 : col);
-    }
-  }
-  return result;
+  return verdict::field_of(a.rows, a.cols, [&](std::int64_t row, std::int64_t col) {
+    return a(row, col) * b(b.rows == 1 ? 0 : row, b.cols == 1 ? 0 : col);
+  });
 }
 
 Field rounded_x_hat(verdict::Dtype dtype, const Field& x, const Field& rstd) {
@@ -79,13 +71,9 @@ Field row_means(const Field& values) {
 
 Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd,
                    const Field& mean_wdy_hat) {
-  Field dx(wdy.rows, wdy.cols);
-  for (std::int64_t row = 0; row < wdy.rows; ++row) {
-    for (std::int64_t col = 0; col < wdy.cols; ++col) {
-      dx(row, col) = rstd(row, 0) * (wdy(row, col) - x_hat(row, col) * mean_wdy_hat(row, 0));
-    }
-  }
-  return dx;
+  return verdict::field_of(wdy.rows, wdy.cols, [&](std::int64_t row, std::int64_t col) {
+    return rstd(row, 0) * (wdy(row, col) - x_hat(row, col) * mean_wdy_hat(row, 0));
+  });
 }
 
 Field backward_dx(const Field& wdy, const Field& x_hat, const Field& rstd) {

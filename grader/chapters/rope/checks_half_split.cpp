@@ -66,8 +66,8 @@ void check_both(const Shape& shape) {
 }
 
 /// f(shape) for each dtype.
-template <typename Function>
-void for_each_dtype(Function f) {
+template <typename F>
+void for_each_dtype(F f) {
   for (Dtype dtype : kEveryDtype) {
     Shape shape;
     shape.dtype = dtype;

@@ -25,4 +25,16 @@ struct Field {
   }
 };
 
+/// value(row, col) for each element.
+template <typename Value>
+Field field_of(std::int64_t rows, std::int64_t cols, Value value) {
+  Field field(rows, cols);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t col = 0; col < cols; ++col) {
+      field(row, col) = value(row, col);
+    }
+  }
+  return field;
+}
+
 }  // namespace onepass::verdict
