@@ -5,17 +5,6 @@
 
 namespace onepass::layernorm {
 
-Field row_means(const Field& x) {
-  Field mean(x.rows, 1);
-  for (std::int64_t row = 0; row < x.rows; ++row) {
-    for (std::int64_t col = 0; col < x.cols; ++col) {
-      mean(row, 0) += x(row, col);
-    }
-    mean(row, 0) /= static_cast<double>(x.cols);
-  }
-  return mean;
-}
-
 Field row_variances(const Field& x, const Field& mean) {
   Field squares(x.rows, x.cols);
   for (std::int64_t row = 0; row < x.rows; ++row) {
@@ -50,12 +39,6 @@ Field scaled_and_shifted(const Field& x_hat, const Field& weight, const Field& b
   });
 }
 
-Field product(const Field& a, const Field& b) {
-  return verdict::field_of(a.rows, a.cols, [&](std::int64_t row, std::int64_t col) {
-    return a(row, col) * b(b.rows == 1 ? 0 : row, b.cols == 1 ? 0 : col);
-  });
-}
-
 Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd, const Field& mean_wdy,
                    const Field& mean_wdy_hat) {
   return verdict::field_of(wdy.rows, wdy.cols, [&](std::int64_t row, std::int64_t col) {
@@ -66,16 +49,6 @@ Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd, cons
 
 Field backward_dx(const Field& wdy, const Field& x_hat, const Field& rstd) {
   return row_gradient(wdy, x_hat, rstd, row_means(wdy), row_means(product(wdy, x_hat)));
-}
-
-Field column_sums(const Field& terms) {
-  Field sums(1, terms.cols);
-  for (std::int64_t row = 0; row < terms.rows; ++row) {
-    for (std::int64_t col = 0; col < terms.cols; ++col) {
-      sums(0, col) += terms(row, col);
-    }
-  }
-  return sums;
 }
 
 }  // namespace onepass::layernorm

@@ -2,19 +2,20 @@
 // numbers as they were rounded to their dtype; nothing here is rounded again.
 #pragma once
 
-#include "verdict/values/field.h"
+#include "chapters/common/rows.h"
 
 namespace onepass::layernorm {
 
+using common::column_sums;
+using common::product;
+using common::row_means;
+using common::row_sums;
 using verdict::Field;
 
 struct Statistics {
   Field mean;  // [rows, 1]
   Field rstd;  // [rows, 1]
 };
-
-/// mean[r] = mean over c of x[r][c].  x: [rows, cols]. Returns [rows, 1].
-Field row_means(const Field& x);
 
 /// The mean over c of (x[r][c] - mean[r])^2.
 Field row_variances(const Field& x, const Field& mean);
@@ -30,17 +31,11 @@ Field normalized(const Field& x, const Field& mean, const Field& rstd);
 /// y[r][c] = x_hat[r][c] * weight[c] + bias[c].  weight, bias: [1, cols].
 Field scaled_and_shifted(const Field& x_hat, const Field& weight, const Field& bias);
 
-/// a[r][c] * b[r][c]; `b` may be [1, cols] or [rows, 1], and is then repeated.
-Field product(const Field& a, const Field& b);
-
 /// dx[r][c] = rstd[r] * (wdy[r][c] - mean_wdy[r] - x_hat[r][c] * mean_wdy_hat[r]).
 Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd, const Field& mean_wdy,
                    const Field& mean_wdy_hat);
 
 /// The same with the means that belong there: of wdy, and of wdy * x_hat.
 Field backward_dx(const Field& wdy, const Field& x_hat, const Field& rstd);
-
-/// sums[c] = sum over r of terms[r][c]. Returns [1, cols].
-Field column_sums(const Field& terms);
 
 }  // namespace onepass::layernorm

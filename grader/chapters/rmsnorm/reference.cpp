@@ -5,16 +5,6 @@
 
 namespace onepass::rmsnorm {
 
-Field row_sums(const Field& x) {
-  Field sums(x.rows, 1);
-  for (std::int64_t row = 0; row < x.rows; ++row) {
-    for (std::int64_t col = 0; col < x.cols; ++col) {
-      sums(row, 0) += x(row, col);
-    }
-  }
-  return sums;
-}
-
 Field rms_rstd(const Field& x, double eps) {
   Field rstd(x.rows, 1);
   for (std::int64_t row = 0; row < x.rows; ++row) {
@@ -47,26 +37,12 @@ Field added(const Field& a, const Field& b) {
   return sum;
 }
 
-Field product(const Field& a, const Field& b) {
-  return verdict::field_of(a.rows, a.cols, [&](std::int64_t row, std::int64_t col) {
-    return a(row, col) * b(b.rows == 1 ? 0 : row, b.cols == 1 ? 0 : col);
-  });
-}
-
 Field rounded_x_hat(verdict::Dtype dtype, const Field& x, const Field& rstd) {
   Field x_hat = product(x, rstd);
   for (double& value : x_hat.values) {
     value = verdict::round_to(dtype, verdict::round_to(verdict::Dtype::fp32, value));
   }
   return x_hat;
-}
-
-Field row_means(const Field& values) {
-  Field means = row_sums(values);
-  for (double& mean : means.values) {
-    mean /= static_cast<double>(values.cols);
-  }
-  return means;
 }
 
 Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd,
@@ -78,16 +54,6 @@ Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd,
 
 Field backward_dx(const Field& wdy, const Field& x_hat, const Field& rstd) {
   return row_gradient(wdy, x_hat, rstd, row_means(product(wdy, x_hat)));
-}
-
-Field column_sums(const Field& terms) {
-  Field sums(1, terms.cols);
-  for (std::int64_t row = 0; row < terms.rows; ++row) {
-    for (std::int64_t col = 0; col < terms.cols; ++col) {
-      sums(0, col) += terms(row, col);
-    }
-  }
-  return sums;
 }
 
 }  // namespace onepass::rmsnorm

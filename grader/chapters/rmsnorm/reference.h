@@ -2,15 +2,16 @@
 // numbers as they were rounded to their dtype; nothing here is rounded again.
 #pragma once
 
+#include "chapters/common/rows.h"
 #include "verdict/values/dtype.h"
-#include "verdict/values/field.h"
 
 namespace onepass::rmsnorm {
 
+using common::column_sums;
+using common::product;
+using common::row_means;
+using common::row_sums;
 using verdict::Field;
-
-/// sums[r] = x[r][0] + ... + x[r][cols - 1].  x: [rows, cols]. Returns [rows, 1].
-Field row_sums(const Field& x);
 
 /// What rmsnorm_forward writes.
 struct Forward {
@@ -32,15 +33,9 @@ Field added(const Field& a, const Field& b);
 
 // ---- The backward pass ----
 
-/// a[r][c] * b[r][c]; `b` may be [1, cols] or [rows, 1], and is then repeated.
-Field product(const Field& a, const Field& b);
-
 /// x_hat[r][c] = x[r][c] * rstd[r] as LLaMA's forward pass has it: an fp32 product, rounded to
 /// `dtype`.
 Field rounded_x_hat(verdict::Dtype dtype, const Field& x, const Field& rstd);
-
-/// means[r] = mean over c of values[r][c]. Returns [rows, 1].
-Field row_means(const Field& values);
 
 /// dx[r][c] = rstd[r] * (wdy[r][c] - x_hat[r][c] * mean_wdy_hat[r]).
 Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd,
@@ -48,8 +43,5 @@ Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd,
 
 /// The same with the mean that belongs there, of wdy * x_hat.
 Field backward_dx(const Field& wdy, const Field& x_hat, const Field& rstd);
-
-/// sums[c] = sum over r of terms[r][c]. Returns [1, cols].
-Field column_sums(const Field& terms);
 
 }  // namespace onepass::rmsnorm

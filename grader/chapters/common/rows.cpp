@@ -1,0 +1,57 @@
+#include "chapters/common/rows.h"
+
+namespace onepass::common {
+
+using verdict::field_of;
+
+Field product(const Field& a, const Field& b) {
+  return field_of(a.rows, a.cols, [&](std::int64_t row, std::int64_t col) {
+    return a(row, col) * b(b.rows == 1 ? 0 : row, b.cols == 1 ? 0 : col);
+  });
+}
+
+Field row_sums(const Field& x) {
+  return field_of(x.rows, 1, [&](std::int64_t row, std::int64_t) {
+    double sum = 0.0;
+    for (std::int64_t col = 0; col < x.cols; ++col) {
+      sum += x(row, col);
+    }
+    return sum;
+  });
+}
+
+Field row_means(const Field& x) {
+  Field means = row_sums(x);
+  for (double& mean : means.values) {
+    mean /= static_cast<double>(x.cols);
+  }
+  return means;
+}
+
+Field column_sums(const Field& terms) {
+  Field sums(1, terms.cols);
+  for (std::int64_t row = 0; row < terms.rows; ++row) {
+    for (std::int64_t col = 0; col < terms.cols; ++col) {
+      sums(0, col) += terms(row, col);
+    }
+  }
+  return sums;
+}
+
+Field row_of(const Field& field, std::int64_t row) {
+  return field_of(1, field.cols, [&](std::int64_t, std::int64_t col) { return field(row, col); });
+}
+
+Field by_differences(const Field& x,
+                     const std::function<double(std::int64_t row, const Field& x_row)>& loss) {
+  constexpr double kStep = 1e-5;
+  return field_of(x.rows, x.cols, [&](std::int64_t row, std::int64_t col) {
+    Field moved = row_of(x, row);
+    moved(0, col) = x(row, col) + kStep;
+    const double above = loss(row, moved);
+    moved(0, col) = x(row, col) - kStep;
+    return (above - loss(row, moved)) / (2.0 * kStep);
+  });
+}
+
+}  // namespace onepass::common

@@ -1,0 +1,31 @@
+// Arithmetic on the rows of fields, and derivatives that know no formula.
+#pragma once
+
+#include <functional>
+
+#include "verdict/values/field.h"
+
+namespace onepass::common {
+
+using verdict::Field;
+
+/// a[r][c] * b[r][c]; `b` may be [1, cols] or [rows, 1], and is then repeated.
+Field product(const Field& a, const Field& b);
+
+/// Over c of x[r][c]: the sums, the means. [rows, 1]
+Field row_sums(const Field& x);
+Field row_means(const Field& x);
+
+/// sums[c] = sum over r of terms[r][c]. [1, cols]
+Field column_sums(const Field& terms);
+
+/// [1, cols]
+Field row_of(const Field& field, std::int64_t row);
+
+/// How much loss(row, x_row), a number that depends on one row of x, changes with each of its
+/// elements: by central differences. Meant for small fields of moderate numbers; good to about
+/// 1e-9.
+Field by_differences(const Field& x,
+                     const std::function<double(std::int64_t row, const Field& x_row)>& loss);
+
+}  // namespace onepass::common
