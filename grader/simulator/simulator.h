@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "access_type.h"
+
 namespace simulator {
 
 // ---- Findings -------------------------------------------------------------------------------
@@ -69,9 +71,6 @@ struct Finding {
 std::vector<Finding> take_findings();
 
 // ---- Traffic --------------------------------------------------------------------------------
-
-enum class MemorySpace { shared, global };
-enum class AccessType { read, write, atomic };
 
 /// What the accesses at one line of source cost, of one kind and to one buffer.
 ///

@@ -1,17 +1,17 @@
-// The functions that g++ -fsanitize=thread calls: one before each load and store of a kernel.
+// The functions that g++ -fsanitize=thread calls: one before each load and store of a kernel; and
+// the one that -fsanitize=bounds-strict calls for an index that is out of bounds.
 //
-// Only the calls of that option are used, never its library (the Linux kernel's race detector works
-// in the same way). The return address is the place in the student's code.
+// Only the calls of these options are used, never their libraries (the Linux kernel's race detector
+// works in the same way). The return address is the place in the student's code.
 #include <cstddef>
 #include <cstdint>
 
 #include "access/access.h"
-#include "access/atomics.h"
-#include "scheduling/execution.h"
+#include "scheduling/running.h"
+#include "scheduling/stopping.h"
 
 namespace {
 
-using simulator::Access;
 using simulator::AccessType;
 using simulator::CodeAddress;
 
@@ -25,6 +25,17 @@ void check_range(std::uintptr_t address, std::size_t size, AccessType type, Code
     size -= piece;
   }
 }
+
+/// What -fsanitize=bounds-strict hands over; the types are those of the array and of the index.
+struct IndexOutOfBounds {
+  const char* file;
+  std::uint32_t line, column;
+  const struct ArrayType {
+    std::uint16_t kind, info;
+    char name[1];  // for instance 'float [4]', quoted
+  } * array;
+  const void* index_type;
+};
 
 }  // namespace
 
@@ -63,6 +74,18 @@ void __tsan_read_range(void* address, std::size_t size) {
 }
 void __tsan_write_range(void* address, std::size_t size) {
   check_range(ONEPASS_ADDRESS, size, AccessType::write, ONEPASS_SITE);
+}
+
+void __ubsan_handle_out_of_bounds(void* data, std::uintptr_t index) {
+  using namespace simulator;
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) return;
+  const char* type = static_cast<const IndexOutOfBounds*>(data)->array->name;
+  tell_or_stop(*launch, IndexEvent{launch->thread->number, type, static_cast<std::int64_t>(index),
+                                   ONEPASS_SITE});
+}
+void __ubsan_handle_out_of_bounds_abort(void* data, std::uintptr_t index) {
+  __ubsan_handle_out_of_bounds(data, index);
 }
 
 // Objects with virtual functions: host code.

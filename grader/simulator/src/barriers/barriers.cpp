@@ -1,122 +1,145 @@
 #include "barriers/barriers.h"
 
-#include <string>
+#include <utility>
 
-#include "access/uninitialised.h"
-#include "barriers/warp_operations.h"
-#include "findings/findings.h"
-#include "races/ordering.h"
-#include "scheduling/execution.h"
-#include "scheduling/stopping.h"
+#include "findings/texts.h"
+#include "source/source_lines.h"
 
 namespace simulator {
-namespace {
 
-const Thread* first_waiting(const Block& block) {
-  for (const Thread& thread : block.threads) {
-    if (thread.state == ThreadState::at_barrier) return &thread;
-  }
-  return nullptr;
-}
-
-/// A waiting thread whose line differs from that of `first`, or nullptr.
-const Thread* waiting_elsewhere(const Block& block, const Thread& first) {
-  for (const Thread& thread : block.threads) {
-    if (thread.state == ThreadState::at_barrier && thread.wait_site != first.wait_site &&
-        !(source_line(thread.wait_site) == source_line(first.wait_site))) {
-      return &thread;
-    }
-  }
-  return nullptr;
-}
-
-void check_same_line(const Block& block) {
-  const Thread* first = first_waiting(block);
-  const Thread* other = waiting_elsewhere(block, *first);
-  if (other == nullptr ||
-      !findings().is_first(Kind::barrier_divergence, first->wait_site, other->wait_site))
-    return;
-  const ReportInProgress guard;
-  findings().add({Kind::barrier_divergence,
-                  now.launch->kernel,
-                  "Threads of one block wait at different barriers: every thread of the block must "
-                  "reach the same __syncthreads().",
-                  false,
-                  {party(*first, first->wait_site, "waits at __syncthreads()"),
-                   party(*other, other->wait_site, "waits at __syncthreads()")}});
-}
-
-void check_early_return(Block& block) {
-  if (block.told_early_return || block.live == block.threads.size()) return;
-  block.told_early_return = true;
-  const ReportInProgress guard;
-  const Thread* waiting = first_waiting(block);
-  if (!findings().is_first(Kind::early_return, waiting->wait_site)) return;
-  std::vector<Party> parties = {party(*waiting, waiting->wait_site, "waits at __syncthreads()")};
-  for (const Thread& thread : block.threads) {
-    if (thread.state == ThreadState::returned) {
-      parties.push_back(party(thread, 0, "had returned before"));
-      break;
-    }
-  }
-  findings().add({Kind::early_return, now.launch->kernel,
-                  "Some threads of the block returned before a __syncthreads() that the others "
-                  "reach. Current GPUs do not wait for them, but CUDA does not promise it.",
-                  true, std::move(parties)});
-}
-
-int answer(const Block& block) {
-  switch (block.barrier_kind) {
-    case Barrier::plain:
-      return 0;
-    case Barrier::count:
-      return static_cast<int>(block.barrier_true);
-    case Barrier::all:
-      return block.barrier_true == block.at_barrier;
-    case Barrier::any:
-      return block.barrier_true > 0;
-  }
-  return 0;
-}
-
-void complete(Block& block) {
-  check_same_line(block);
-  check_early_return(block);
-  report_uninitialised_reads(block);
-  block.barrier_answer = answer(block);
-  block.at_barrier = block.barrier_true = 0;
-  begin_phase(block);
+void BarrierChecker::on(const BlockBegin& event) {
+  Block& block = blocks_.begin(event);
+  block.number = event.number;
+  block.threads.resize(event.threads);
   for (Thread& thread : block.threads) {
-    if (thread.state == ThreadState::at_barrier) thread.state = ThreadState::ready;
+    thread.state = State::runs;
+    thread.site = 0;
+  }
+  block.told_early_return = false;
+}
+
+void BarrierChecker::on(const ThreadReturn& event) {
+  thread(event.thread).state = State::returned;
+}
+
+void BarrierChecker::wait(unsigned number, State state, CodeAddress site) {
+  Thread& waiting = thread(number);
+  waiting.state = state;
+  waiting.site = site;
+}
+
+Party BarrierChecker::party_of(unsigned thread, CodeAddress site, std::string action) const {
+  return party(launch_, blocks_.running().number, thread, site, std::move(action));
+}
+
+Party BarrierChecker::waiting_party(unsigned thread) const {
+  return party_of(thread, blocks_.running().threads[thread].site, "waits at __syncthreads()");
+}
+
+/// The number of the first thread in this state, or -1.
+int BarrierChecker::first_in(State state) const {
+  const std::vector<Thread>& threads = blocks_.running().threads;
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    if (threads[i].state == state) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void BarrierChecker::check_same_line() {
+  const std::vector<Thread>& threads = blocks_.running().threads;
+  const auto first = static_cast<unsigned>(first_in(State::at_barrier));
+  const CodeAddress site = threads[first].site;
+  for (unsigned i = first + 1; i < threads.size(); ++i) {
+    const Thread& other = threads[i];
+    if (other.state != State::at_barrier || other.site == site ||
+        source_line(other.site) == source_line(site)) {
+      continue;
+    }
+    if (!findings_.is_first(Kind::barrier_divergence, site, other.site)) return;
+    const Findings::Writing writing(findings_);
+    findings_.add(
+        {Kind::barrier_divergence,
+         launch_.kernel,
+         "Threads of one block wait at different barriers: every thread of the block must "
+         "reach the same __syncthreads().",
+         false,
+         {waiting_party(first), waiting_party(i)}});
+    return;
   }
 }
 
-}  // namespace
-
-void barrier_thread_returned(Block& block) {
-  if (block.live > 0 && block.at_barrier == block.live) complete(block);
+void BarrierChecker::check_early_return() {
+  Block& block = blocks_.running();
+  if (block.told_early_return) return;
+  const int returned = first_in(State::returned);
+  if (returned < 0) return;
+  block.told_early_return = true;
+  const Findings::Writing writing(findings_);
+  const auto waiting = static_cast<unsigned>(first_in(State::at_barrier));
+  if (!findings_.is_first(Kind::early_return, block.threads[waiting].site)) return;
+  findings_.add({Kind::early_return,
+                 launch_.kernel,
+                 "Some threads of the block returned before a __syncthreads() that the others "
+                 "reach. Current GPUs do not wait for them, but CUDA does not promise it.",
+                 true,
+                 {waiting_party(waiting),
+                  party_of(static_cast<unsigned>(returned), 0, "had returned before")}});
 }
 
-int block_barrier(Barrier kind, int predicate) {
-  Thread* thread = now.thread;
-  if (thread == nullptr) return 0;
-  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
-  obey_stop(site);
-  thread->last_site = thread->wait_site = site;
-  thread->spin = {};
-  Block& block = *now.block;
-  block.barrier_kind = kind;
-  block.barrier_true += predicate != 0;
-  thread->state = ThreadState::at_barrier;
-  Warp& warp = block.warp_of(*thread);
-  warp.requests.stop(thread->lane, warp.live, now.launch->traffic);
-  if (++block.at_barrier == block.live) {
-    complete(block);
+void BarrierChecker::on(const BarrierMet&) {
+  check_same_line();
+  check_early_return();
+  for (Thread& thread : blocks_.running().threads) {
+    if (thread.state == State::at_barrier) thread.state = State::runs;
+  }
+}
+
+ErrorCode BarrierChecker::refuse(const WarpCall& call) {
+  const Findings::Writing writing(findings_);
+  const unsigned lane = call.thread % 32;
+  const std::string what =
+      call.mask >> lane & 1
+          ? "has width " + std::to_string(call.width) + ": it must be 1, 2, 4, 8, 16 or 32."
+          : "leaves out the lane that calls it, lane " + std::to_string(lane) + '.';
+  const char* name = operation_name(call.operation);
+  findings_.add({Kind::bad_warp_mask,
+                 launch_.kernel,
+                 std::string(name) + " with mask " + mask_text(call.mask) + ' ' + what,
+                 false,
+                 {party_of(call.thread, call.site, std::string("calls ") + name)}});
+  return kErrorLaunchFailure;
+}
+
+void BarrierChecker::on(const LanesGoOn& event) {
+  for (unsigned left = event.lanes; left != 0; left &= left - 1) {
+    thread(event.warp * 32 + static_cast<unsigned>(__builtin_ctz(left))).state = State::runs;
+  }
+}
+
+void BarrierChecker::on(const UndefinedSource& event) {
+  const Thread& reader = thread(event.thread);
+  const unsigned source = event.thread / 32 * 32 + static_cast<unsigned>(event.lane);
+  const bool has_returned =
+      (reader.mask >> event.lane & 1) != 0 && source < blocks_.running().threads.size();
+  const Kind kind = has_returned ? Kind::early_return : Kind::inactive_lane_read;
+  if (!findings_.is_first(kind, reader.site)) return;
+  const Findings::Writing writing(findings_);
+  const std::string name = operation_name(reader.operation);
+  Finding found{kind, launch_.kernel, "", true, {}, "", -1};
+  found.parties.push_back(
+      party_of(event.thread, reader.site, "reads lane " + std::to_string(event.lane)));
+  if (has_returned) {
+    found.message =
+        name +
+        " reads a lane whose thread has returned before: the value is undefined. This is "
+        "harmless only where the result is not used.";
+    found.parties.push_back(party_of(source, 0, "had returned before"));
   } else {
-    warp_lane_stopped(block, *thread);
-    wait_for_others();
+    found.message =
+        name + " reads a lane that does not take part (mask " + mask_text(reader.mask) +
+        "): the value is undefined. This is harmless only where the result is not used.";
   }
-  return block.barrier_answer;
+  findings_.add(std::move(found));
 }
 
 }  // namespace simulator

@@ -1,14 +1,90 @@
-// The block-wide barrier. A barrier is complete when every thread of the block that has not
-// returned waits at it. Threads that wait at different lines meet nonetheless, as they do on a GPU,
-// but the language forbids it, and it is reported; so is a thread that returned early, as a
-// warning.
+// Who waits where, and whether CUDA allows it.
+//
+// Threads that wait at different barriers meet nonetheless, as they do on a GPU, but the language
+// forbids it, and it is reported; so is a thread that returned early, as a warning. In shuffles,
+// votes and __syncwarp() the mask must name the caller, and a lane that is read must take part.
+// When nobody can go on, deadlock.cpp says who waits for what.
 #pragma once
 
-#include "scheduling/threads.h"
+#include <string>
+#include <vector>
+
+#include "common/error_codes.h"
+#include "common/per_block.h"
+#include "events/events.h"
+#include "findings/findings.h"
 
 namespace simulator {
 
-/// Called when a thread has returned: the rest may have waited for it alone.
-void barrier_thread_returned(Block& block);
+class BarrierChecker {
+ public:
+  BarrierChecker(const LaunchBegin& launch, Findings& findings)
+      : launch_(launch), findings_(findings) {}
+
+  void on(const BlockBegin& event);
+  void on(const BlockResume& event) { blocks_.resume(event); }
+  void on(const ThreadReturn& event);
+
+  void on(const BarrierWait& event) { wait(event.thread, State::at_barrier, event.site); }
+  void on(const BarrierMet&);
+
+  /// The error that ends the launch if the call is one that no lane may make.
+  ErrorCode on(const WarpCall& event) {
+    const int width = event.width;
+    const bool wrong_width = width < 1 || width > 32 || (width & (width - 1)) != 0;
+    if (!(event.mask >> event.thread % 32 & 1) || (is_shuffle(event.operation) && wrong_width)) {
+      return refuse(event);
+    }
+    Thread& caller = thread(event.thread);
+    caller.state = State::in_warp_operation;
+    caller.site = event.site;
+    caller.operation = event.operation;
+    caller.mask = event.mask;
+    return kSuccess;
+  }
+  void on(const ActiveMaskCall& event) { wait(event.thread, State::asks_mask, event.site); }
+  void on(const LanesGoOn& event);
+  /// That is no error by itself: a tree of shuffles reads past its end in lanes whose results
+  /// nobody uses. What it reads shows in the results if it counts.
+  void on(const UndefinedSource& event);
+
+  ErrorCode on(const BlockStuck&);
+  ErrorCode on(const AllBlocksWait& event);
+
+ private:
+  enum class State : std::uint8_t { runs, at_barrier, in_warp_operation, asks_mask, returned };
+
+  struct Thread {
+    State state = State::runs;
+    CodeAddress site = 0;  // where it waits, or has waited last
+    // Of its last warp operation:
+    WarpOperation operation = WarpOperation::sync;
+    unsigned mask = 0;
+  };
+
+  struct Block {
+    std::uint64_t number = 0;
+    std::vector<Thread> threads;
+    bool told_early_return = false;
+  };
+
+  void wait(unsigned thread, State state, CodeAddress site);
+  Thread& thread(unsigned number) { return blocks_.running().threads[number]; }
+  Party party_of(unsigned thread, CodeAddress site, std::string action) const;
+  Party waiting_party(unsigned thread) const;
+  int first_in(State state) const;
+
+  void check_same_line();
+  void check_early_return();
+  ErrorCode refuse(const WarpCall& call);
+
+  Finding deadlock_in_warp(unsigned thread) const;
+  int lane_that_differs(unsigned thread) const;
+  std::string call_text(unsigned thread) const;
+
+  const LaunchBegin launch_;
+  Findings& findings_;
+  PerBlock<Block> blocks_;
+};
 
 }  // namespace simulator

@@ -1,13 +1,6 @@
-#include "barriers/deadlock.h"
-
-#include <algorithm>
-#include <string>
-
-#include "barriers/warp_operations.h"
-#include "findings/findings.h"
-#include "runtime/errors.h"
-#include "scheduling/execution.h"
-#include "scheduling/stopping.h"
+// Nobody can go on: says who waits for what.
+#include "barriers/barriers.h"
+#include "findings/texts.h"
 
 namespace simulator {
 namespace {
@@ -22,106 +15,98 @@ std::string lane_list(unsigned lanes) {
   return text;
 }
 
-const Thread* first_in(const Block& block, ThreadState state) {
-  const auto found = std::find_if(block.threads.begin(), block.threads.end(),
-                                  [state](const Thread& t) { return t.state == state; });
-  return found == block.threads.end() ? nullptr : &*found;
-}
+}  // namespace
 
-/// A lane of the same warp that waits in a warp operation with another mask or another operation.
-const Thread* lane_that_differs(Block& block, const Thread& thread) {
-  Warp& warp = block.warp_of(thread);
-  const WarpRequest& mine = warp.request[thread.lane];
-  for (unsigned left = warp.waiting & mine.mask; left != 0; left &= left - 1) {
-    const int lane = __builtin_ctz(left);
-    if (warp.request[lane].mask != mine.mask || warp.request[lane].operation != mine.operation) {
-      return &block.lane_of(thread, lane);
+/// Another thread of the warp, which the mask of this one names, and which waits in a warp
+/// operation with another mask or another operation; -1 if there is none.
+int BarrierChecker::lane_that_differs(unsigned thread) const {
+  const std::vector<Thread>& threads = blocks_.running().threads;
+  const Thread& mine = threads[thread];
+  const unsigned first = thread / 32 * 32;
+  for (unsigned i = first; i < threads.size() && i < first + 32; ++i) {
+    const Thread& other = threads[i];
+    if (other.state == State::in_warp_operation && (mine.mask >> i % 32 & 1) &&
+        (other.mask != mine.mask || other.operation != mine.operation)) {
+      return static_cast<int>(i);
     }
   }
-  return nullptr;
+  return -1;
 }
 
-std::string call_text(Block& block, const Thread& thread) {
-  const WarpRequest& request = block.warp_of(thread).request[thread.lane];
-  return std::string("waits in ") + operation_name(request.operation) + " with mask " +
-         mask_text(request.mask);
+std::string BarrierChecker::call_text(unsigned thread) const {
+  const Thread& call = blocks_.running().threads[thread];
+  return std::string("waits in ") + operation_name(call.operation) + " with mask " +
+         mask_text(call.mask);
 }
 
-/// Some lanes of a warp went to a barrier, while others wait for them elsewhere.
-Finding divergence(Block& block, const Thread& at_barrier, const Thread& in_warp_operation) {
-  return {
-      Kind::barrier_divergence,
-      now.launch->kernel,
-      "Some threads wait at a __syncthreads() that others of their warp do not reach: those "
-      "wait in a warp operation. Neither can go on.",
-      false,
-      {party(at_barrier, at_barrier.wait_site, "waits at __syncthreads()"),
-       party(in_warp_operation, in_warp_operation.wait_site, call_text(block, in_warp_operation))}};
-}
-
-Finding warp_deadlock(Block& block, const Thread& thread) {
-  const Warp& warp = block.warp_of(thread);
-  const WarpRequest& request = warp.request[thread.lane];
-  Finding finding{Kind::deadlock, now.launch->kernel, "", false, {}, "", -1};
-  finding.parties.push_back(party(thread, thread.wait_site, call_text(block, thread)));
-  if (const Thread* other = lane_that_differs(block, thread)) {
+Finding BarrierChecker::deadlock_in_warp(unsigned thread) const {
+  const std::vector<Thread>& threads = blocks_.running().threads;
+  const Thread& call = threads[thread];
+  const Party waiting = party_of(thread, threads[thread].site, call_text(thread));
+  Finding finding{Kind::deadlock, launch_.kernel, "", false, {waiting}, "", -1};
+  if (const int other = lane_that_differs(thread); other >= 0) {
+    const auto number = static_cast<unsigned>(other);
     finding.kind = Kind::bad_warp_mask;
     finding.message =
         "Lanes of one warp wait for each other in warp operations that do not match: all lanes "
         "named in the mask must call the same operation with the same mask.";
-    finding.parties.push_back(party(*other, other->wait_site, call_text(block, *other)));
+    finding.parties.push_back(party_of(number, threads[number].site, call_text(number)));
     return finding;
   }
-  const unsigned missing = request.mask & warp.live & ~warp.waiting;
-  if (missing != 0) {
-    const Thread& other = block.lane_of(thread, __builtin_ctz(missing));
-    if (other.state == ThreadState::at_barrier) return divergence(block, other, thread);
+  unsigned missing = 0;  // lanes that the mask names, and that are elsewhere
+  const unsigned first = thread / 32 * 32;
+  for (unsigned i = first; i < threads.size() && i < first + 32; ++i) {
+    const State state = threads[i].state;
+    if (state != State::in_warp_operation && state != State::returned) missing |= 1u << i % 32;
   }
-  finding.message = std::string(operation_name(request.operation)) + " waits for lanes " +
-                    lane_list(missing) + ", which its mask " + mask_text(request.mask) +
+  missing &= call.mask;
+  const unsigned absent = missing == 0 ? 0 : first + static_cast<unsigned>(__builtin_ctz(missing));
+  if (missing != 0 && threads[absent].state == State::at_barrier) {
+    finding.kind = Kind::barrier_divergence;
+    finding.message =
+        "Some threads wait at a __syncthreads() that others of their warp do not reach: those "
+        "wait in a warp operation. Neither can go on.";
+    finding.parties = {waiting_party(absent), waiting};
+    return finding;
+  }
+  finding.message = std::string(operation_name(call.operation)) + " waits for lanes " +
+                    lane_list(missing) + ", which its mask " + mask_text(call.mask) +
                     " names but which never call it.";
   if (missing != 0) {
-    const Thread& other = block.lane_of(thread, __builtin_ctz(missing));
-    finding.parties.push_back(party(other, other.wait_site, "waits elsewhere"));
+    finding.parties.push_back(party_of(absent, threads[absent].site, "waits elsewhere"));
   }
   return finding;
 }
 
-}  // namespace
-
-void report_deadlock(Block& block) {
-  const ReportInProgress guard;
-  if (const Thread* thread = first_in(block, ThreadState::in_warp_operation)) {
-    findings().add(warp_deadlock(block, *thread));
-  } else if (const Thread* waiting = first_in(block, ThreadState::at_barrier)) {
-    findings().add({Kind::deadlock,
-                    now.launch->kernel,
-                    "No thread of the block can go on.",
-                    false,
-                    {party(*waiting, waiting->wait_site, "waits at __syncthreads()")}});
+ErrorCode BarrierChecker::on(const BlockStuck&) {
+  const Findings::Writing writing(findings_);
+  if (const int thread = first_in(State::in_warp_operation); thread >= 0) {
+    findings_.add(deadlock_in_warp(static_cast<unsigned>(thread)));
+  } else if (const int waiting = first_in(State::at_barrier); waiting >= 0) {
+    findings_.add({Kind::deadlock,
+                   launch_.kernel,
+                   "No thread of the block can go on.",
+                   false,
+                   {waiting_party(static_cast<unsigned>(waiting))}});
   }
-  now.launch->failed = true;
-  errors().set_sticky(kErrorLaunchTimeout);
+  return kErrorLaunchTimeout;
 }
 
-void report_blocks_waiting(Block& block, std::uint64_t unstarted) {
-  const ReportInProgress guard;
-  now.block = &block;
-  const Thread* thread = first_in(block, ThreadState::ready);
+ErrorCode BarrierChecker::on(const AllBlocksWait& event) {
+  const Findings::Writing writing(findings_);
   std::string message =
       "Every block that has begun waits for a word in memory to change, and none will change it.";
-  if (unstarted > 0) {
-    message += " " + std::to_string(unstarted) +
+  if (event.unstarted > 0) {
+    message += " " + std::to_string(event.unstarted) +
                " blocks of the grid have not begun: they start only when others end, so a block "
                "must not wait for them.";
   }
-  findings().add({Kind::deadlock,
-                  now.launch->kernel,
-                  message,
-                  false,
-                  {party(*thread, thread->last_site, "tries again and again")}});
-  now.launch->failed = true;
-  errors().set_sticky(kErrorLaunchTimeout);
+  findings_.add({Kind::deadlock,
+                 launch_.kernel,
+                 message,
+                 false,
+                 {party_of(event.thread, event.site, "tries again and again")}});
+  return kErrorLaunchTimeout;
 }
 
 }  // namespace simulator

@@ -83,11 +83,6 @@ std::vector<Finding> Findings::take() {
   return std::exchange(findings_, {});
 }
 
-Findings& findings() {
-  static Findings list;
-  return list;
-}
-
 const char* kind_name(Kind kind) {
   switch (kind) {
     case Kind::out_of_bounds_global:

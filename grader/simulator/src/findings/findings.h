@@ -34,12 +34,31 @@ class Findings {
 
   std::vector<Finding> take();
 
+  /// While this lives, a finding is put together. What memory that touches is not the kernel's to
+  /// answer for (of the standard library's templates the linker keeps one copy, and that may be
+  /// the instrumented one of the student's program), and the time limit must not interrupt it.
+  class Writing {
+   public:
+    explicit Writing(Findings& findings) : findings_(findings), before_(findings.writing_) {
+      findings_.writing_ = true;
+    }
+    ~Writing() { findings_.writing_ = before_; }
+    Writing(const Writing&) = delete;
+    Writing& operator=(const Writing&) = delete;
+
+   private:
+    Findings& findings_;
+    bool before_;
+  };
+  bool is_being_written() const { return writing_; }
+  /// The thread that wrote is abandoned, and its Writing with it.
+  void abandon_writing() { writing_ = false; }
+
  private:
   std::vector<Finding> findings_;
   std::size_t launch_begin_ = 0;  // the first finding of this launch
   std::set<std::tuple<Kind, CodeAddress, CodeAddress, Reach>> told_;
+  volatile bool writing_ = false;  // volatile: a signal's handler asks
 };
-
-Findings& findings();
 
 }  // namespace simulator

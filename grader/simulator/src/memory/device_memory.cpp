@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "scheduling/limits.h"
+#include "common/limits.h"
 
 namespace simulator {
 namespace {
@@ -50,6 +50,10 @@ DeviceMemory::DeviceMemory() : owner_(kSize >> kPageBits) {
   }
 }
 
+DeviceMemory::~DeviceMemory() {
+  munmap(reinterpret_cast<void*>(kBegin), kSize);
+}
+
 Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const Label& label) {
   if (bytes == 0 || bytes > limits::kMemoryBytes - bytes_in_use_) return nullptr;
   const std::size_t spacing = round_up(offset + bytes, kGap) + kGap;
@@ -61,11 +65,10 @@ Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const 
     next_ = kBegin;
   }
   auto allocation = std::make_unique<Allocation>();
+  allocation->number = static_cast<std::uint32_t>(allocations_.size());
   allocation->begin = next_ + offset;
   allocation->size = bytes;
   allocation->label = label;
-  allocation->initialised = InitialisedBits(bytes);
-  allocation->races = RaceShadow(bytes);
   const Pages pages(*allocation);
   if (mprotect(pages.address(), pages.size, PROT_READ | PROT_WRITE) != 0) return nullptr;
   for (std::uintptr_t page = next_; page < allocation->begin + bytes; page += kGap) {
@@ -82,36 +85,29 @@ void DeviceMemory::release(Allocation& allocation) {
   madvise(pages.address(), pages.size, MADV_DONTNEED);
   mprotect(pages.address(), pages.size, PROT_NONE);
   allocation.freed = true;
-  allocation.initialised = InitialisedBits();
-  allocation.races = RaceShadow();
   bytes_in_use_ -= allocation.size;
 }
 
-Allocation* DeviceMemory::starting_at(const void* address) {
+Allocation* DeviceMemory::starting_at(const void* address) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   Allocation* found = in_range(begin) ? candidate(begin) : nullptr;
   return found != nullptr && found->begin == begin && !found->freed ? found : nullptr;
 }
 
-Allocation* DeviceMemory::containing(const void* address, std::size_t bytes) {
+Allocation* DeviceMemory::containing(const void* address, std::size_t bytes) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   Allocation* found = in_range(begin) ? candidate(begin) : nullptr;
   return found != nullptr && !found->freed && found->contains(begin, bytes) ? found : nullptr;
 }
 
-Allocation* DeviceMemory::nearest(std::uintptr_t address) {
-  Allocation* best = nullptr;
+const Allocation* DeviceMemory::nearest(std::uintptr_t address) const {
+  const Allocation* best = nullptr;
   for (const auto& allocation : allocations_) {  // in order of address
     if (best == nullptr || allocation->distance(address) < best->distance(address)) {
       best = allocation.get();
     }
   }
   return best;
-}
-
-DeviceMemory& device_memory() {
-  static DeviceMemory memory;
-  return memory;
 }
 
 std::string element_name(const Allocation& allocation, std::uintptr_t address,

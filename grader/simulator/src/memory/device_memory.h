@@ -13,20 +13,17 @@
 #include <string>
 #include <vector>
 
-#include "memory/initialised_bits.h"
-#include "memory/lazy_array.h"
-#include "races/races.h"
+#include "common/lazy_array.h"
 #include "simulator.h"
 
 namespace simulator {
 
 struct Allocation {
+  std::uint32_t number = 0;  // of all that there have been, from 0
   std::uintptr_t begin = 0;
   std::size_t size = 0;
   Label label;
   bool freed = false;
-  InitialisedBits initialised;
-  RaceShadow races;
 
   bool contains(std::uintptr_t address, std::size_t bytes) const {
     return address >= begin && address - begin <= size && bytes <= size - (address - begin);
@@ -47,6 +44,9 @@ class DeviceMemory {
   static bool in_range(std::uintptr_t address) { return address - kBegin < kSize; }
 
   DeviceMemory();
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   /// nullptr if the device is full. See simulator.h.
   Allocation* allocate(std::size_t bytes, std::size_t offset, const Label& label);
@@ -54,14 +54,16 @@ class DeviceMemory {
 
   /// The allocation, freed or not, whose MiB `address` is in; nullptr if it is in a gap. The
   /// address may still lie before or behind it.
-  Allocation* candidate(std::uintptr_t address) { return owner_[(address - kBegin) >> kPageBits]; }
+  Allocation* candidate(std::uintptr_t address) const {
+    return owner_[(address - kBegin) >> kPageBits];
+  }
 
   /// The allocation that starts exactly here and is not freed, or nullptr.
-  Allocation* starting_at(const void* address);
+  Allocation* starting_at(const void* address) const;
   /// The allocation that contains these bytes and is not freed, or nullptr.
-  Allocation* containing(const void* address, std::size_t bytes);
+  Allocation* containing(const void* address, std::size_t bytes) const;
   /// The allocation nearest to a stray address, or nullptr if there is none at all.
-  Allocation* nearest(std::uintptr_t address);
+  const Allocation* nearest(std::uintptr_t address) const;
 
   std::size_t bytes_in_use() const { return bytes_in_use_; }
 
@@ -73,8 +75,6 @@ class DeviceMemory {
   std::uintptr_t next_ = kBegin;
   std::size_t bytes_in_use_ = 0;
 };
-
-DeviceMemory& device_memory();
 
 /// How a message names the element at `address`: x[3][1000]. `index` becomes its number counted
 /// from the allocation's first element.

@@ -6,18 +6,13 @@
 #include <cstring>
 #include <new>
 
-#include "scheduling/limits.h"
+#include "common/limits.h"
 #include "source/elf_symbols.h"
 
 namespace simulator {
 namespace {
 
 constexpr unsigned char kPoison = 0xC5;  // what uninitialised shared memory holds: no useful number
-
-void copy_out(std::vector<unsigned char>& to, std::uintptr_t from, std::size_t size) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(from);
-  to.assign(bytes, bytes + size);
-}
 
 }  // namespace
 
@@ -52,42 +47,34 @@ void SharedMemory::prepare(std::size_t dynamic_bytes) {
   for (SharedVariable& variable : variables_) variable.used_in_launch = false;
 }
 
-void SharedMemory::begin_block(SharedState& state) {
-  if (state.static_races.is_empty()) {
-    state.static_initialised = InitialisedBits(static_size_);
-    state.static_races = RaceShadow(static_size_);
-    state.dynamic_initialised = InitialisedBits(limits::kSharedPerBlockOptin);
-    state.dynamic_races = RaceShadow(limits::kSharedPerBlockOptin);
-  }
-  state.uninitialised_reads.clear();
+void SharedMemory::begin_block() {
   for (const SharedVariable& variable : variables_) {
     if (!variable.used) continue;
-    state.static_initialised.fill(variable.begin, variable.size, false);
     std::memset(reinterpret_cast<void*>(static_begin_ + variable.begin), kPoison, variable.size);
   }
-  state.dynamic_initialised.fill(0, dynamic_size_, false);
   std::memset(reinterpret_cast<void*>(dynamic_begin_), kPoison, dynamic_size_);
 }
 
-void SharedMemory::park(SharedState& state) const {
-  state.parked_static.clear();
+void SharedMemory::park(ParkedShared& parked) const {
+  parked.statics.clear();
   for (const SharedVariable& variable : variables_) {
     if (!variable.used) continue;
     const auto* bytes = reinterpret_cast<const unsigned char*>(static_begin_ + variable.begin);
-    state.parked_static.insert(state.parked_static.end(), bytes, bytes + variable.size);
+    parked.statics.insert(parked.statics.end(), bytes, bytes + variable.size);
   }
-  copy_out(state.parked_dynamic, dynamic_begin_, dynamic_size_);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(dynamic_begin_);
+  parked.dynamic.assign(bytes, bytes + dynamic_size_);
 }
 
-void SharedMemory::restore(const SharedState& state) {
-  const unsigned char* from = state.parked_static.data();
+void SharedMemory::restore(const ParkedShared& parked) {
+  const unsigned char* from = parked.statics.data();
   for (const SharedVariable& variable : variables_) {
-    if (from == state.parked_static.data() + state.parked_static.size()) break;
+    if (from == parked.statics.data() + parked.statics.size()) break;
     if (!variable.used) continue;
     std::memcpy(reinterpret_cast<void*>(static_begin_ + variable.begin), from, variable.size);
     from += variable.size;
   }
-  std::memcpy(reinterpret_cast<void*>(dynamic_begin_), state.parked_dynamic.data(), dynamic_size_);
+  std::memcpy(reinterpret_cast<void*>(dynamic_begin_), parked.dynamic.data(), dynamic_size_);
 }
 
 const SharedVariable* SharedMemory::variable_before(std::uintptr_t address) const {
@@ -107,11 +94,6 @@ const SharedVariable* SharedMemory::variable_of_size(std::size_t bytes, std::siz
     if (fits && is_of_kernel && !variable.function.empty()) return &variable;
   }
   return nullptr;
-}
-
-SharedMemory& shared_memory() {
-  static SharedMemory memory;
-  return memory;
 }
 
 }  // namespace simulator

@@ -5,7 +5,7 @@
 // use the same bytes, one after another. Dynamic: a buffer of our own, as large as a launch may
 // ask.
 //
-// Each block starts with nothing initialised. When a block must wait for another one, the other
+// When a block must wait for another one, the other
 // runs in between: the first block's contents are parked, and brought back later.
 #pragma once
 
@@ -14,28 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "memory/initialised_bits.h"
-#include "races/races.h"
-#include "source/source_lines.h"
-
 namespace simulator {
 
-/// A read of bytes that nobody had written. It is told at the next barrier, unless another thread
-/// writes them before: then the fault is a missing barrier (see uninitialised.h).
-struct UninitialisedRead {
-  std::uintptr_t address;
-  unsigned size;
-  unsigned thread;
-  CodeAddress site;
-  AccessRecord record;  // when it was (ordering.h)
-};
-
-/// What belongs to one block, whether it runs or is parked.
-struct SharedState {
-  InitialisedBits static_initialised, dynamic_initialised;
-  RaceShadow static_races, dynamic_races;
-  std::vector<UninitialisedRead> uninitialised_reads;
-  std::vector<unsigned char> parked_static, parked_dynamic;
+/// The contents of a block's shared memory while another block runs.
+struct ParkedShared {
+  std::vector<unsigned char> statics, dynamic;
 };
 
 /// A named piece of shared memory.
@@ -55,9 +38,10 @@ class SharedMemory {
   /// Called at each launch: finds this thread's block, and takes over the dynamic size.
   void prepare(std::size_t dynamic_bytes);
 
-  void begin_block(SharedState& state);
-  void park(SharedState& state) const;
-  void restore(const SharedState& state);
+  /// Fills it with what is no useful number.
+  void begin_block();
+  void park(ParkedShared& parked) const;
+  void restore(const ParkedShared& parked);
 
   bool in_static(std::uintptr_t address) const { return address - static_begin_ < static_size_; }
   bool in_dynamic(std::uintptr_t address) const {
@@ -65,7 +49,9 @@ class SharedMemory {
   }
   std::uintptr_t static_begin() const { return static_begin_; }
   std::uintptr_t dynamic_begin() const { return dynamic_begin_; }
+  std::size_t static_size() const { return static_size_; }
   std::size_t dynamic_size() const { return dynamic_size_; }
+  const std::vector<SharedVariable>& variables() const { return variables_; }
 
   /// The static variable that holds this byte, or the one before it; nullptr if there is none.
   const SharedVariable* variable_before(std::uintptr_t address) const;
@@ -113,7 +99,5 @@ class SharedMemory {
   std::vector<std::uint16_t> variable_at_;  // by byte: 1 + number of the variable, 0 for none,
                                             // or kGuard
 };
-
-SharedMemory& shared_memory();
 
 }  // namespace simulator

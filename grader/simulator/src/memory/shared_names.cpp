@@ -1,7 +1,5 @@
 #include "memory/shared_names.h"
 
-#include "memory/shared_memory.h"
-
 namespace simulator {
 namespace {
 
@@ -22,8 +20,8 @@ SharedElement describe(const std::string& name, std::int64_t offset, std::int64_
 
 }  // namespace
 
-SharedElement shared_element(std::uintptr_t address, unsigned access_bytes) {
-  const SharedMemory& memory = shared_memory();
+SharedElement shared_element(const SharedMemory& memory, std::uintptr_t address,
+                             unsigned access_bytes) {
   if (memory.in_dynamic(address)) {
     return describe("dynamic shared memory",
                     static_cast<std::int64_t>(address - memory.dynamic_begin()),

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "memory/shared_memory.h"
+
 namespace simulator {
 
 struct SharedElement {
@@ -13,6 +15,7 @@ struct SharedElement {
   std::string distance;    // out of bounds: "1 element past the end of partial (8 elements)"
 };
 
-SharedElement shared_element(std::uintptr_t address, unsigned access_bytes);
+SharedElement shared_element(const SharedMemory& memory, std::uintptr_t address,
+                             unsigned access_bytes);
 
 }  // namespace simulator

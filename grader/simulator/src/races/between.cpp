@@ -1,18 +1,10 @@
 #include "races/between.h"
 
-#include <algorithm>
-
-#include "barriers/warp_operations.h"
-#include "races/ordering.h"
+#include "findings/texts.h"
+#include "source/source_lines.h"
 
 namespace simulator {
 namespace {
-
-/// The last warp operation of a thread since the last barrier, or nullptr.
-const WarpRequest* last_operation(const Thread& thread, const Block& block) {
-  const WarpRequest& request = block.warps[thread.number / 32u].request[thread.lane];
-  return request.interval >= block.phase_begin ? &request : nullptr;
-}
 
 /// Does the line of a call by `caller` lie below the first access and above the second one? In a
 /// loop, whose end leads back to the second access: below both.
@@ -22,35 +14,40 @@ bool lies_between(const SourceLine& call, const SourceLine& first, const SourceL
   return first.line < second.line ? call.line < second.line : by_second;
 }
 
-std::string about(const WarpRequest& call, const Racer& first, const Racer& second) {
+}  // namespace
+
+std::string LastCalls::about(const Call& call, const Racer& first, const Racer& second) {
   const std::string start = std::string("The ") + operation_name(call.operation) + "() in line " +
                             std::to_string(source_line(call.site).line) + " lies between, but ";
   if (call.operation != WarpOperation::sync) {
     return start + "it orders no accesses to memory.";
   }
-  if (first.thread.number / 32 != second.thread.number / 32) {
+  if (first.thread / 32 != second.thread / 32) {
     return start + "only the lanes of one warp wait for each other there.";
   }
-  for (const Thread* thread : {&first.thread, &second.thread}) {
-    if (!(call.mask >> thread->lane & 1)) {
+  for (const unsigned thread : {first.thread, second.thread}) {
+    if (!(call.mask >> thread % 32 & 1)) {
       return start + "its mask " + mask_text(call.mask) + " leaves out lane " +
-             std::to_string(thread->lane) + '.';
+             std::to_string(thread % 32) + '.';
     }
   }
   return "";
 }
 
-}  // namespace
+const LastCalls::Call* LastCalls::last_call(unsigned thread) const {
+  const Call& call = calls_.running()[thread];
+  return call.phase == ordering_.phase_begin() ? &call : nullptr;
+}
 
-std::string what_lies_between(const Racer& first, const Racer& second, const Block& block) {
+std::string LastCalls::what_lies_between(const Racer& first, const Racer& second) const {
   for (const Racer* racer : {&second, &first}) {
-    const WarpRequest* call = last_operation(racer->thread, block);
+    const Call* call = last_call(racer->thread);
     if (call != nullptr && lies_between(source_line(call->site), source_line(first.site),
                                         source_line(second.site), racer == &second)) {
       return about(*call, first, second);
     }
   }
-  if (has_fenced(first.thread, block) || has_fenced(second.thread, block)) {
+  if (ordering_.has_fenced(first.thread) || ordering_.has_fenced(second.thread)) {
     return "A memory fence makes no other thread wait: it orders the accesses of the thread that "
            "calls it.";
   }

@@ -20,16 +20,13 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
-#include "onepass_simulator/device_calls.h"
-#include "source/source_lines.h"
+#include "common/lazy_array.h"
+#include "common/per_block.h"
+#include "events/events.h"
 
 namespace simulator {
-
-struct Block;
-struct Launch;
-struct Thread;
-struct Warp;
 
 /// How far into each other block's life a block can see: block number → interval.
 using Knowledge = std::unordered_map<std::uint64_t, std::uint32_t>;
@@ -58,42 +55,101 @@ struct AccessRecord {
   std::uint32_t epoch() const { return who >> 14 & 255; }
   std::uint32_t site() const { return who & 8191; }
 
-  /// For the record of a read: another one, which it does not replace, is kept elsewhere (races.h).
+  /// For the record of a read: another one, which it does not replace, is kept elsewhere (race_shadow.h).
   bool has_second() const { return (who & 8192) != 0; }
   void set_has_second(bool value) { who = value ? who | 8192 : who & ~8192u; }
 };
 
-/// The record of an access that `thread` makes now.
-AccessRecord record_of(const Thread& thread, const Block& block, CodeAddress site);
+class Ordering {
+ public:
+  /// `intervals` counts through all launches: records of earlier ones have smaller numbers.
+  Ordering(const LaunchBegin& launch, std::uint32_t& intervals)
+      : launch_(launch), last_interval_(intervals), first_interval_(intervals + 1) {}
 
-void begin_ordering(Launch& launch);
-void begin_block_ordering(Block& block);
+  void on(const BlockBegin& event);
+  void on(const BlockResume& event) { blocks_.resume(event); }
+  void on(const BarrierMet&) { begin_phase(); }
+  void on(const SyncwarpMet& event);
+  void on(const Fence& event);
+  void on(const Synchronisation& event);
 
-/// All threads of the block have met.
-void begin_phase(Block& block);
+  /// An access that the thread makes now, on a line with this number.
+  AccessRecord record(unsigned thread, std::uint32_t site) const {
+    const Block& block = blocks_.running();
+    return {block.interval, thread, block.threads[thread].epoch, site};
+  }
 
-/// The lanes in `group` of a warp of the block pass a __syncwarp() together.
-void note_syncwarp(Block& block, unsigned warp, unsigned group);
+  /// The block that made an access of this launch.
+  std::uint64_t block_of(const AccessRecord& record) const { return interval_of(record).block; }
+  /// The running block.
+  std::uint64_t block() const { return blocks_.running().number; }
+  /// The first interval of the launch, of the running block, and of its phase.
+  std::uint32_t launch_begin() const { return first_interval_; }
+  std::uint32_t block_begin() const { return blocks_.running().first_interval; }
+  std::uint32_t phase_begin() const { return blocks_.running().phase_begin; }
 
-void note_fence(Thread& thread, Block& block);
+  /// For an earlier access in this launch: did it happen before what the thread does now?
+  bool is_ordered(const AccessRecord& earlier, unsigned thread) const;
 
-/// An atomic or volatile access to the word at `address`.
-void note_synchronising_access(Thread& thread, Block& block, std::uintptr_t address);
+  /// The same for two accesses between two barriers of one block.
+  bool is_ordered_within_phase(const AccessRecord& earlier, unsigned thread) const;
 
-/// The block that made an access of this launch.
-std::uint64_t block_of(const AccessRecord& record);
+  /// The word that the other block has used atomically since `earlier`, and this block as well:
+  /// what they lack is a fence. 0 if there is none, as far as their last atomics tell.
+  std::uintptr_t word_without_fence(const AccessRecord& earlier) const;
 
-/// For an earlier access in this launch: did it happen before what the thread does now?
-bool is_ordered(const AccessRecord& earlier, const Thread& thread, const Block& block);
+  /// Has the thread called a fence since the last barrier?
+  bool has_fenced(unsigned thread) const;
 
-/// The same for two accesses between two barriers of one block.
-bool is_ordered_within_phase(const AccessRecord& earlier, const Thread& thread, const Block& block);
+ private:
+  struct Interval {
+    std::uint64_t block;
+    std::uint32_t phase;
+  };
 
-/// The word that the other block has used atomically since `earlier`, and this block as well: what
-/// they lack is a fence. 0 if there is none, as far as their last atomics tell.
-std::uintptr_t word_without_fence(const AccessRecord& earlier, const Block& block);
+  struct Thread {
+    std::uint32_t epoch = 0;            // __syncwarp()s passed since the last barrier
+    std::uint32_t fenced_interval = 0;  // the last interval before its last memory fence
+  };
 
-/// Has the thread called a fence since the last barrier?
-bool has_fenced(const Thread& thread, const Block& block);
+  struct Block {
+    std::uint64_t number = 0;
+    std::uint32_t first_interval = 0, interval = 0, fenced_interval = 0;
+    std::uint32_t phase = 0, phase_begin = 0;  // its number, and its first interval
+    Knowledge knowledge;
+    std::uint64_t learned_version = 0;
+    std::vector<Thread> threads;
+    std::vector<WarpClock> clocks;  // of its warps
+  };
+
+  /// What the releases into one word have published. A block that tries it again and again learns
+  /// nothing until the version changes.
+  struct Word {
+    Knowledge knowledge;
+    std::uint64_t version = 0;
+  };
+
+  /// The last atomic of each block: only a message asks for it.
+  struct LastAtomic {
+    std::uintptr_t word;
+    std::uint32_t interval;
+  };
+
+  void begin_interval();
+  void begin_phase();
+  void note_atomic(std::uintptr_t word);
+  const Interval& interval_of(const AccessRecord& record) const {
+    return intervals_[record.interval - first_interval_];
+  }
+
+  const LaunchBegin launch_;
+  std::uint32_t& last_interval_;
+  const std::uint32_t first_interval_;
+  std::vector<Interval> intervals_;
+  PerBlock<Block> blocks_;
+  std::unordered_map<std::uintptr_t, Word> published_;  // by address
+  std::uint64_t last_version_ = 0;
+  LazyArray<LastAtomic> last_atomics_;
+};
 
 }  // namespace simulator

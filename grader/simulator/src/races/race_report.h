@@ -3,17 +3,47 @@
 
 #include <string>
 
-#include "races/races.h"
-#include "scheduling/threads.h"
+#include "events/events.h"
+#include "findings/findings.h"
+#include "memory/memory.h"
+#include "races/between.h"
+#include "races/ordering.h"
+#include "source/sites.h"
 
 namespace simulator {
 
-/// The running thread's `access` conflicts with an earlier access of another thread.
-void report_race(const AccessRecord& earlier, AccessType earlier_type, const Access& access,
-                 MemorySpace space);
+class RaceReport {
+ public:
+  RaceReport(const LaunchBegin& launch, const Memory& memory, const Sites& sites,
+             const Ordering& ordering, Findings& findings)
+      : launch_(launch),
+        memory_(memory),
+        sites_(sites),
+        ordering_(ordering),
+        findings_(findings),
+        calls_(ordering) {}
 
-/// The running thread writes what another thread of the block has read before, unwritten. Most
-/// likely the write is meant to come first.
-void report_early_read(const UninitialisedRead& read, const Access& write);
+  void on(const BlockBegin& event) { calls_.on(event); }
+  void on(const BlockResume& event) { calls_.on(event); }
+  void on(const WarpCall& event) { calls_.on(event); }
+
+  /// The access conflicts with an earlier one of another thread.
+  void race(AccessRecord earlier, AccessType earlier_type, AccessEvent event);
+
+  /// The thread writes what another one of its block has read before, unwritten. Most likely the
+  /// write is meant to come first.
+  void early_read(const EarlyRead& read, AccessEvent write);
+
+ private:
+  std::string relation(const AccessRecord& earlier, const AccessEvent& event) const;
+  std::string about_atomics(const AccessRecord& earlier, const Access& access) const;
+
+  const LaunchBegin launch_;
+  const Memory& memory_;
+  const Sites& sites_;
+  const Ordering& ordering_;
+  Findings& findings_;
+  LastCalls calls_;
+};
 
 }  // namespace simulator

@@ -1,63 +1,84 @@
 // Races: two threads use the same bytes, at least one of them writes, not both atomically, and
-// nothing orders the two accesses (ordering.h).
+// nothing orders the two accesses.
 //
-// Beside each piece of memory lies its shadow: for each cell of 1, 2 or 4 bytes the last write and
-// the reads since. A new access is compared with them, then takes their place. The threads of the
-// simulator run in a fixed order, but the comparison does not care who came first: a race is found
-// whether or not it did harm in this run.
-//
-// Of the reads two are enough: a read takes the place of those that happened before it, and of
-// several that nothing orders, two by different threads, of different warps if there are such. One
-// of them is not the writer that comes next. Few cells have two, so the second has its own array,
-// whose pages are not there until one is needed.
-//
-// The size of a cell is that of the smallest access so far: neighbouring halves or bytes never
-// count as one. When a smaller access comes, the cells are divided (those of a large piece of
-// memory, which would take long, start anew). Atomics are kept apart.
+// race_shadow.h keeps the earlier accesses, ordering.h tells which of them come before the present
+// one, race_report.h says what is wrong if none does.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <unordered_map>
-
-#include "access/access.h"
-#include "memory/lazy_array.h"
+#include "common/per_block.h"
+#include "events/events.h"
+#include "findings/findings.h"
+#include "memory/memory.h"
 #include "races/ordering.h"
-#include "simulator.h"
+#include "races/race_report.h"
+#include "races/race_shadow.h"
+#include "source/sites.h"
 
 namespace simulator {
 
-class RaceShadow {
+/// What outlasts a launch: to clear the shadows for each would cost more than the checks. Records
+/// are known as old by the number of their interval.
+struct RaceMemory {
+  BesideAllocations<RaceShadow> device;
+  Sites sites;
+  std::uint32_t last_interval = 0;
+};
+
+class RaceChecker {
  public:
-  RaceShadow() = default;
-  explicit RaceShadow(std::size_t bytes) : bytes_(bytes) {}
+  RaceChecker(const LaunchBegin& launch, const Memory& memory, RaceMemory& races,
+              Findings& findings)
+      : memory_(memory),
+        races_(races),
+        ordering_(launch, races.last_interval),
+        report_(launch, memory, races.sites, ordering_, findings) {}
+  RaceChecker(const RaceChecker&) = delete;
+  RaceChecker& operator=(const RaceChecker&) = delete;
 
-  bool is_empty() const { return bytes_ == 0; }
+  void on(const BlockBegin& event);
+  void on(const BlockResume& event);
+  void on(const BarrierMet& event) { ordering_.on(event); }
+  void on(const SyncwarpMet& event) { ordering_.on(event); }
+  void on(const Fence& event) { ordering_.on(event); }
+  void on(const Synchronisation& event) { ordering_.on(event); }
+  void on(const WarpCall& event) { report_.on(event); }
 
-  /// Compares and records an access of the running thread at `offset` of this memory. Records of
-  /// intervals before `oldest` are of earlier launches or blocks.
-  void check(const Thread& thread, const Block& block, std::size_t offset, const Access& access,
-             MemorySpace space, std::uint32_t oldest);
+  [[gnu::always_inline]] void on(const AccessEvent& event) {
+    const bool is_global = event.place.space == MemorySpace::global;
+    shadow_of(event.place)
+        .check(event, record(event.thread, event.access.site),
+               is_global ? ordering_.launch_begin() : ordering_.block_begin(), ordering_, report_);
+  }
+
+  /// EarlyRead::when, for an access that the thread makes now.
+  std::uint64_t time_stamp(unsigned thread, CodeAddress site) {
+    const AccessRecord now = record(thread, site);
+    return std::uint64_t{now.interval} << 32 | now.who;
+  }
+
+  /// Does an early read race with a write to what it read? Tells it if so.
+  bool is_race(const EarlyRead& read, AccessEvent write);
 
  private:
-  struct Cell {
-    AccessRecord write, read;
-
-    bool is_set() const { return write.is_set() || read.is_set(); }
+  /// Of a block's shared memory.
+  struct SharedShadows {
+    RaceShadow statics, dynamic;
   };
-  struct Comparison;
 
-  void fit_cells(std::size_t offset, unsigned size);
-  void check_cell(std::size_t index, const Comparison& comparison);
-  void check_atomics(std::size_t index, const Comparison& comparison);
-  void note_read(std::size_t index, const Comparison& comparison);
+  AccessRecord record(unsigned thread, CodeAddress site) {
+    return ordering_.record(thread, races_.sites.number(site));
+  }
+  RaceShadow& shadow_of(const Place& place) {
+    if (place.space == MemorySpace::global) return races_.device[place.piece];
+    SharedShadows& shared = shared_.running();
+    return place.piece == kStaticShared ? shared.statics : shared.dynamic;
+  }
 
-  std::size_t bytes_ = 0;
-  unsigned cell_bytes_ = 0;  // 0: not known yet
-  unsigned cell_shift_ = 0;  // its logarithm
-  LazyArray<Cell> cells_;
-  LazyArray<AccessRecord> second_reads_;                   // where a cell's read says has_second()
-  std::unordered_map<std::size_t, AccessRecord> atomics_;  // the last one, by cell
+  const Memory& memory_;
+  RaceMemory& races_;
+  Ordering ordering_;
+  RaceReport report_;
+  PerBlock<SharedShadows> shared_;
 };
 
 }  // namespace simulator

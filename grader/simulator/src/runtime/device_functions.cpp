@@ -3,37 +3,35 @@
 #include <cstdlib>
 #include <string>
 
-#include "findings/findings.h"
-#include "memory/shared_memory.h"
 #include "onepass_simulator/device_calls.h"
-#include "runtime/errors.h"
-#include "scheduling/execution.h"
+#include "scheduling/running.h"
 #include "scheduling/stopping.h"
 
 namespace simulator {
 namespace {
 
-[[noreturn]] void stop_with(Kind kind, CodeAddress site, const std::string& message,
-                            const std::string& action, int error) {
-  findings().add(
-      {kind, now.launch->kernel, message, false, {party(*now.thread, site, action)}, "", -1});
-  stop_launch(error);
+[[noreturn]] void stop_with(Launch& launch, Kind kind, CodeAddress site, const std::string& message,
+                            const std::string& action, ErrorCode error) {
+  launch.machine.findings.add(
+      {kind, launch.begin.kernel, message, false, {running_party(launch, site, action)}, "", -1});
+  stop_launch(launch, error);
 }
 
 }  // namespace
 
 bool in_kernel() {
-  return now.thread != nullptr;
+  return launch_of_kernel() != nullptr;
 }
 
 void* dynamic_shared() {
-  return reinterpret_cast<void*>(shared_memory().dynamic_begin());
+  return reinterpret_cast<void*>(machine().memory.shared.dynamic_begin());
 }
 
 void trap() {
-  if (now.thread == nullptr) std::abort();
-  const ReportInProgress guard;
-  stop_with(Kind::trap, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) std::abort();
+  const Findings::Writing writing(launch->machine.findings);
+  stop_with(*launch, Kind::trap, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
             "The kernel called __trap().", "calls __trap()", kErrorLaunchFailure);
 }
 
@@ -45,12 +43,13 @@ extern "C" {
 [[noreturn]] void __assert_fail(const char* assertion, const char* file, unsigned line,
                                 const char* function) noexcept {
   using namespace simulator;
-  if (now.thread == nullptr) {
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) {
     std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
     std::abort();
   }
-  const ReportInProgress guard;
-  stop_with(Kind::assertion, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+  const Findings::Writing writing(launch->machine.findings);
+  stop_with(*launch, Kind::assertion, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
             std::string("assert(") + assertion + ") failed.", "fails an assertion", kErrorAssert);
 }
 

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cuda_runtime.h"
-#include "runtime/errors.h"
-#include "runtime/kernel_attributes.h"
+#include "common/limits.h"
 #include "runtime/runtime_result.h"
-#include "scheduling/limits.h"
 
 using namespace simulator;
 
@@ -150,7 +147,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
     if (value < 0 || static_cast<std::size_t>(value) > limits::kSharedPerBlockOptin) {
       return result(kErrorInvalidValue);
     }
-    allow_dynamic_shared(kernel, static_cast<std::size_t>(value));
+    machine().attributes.allow_dynamic_shared(kernel, static_cast<std::size_t>(value));
   }
   return result(kSuccess);  // the others are hints
 }
@@ -159,7 +156,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ke
   attributes->maxThreadsPerBlock = limits::kThreadsPerBlock;
   attributes->ptxVersion = attributes->binaryVersion =
       limits::kComputeMajor * 10 + limits::kComputeMinor;
-  attributes->maxDynamicSharedSizeBytes = to_int(allowed_dynamic_shared(kernel));
+  attributes->maxDynamicSharedSizeBytes =
+      to_int(machine().attributes.allowed_dynamic_shared(kernel));
   return result(kSuccess);
 }
 cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) {

@@ -1,6 +1,5 @@
 // CUDA runtime functions: errors, with NVIDIA's names and sentences.
-#include "cuda_runtime.h"
-#include "runtime/errors.h"
+#include "runtime/runtime_result.h"
 
 namespace {
 
@@ -57,10 +56,10 @@ const ErrorText* find_text(cudaError_t error) {
 extern "C" {
 
 cudaError_t cudaGetLastError() {
-  return static_cast<cudaError_t>(simulator::errors().take());
+  return static_cast<cudaError_t>(simulator::machine().errors.take());
 }
 cudaError_t cudaPeekAtLastError() {
-  return static_cast<cudaError_t>(simulator::errors().peek());
+  return static_cast<cudaError_t>(simulator::machine().errors.peek());
 }
 
 const char* cudaGetErrorName(cudaError_t error) {

@@ -3,14 +3,9 @@
 #include <cstring>
 #include <string>
 
-#include "memory/device_memory.h"
-#include "runtime/errors.h"
-#include "scheduling/limits.h"
-#include "simulator.h"
-
-// After the standard headers: CUDA's macros (__noinline__) clash with names inside them.
-#include "cuda_runtime.h"
+#include "common/limits.h"
 #include "runtime/runtime_result.h"
+#include "simulator.h"
 
 namespace simulator {
 namespace {
@@ -23,11 +18,12 @@ bool is_device(const void* pointer) {
 /// the other way round.
 bool is_right_side(const void* pointer, std::size_t bytes, bool on_device) {
   if (on_device != is_device(pointer)) return false;
-  return on_device ? device_memory().containing(pointer, bytes) != nullptr : pointer != nullptr;
+  return on_device ? machine().memory.device.containing(pointer, bytes) != nullptr
+                   : pointer != nullptr;
 }
 
 cudaError_t allocate_unnamed(void** pointer, std::size_t bytes) {
-  if (errors().sticky() != kSuccess) return result(kSuccess);
+  if (machine().errors.sticky() != kSuccess) return result(kSuccess);
   if (pointer == nullptr) return result(kErrorInvalidValue);
   static int count = 0;
   *pointer = nullptr;
@@ -40,7 +36,7 @@ cudaError_t allocate_unnamed(void** pointer, std::size_t bytes) {
 }
 
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  if (errors().sticky() != kSuccess) return result(kSuccess);
+  if (machine().errors.sticky() != kSuccess) return result(kSuccess);
   if (bytes == 0) return result(kSuccess);
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
     return result(cudaErrorInvalidMemcpyDirection);
@@ -59,7 +55,7 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
 }
 
 cudaError_t set(void* pointer, int value, std::size_t bytes) {
-  if (errors().sticky() != kSuccess || bytes == 0) return result(kSuccess);
+  if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (!is_right_side(pointer, bytes, true)) return result(kErrorInvalidValue);
   std::memset(pointer, value, bytes);
   mark_initialised(pointer, bytes);
@@ -67,10 +63,9 @@ cudaError_t set(void* pointer, int value, std::size_t bytes) {
 }
 
 cudaError_t free_device(void* pointer) {
-  if (errors().sticky() != kSuccess || pointer == nullptr) return result(kSuccess);
-  Allocation* memory = device_memory().starting_at(pointer);
-  if (memory == nullptr) return result(kErrorInvalidValue);
-  device_memory().release(*memory);
+  if (machine().errors.sticky() != kSuccess || pointer == nullptr) return result(kSuccess);
+  if (machine().memory.device.starting_at(pointer) == nullptr) return result(kErrorInvalidValue);
+  release(pointer);
   return result(kSuccess);
 }
 
@@ -132,7 +127,7 @@ cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   *total = limits::kMemoryBytes;
-  *free = limits::kMemoryBytes - device_memory().bytes_in_use();
+  *free = limits::kMemoryBytes - machine().memory.device.bytes_in_use();
   return result(kSuccess);
 }
 

@@ -3,8 +3,6 @@
 // simulation took and nothing about a GPU.
 #include <chrono>
 
-#include "cuda_runtime.h"
-#include "runtime/errors.h"
 #include "runtime/runtime_result.h"
 
 using simulator::result;

@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "scheduling/limits.h"
+#include "common/limits.h"
 
 namespace simulator {
 

@@ -2,14 +2,7 @@
 #include <string>
 #include <utility>
 
-#include "findings/findings.h"
-#include "memory/shared_memory.h"
-#include "races/ordering.h"
-#include "runtime/errors.h"
-#include "runtime/kernel_attributes.h"
-#include "scheduling/execution.h"
-#include "scheduling/launch_log.h"
-#include "scheduling/limits.h"
+#include "common/limits.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/stopping.h"
 
@@ -26,7 +19,8 @@ std::string text(const uint3& shape) {
 }
 
 /// What is wrong with the shape, in a sentence; empty if nothing is.
-std::string complaint(const char* kernel, const LaunchShape& shape) {
+std::string complaint(const char* kernel, const LaunchShape& shape,
+                      const KernelAttributes& attributes) {
   using namespace limits;
   const uint3& grid = shape.grid;
   const uint3& block = shape.block;
@@ -50,7 +44,7 @@ std::string complaint(const char* kernel, const LaunchShape& shape) {
            " bytes of dynamic shared memory: a block can have " +
            std::to_string(kSharedPerBlockOptin) + '.';
   }
-  if (shared > allowed_dynamic_shared(kernel)) {
+  if (shared > attributes.allowed_dynamic_shared(kernel)) {
     return "The launch asks for " + std::to_string(shared) +
            " bytes of dynamic shared memory. More than " + std::to_string(kSharedPerBlock) +
            " must be allowed first: cudaFuncSetAttribute(kernel, " +
@@ -59,54 +53,61 @@ std::string complaint(const char* kernel, const LaunchShape& shape) {
   return "";
 }
 
-void refuse(const char* kernel, const std::string& message, int error) {
-  Finding finding{Kind::invalid_launch, kernel, message, false, {}, "", -1};
-  if (now.thread != nullptr) finding.kernel = now.launch->kernel;
-  findings().add(std::move(finding));
-  errors().note(error);
+void refuse(Machine& machine, const char* kernel, const std::string& message, ErrorCode error) {
+  machine.findings.add({Kind::invalid_launch, kernel, message, false, {}, "", -1});
+  machine.errors.note(error);
+}
+
+void run(Launch& launch) {
+  Machine& machine = launch.machine;
+  machine.findings.begin_launch();
+  running_launch = &launch;
+  {
+    const Watchdog watchdog(machine.time_limit);
+    Scheduler(launch).run();
+  }
+  running_launch = nullptr;
+  machine.findings.end_launch();
+}
+
+void keep_traffic(Launch& launch) {
+  Machine& machine = launch.machine;
+  LaunchTraffic traffic;
+  traffic.kernel = launch.begin.kernel;
+  traffic.grid = dim3(launch.begin.grid);
+  traffic.block = dim3(launch.begin.block);
+  machine.trace.emplace_back();
+  launch.checkers.finish(traffic, machine.trace.back());
+  machine.traffic.push_back(std::move(traffic));
 }
 
 }  // namespace
 
+Machine& machine() {
+  static Machine instance;
+  return instance;
+}
+
 void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arguments),
             void* arguments, std::size_t argument_bytes) {
-  if (now.thread != nullptr) {
-    const ReportInProgress guard;
-    refuse(kernel, "A kernel launches another kernel: the simulator has no dynamic parallelism.",
+  Machine& device = machine();
+  if (const Launch* outer = launch_of_kernel()) {
+    const Findings::Writing writing(device.findings);
+    refuse(device, outer->begin.kernel,
+           "A kernel launches another kernel: the simulator has no dynamic parallelism.",
            kErrorNotSupported);
     return;
   }
-  if (errors().sticky() != kSuccess) return;
-  const std::string wrong = complaint(kernel, shape);
+  if (device.errors.sticky() != kSuccess) return;
+  const std::string wrong = complaint(kernel, shape, device.attributes);
   if (!wrong.empty()) {
-    refuse(kernel, wrong, kErrorInvalidConfiguration);
+    refuse(device, kernel, wrong, kErrorInvalidConfiguration);
     return;
   }
-  Launch run;
-  run.kernel = kernel;
-  run.shape = shape;
-  run.body = body;
-  run.arguments = arguments;
-  run.argument_bytes = argument_bytes;
-  run.traffic = TrafficCounter(launch_log().count_requests, launch_log().most_traced);
-  shared_memory().prepare(shape.dynamic_shared_bytes);
-  findings().begin_launch();
-  begin_ordering(run);
-  now.launch = &run;
-  {
-    const Watchdog watchdog;
-    scheduler().run(run);
-  }
-  findings().end_launch();
-  now.launch = nullptr;
-  now.block = nullptr;
-  LaunchTraffic traffic;
-  traffic.kernel = run.kernel;
-  traffic.grid = dim3(shape.grid);
-  traffic.block = dim3(shape.block);
-  launch_log().trace.emplace_back();
-  run.traffic.finish(traffic, launch_log().trace.back());
-  launch_log().traffic.push_back(std::move(traffic));
+  device.memory.shared.prepare(shape.dynamic_shared_bytes);
+  Launch next(kernel, shape, body, arguments, argument_bytes, device);
+  run(next);
+  keep_traffic(next);
 }
 
 }  // namespace simulator

@@ -14,38 +14,32 @@
 #include <memory>
 #include <vector>
 
-#include "scheduling/execution.h"
-#include "scheduling/fiber.h"
+#include "scheduling/running.h"
 
 namespace simulator {
 
 class Scheduler {
  public:
-  /// Runs all blocks of the launch, or up to the failure that ends it.
-  void run(Launch& launch);
+  explicit Scheduler(Launch& launch) : launch_(launch) {}
 
-  const StackPool& stacks() const { return stacks_; }
+  /// Runs all blocks of the launch, or up to the failure that ends it.
+  void run();
 
  private:
   /// stalled: after some work, all threads wait for another block; idle: they did nothing else.
   enum class Outcome { finished, stalled, idle, failed };
 
-  struct Seat {  // a block and the number of its first stack
-    Block block;
-    std::size_t first_stack = 0;
-  };
-
-  Seat& free_seat(std::size_t threads);
-  void begin(Seat& seat, Launch& launch, std::uint64_t number);
+  Block& free_seat();
+  void begin(Block& block, std::uint64_t number);
+  void go_on(Block& block);
   Outcome run_block(Block& block);
-  void resume(Thread& thread, Block& block);
+  void resume(Thread& thread);
+  void give_up(const Block& block, std::uint64_t unstarted);
 
-  StackPool stacks_;
-  std::vector<std::unique_ptr<Seat>> seats_;  // kept for the next launches
-  std::deque<Seat*> waiting_;                 // blocks set aside
-  std::vector<Seat*> free_;
+  Launch& launch_;
+  std::vector<std::unique_ptr<Block>> seats_;
+  std::deque<Block*> waiting_;  // blocks set aside
+  std::vector<Block*> free_;
 };
-
-Scheduler& scheduler();
 
 }  // namespace simulator

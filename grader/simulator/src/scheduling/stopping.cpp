@@ -6,18 +6,17 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 
-#include "access/access.h"
-#include "findings/findings.h"
-#include "runtime/errors.h"
-#include "scheduling/scheduler.h"
+#include "findings/texts.h"
+#include "source/source_lines.h"
 
 namespace simulator {
 namespace {
 
-double time_limit = 10;
-
 constexpr long kPatienceMicroseconds = 20000;  // for the running thread to obey
+
+// A signal's handler gets no argument of ours: what it uses has to be global.
 
 struct sigaction previous_profile, previous_fault;
 
@@ -52,36 +51,53 @@ std::uintptr_t program_counter(const ucontext_t& context) {
 }
 
 /// The interrupted instruction's line, or, inside a library, that of the last access.
-CodeAddress best_site(CodeAddress site) {
-  return source_line(site).line > 0 ? site : now.thread->last_site;
+CodeAddress best_site(const Launch& launch, CodeAddress site) {
+  return source_line(site).line > 0 ? site : launch.thread->last_site;
 }
 
 void after_time_over() {
-  stop_as_endless(interrupted_at + 1);
+  stop_as_endless(*running_launch, interrupted_at + 1);
+}
+
+/// Memory that is not there was touched by code without instrumentation.
+[[noreturn]] void stop_for_fault(Launch& launch, CodeAddress site) {
+  const Area area = DeviceMemory::in_range(fault_address)             ? Area::outside_device
+                    : on_stack_of_block(*launch.block, fault_address) ? Area::other_stack
+                                                                      : Area::elsewhere;
+  const Access access = {fault_address, 1, 1, AccessType::read, site};
+  launch.checkers.tell(AccessEvent{launch.thread->number, access, {area}});
+  stop_launch(launch, kErrorIllegalAddress);
+}
+
+[[noreturn]] void stop_for_stack_overflow(Launch& launch, CodeAddress site) {
+  Findings& findings = launch.machine.findings;
+  const Findings::Writing writing(findings);
+  findings.add({Kind::stack_overflow,
+                launch.begin.kernel,
+                "A thread's local variables and calls need more than its stack: make local "
+                "arrays smaller, or end the recursion.",
+                false,
+                {running_party(launch, site, "overflows its stack")}});
+  stop_launch(launch, kErrorHardwareStack);
 }
 
 void after_fault() {
-  now.busy = true;
-  if (scheduler().stacks().is_guard(fault_address)) {
-    const Thread& thread = *now.thread;
-    findings().add({Kind::stack_overflow,
-                    now.launch->kernel,
-                    "A thread's local variables and calls need more than its stack: make local "
-                    "arrays smaller, or end the recursion.",
-                    false,
-                    {party(thread, best_site(interrupted_at + 1), "overflows its stack")}});
-    now.busy = false;
-    stop_launch(kErrorHardwareStack);
+  Launch& launch = *running_launch;
+  CodeAddress site = 0;
+  {
+    const Findings::Writing writing(launch.machine.findings);
+    site = best_site(launch, interrupted_at + 1);
   }
-  now.busy = false;
-  stop_for_fault(fault_address, best_site(interrupted_at + 1));
+  if (launch.machine.stacks.is_guard(fault_address)) stop_for_stack_overflow(launch, site);
+  stop_for_fault(launch, site);
 }
 
 void on_profile_timer(int, siginfo_t*, void* context) {
-  if (now.launch == nullptr || now.launch->failed) return;
-  const bool asked_before = now.stop_requested;
-  now.stop_requested = true;
-  if (asked_before && now.thread != nullptr && !now.busy) {
+  Launch* launch = running_launch;
+  if (launch == nullptr || launch->failed) return;
+  const bool asked_before = launch->stop_requested;
+  launch->stop_requested = true;
+  if (asked_before && launch->thread != nullptr && !launch->machine.findings.is_being_written()) {
     auto& frame = *static_cast<ucontext_t*>(context);
     interrupted_at = program_counter(frame);
     redirect(frame, after_time_over);
@@ -89,7 +105,8 @@ void on_profile_timer(int, siginfo_t*, void* context) {
 }
 
 void on_fault(int, siginfo_t* info, void* context) {
-  if (now.thread == nullptr || now.launch->failed) {  // host code: not ours
+  const Launch* launch = launch_of_kernel();
+  if (launch == nullptr || launch->failed) {  // host code: not ours
     sigaction(SIGSEGV, &previous_fault, nullptr);
     return;  // the instruction faults again
   }
@@ -122,12 +139,7 @@ std::string seconds_text(double seconds) {
 
 }  // namespace
 
-void set_launch_time_limit(double cpu_seconds) {
-  time_limit = cpu_seconds;
-}
-
-Watchdog::Watchdog() {
-  now.stop_requested = false;
+Watchdog::Watchdog(double time_limit) {
   stack_t stack = {};
   stack.ss_sp = signal_stack;
   stack.ss_size = sizeof signal_stack;
@@ -141,21 +153,23 @@ Watchdog::~Watchdog() {
   start_timer(0);
   sigaction(SIGPROF, &previous_profile, nullptr);
   sigaction(SIGSEGV, &previous_fault, nullptr);
-  now.stop_requested = false;
 }
 
-void stop_as_endless(CodeAddress site) {
-  now.busy = true;
-  findings().add(
-      {Kind::endless_loop,
-       now.launch->kernel,
-       "The kernel still runs after " + seconds_text(time_limit) +
-           " s of CPU time and was stopped. One thread is here now; look for a loop that "
-           "does not end.",
-       false,
-       {party(*now.thread, best_site(site), "is still running")}});
-  now.busy = false;
-  stop_launch(kErrorLaunchTimeout);
+Party running_party(const Launch& launch, CodeAddress site, std::string action) {
+  return party(launch.begin, launch.block->number, launch.thread->number, site, std::move(action));
+}
+
+void stop_as_endless(Launch& launch, CodeAddress site) {
+  Findings& findings = launch.machine.findings;
+  const Findings::Writing writing(findings);
+  findings.add({Kind::endless_loop,
+                launch.begin.kernel,
+                "The kernel still runs after " + seconds_text(launch.machine.time_limit) +
+                    " s of CPU time and was stopped. One thread is here now; look for a loop that "
+                    "does not end.",
+                false,
+                {running_party(launch, best_site(launch, site), "is still running")}});
+  stop_launch(launch, kErrorLaunchTimeout);
 }
 
 }  // namespace simulator

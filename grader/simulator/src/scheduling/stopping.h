@@ -13,39 +13,27 @@
 // abandons the launch. Nothing of the kernel's stack is unwound.
 #pragma once
 
-#include "scheduling/execution.h"
+#include "scheduling/running.h"
 
 namespace simulator {
 
-void set_launch_time_limit(double cpu_seconds);
-
-/// While this lives, a launch runs under the time limit and the handlers.
+/// While this lives, the launch that runs is under the machine's time limit and the handlers.
 class Watchdog {
  public:
-  Watchdog();
+  explicit Watchdog(double time_limit);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 };
 
-/// While this lives, the simulator writes a finding: it must not be interrupted, and what it does
-/// is not checked. Before texts are put together.
-class ReportInProgress {
- public:
-  ReportInProgress() : before_(now.busy) { now.busy = true; }
-  ~ReportInProgress() { now.busy = before_; }
-  ReportInProgress(const ReportInProgress&) = delete;
-  ReportInProgress& operator=(const ReportInProgress&) = delete;
-
- private:
-  bool before_;
-};
-
-[[noreturn]] void stop_as_endless(CodeAddress site);
+[[noreturn]] void stop_as_endless(Launch& launch, CodeAddress site);
 
 /// Every call out of a kernel passes here: ends the launch if its time is over.
-inline void obey_stop(CodeAddress site) {
-  if (__builtin_expect(now.stop_requested, 0)) stop_as_endless(site);
+inline void obey_stop(Launch& launch, CodeAddress site) {
+  if (__builtin_expect(launch.stop_requested, 0)) stop_as_endless(launch, site);
 }
+
+/// The running thread, in a finding.
+Party running_party(const Launch& launch, CodeAddress site, std::string action);
 
 }  // namespace simulator

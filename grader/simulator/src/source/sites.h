@@ -2,16 +2,40 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "common/lazy_array.h"
 #include "source/source_lines.h"
+
+extern char __executable_start, _end;  // the linker's names for the program's first and last byte
 
 namespace simulator {
 
-constexpr std::uint32_t kMostSites = 1u << 13;
+class Sites {
+ public:
+  static constexpr std::uint32_t kMost = 1u << 13;
 
-/// The number of a place; 0, the unknown place, when there are more than kMostSites.
-std::uint32_t site_number(CodeAddress site);
+  Sites();
 
-CodeAddress site_address(std::uint32_t number);
+  /// The number of a place; 0, the unknown place, when there are more than kMost.
+  std::uint32_t number(CodeAddress site) {
+    const std::size_t offset = offset_of(site);
+    if (offset >= numbers_.size()) return 0;
+    const std::uint16_t number = numbers_[offset];
+    return __builtin_expect(number == 0, 0) ? add(site) : number;
+  }
+
+  CodeAddress address(std::uint32_t number) const { return sites_[number]; }
+
+ private:
+  static std::size_t offset_of(CodeAddress site) {
+    return site - reinterpret_cast<std::uintptr_t>(&__executable_start);
+  }
+  std::uint32_t add(CodeAddress site);
+
+  /// By distance from the program's first byte. Only the pages of kernels are ever touched.
+  LazyArray<std::uint16_t> numbers_;
+  std::vector<CodeAddress> sites_ = {0};
+};
 
 }  // namespace simulator

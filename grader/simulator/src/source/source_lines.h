@@ -11,10 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace simulator {
+#include "events/events.h"
 
-/// The return address of a call out of the student's code.
-using CodeAddress = std::uintptr_t;
+namespace simulator {
 
 struct SourceLine {
   std::string file;  // empty if unknown

@@ -2,25 +2,27 @@
 
 #include <algorithm>
 
-#include "traffic/traffic.h"
+#include "traffic/traffic_counter.h"
 
 namespace simulator {
 
-void WarpRequests::begin(int warp) {
+void WarpRequests::begin(std::uint64_t block, int warp, unsigned lanes) {
+  block_ = block;
   warp_ = warp;
+  live_ = lanes;
   places_in_use_ = last_place_ = 0;
   order_ = 0;
   stopped_ = 0;
   std::fill(made_, made_ + kWarpLanes, 0);
 }
 
-WarpRequests::Place& WarpRequests::place_of(const Access& access, MemorySpace space) {
-  // In a loop the places come round and round: the next one is tried first.
-  for (std::size_t tried = 0; tried < places_in_use_; ++tried) {
-    if (++last_place_ >= places_in_use_) last_place_ = 0;
-    Place& place = places_[last_place_];
-    if (place.site == access.site && place.space == space) return place;
-  }
+void WarpRequests::run_ahead(unsigned lane, TrafficCounter& counter) {
+  counter.note_lane_ahead();
+  if (made_[lane] <= kMostAhead) return;
+  close(counter);
+}
+
+WarpRequests::Place& WarpRequests::open_place(const Access& access, MemorySpace space) {
   last_place_ = places_in_use_++;
   if (places_.size() < places_in_use_) places_.emplace_back();
   Place& place = places_[last_place_];
@@ -32,32 +34,30 @@ WarpRequests::Place& WarpRequests::place_of(const Access& access, MemorySpace sp
   return place;
 }
 
-void WarpRequests::add(int lane, const Access& access, MemorySpace space, TrafficCounter& counter) {
-  if (made_[lane]++ >= kMostAhead) close(counter);
-  Place& place = place_of(access, space);
-  const std::uint32_t number = place.next[lane]++;
-  if (number >= place.count) {
-    if (place.requests.size() <= number) place.requests.emplace_back();
-    place.count = number + 1;
-    MemoryRequest& fresh = place.requests[number];
-    fresh.lanes = 0;
-    fresh.bytes = access.size;
-    fresh.order = order_++;
-  }
-  MemoryRequest& request = place.requests[number];
-  request.lanes |= 1u << lane;
-  request.address[lane] = access.address;
+/// The next one: no lane can be further ahead than by one.
+void WarpRequests::open_request(Place& place, unsigned bytes) {
+  if (place.requests.size() <= place.count) place.requests.emplace_back();
+  MemoryRequest& fresh = place.requests[place.count++];
+  fresh.lanes = 0;
+  fresh.bytes = bytes;
+  fresh.order = order_++;
 }
 
-void WarpRequests::stop(int lane, unsigned live, TrafficCounter& counter) {
+void WarpRequests::stop(unsigned lane, TrafficCounter& counter) {
   stopped_ |= 1u << lane;
-  if ((stopped_ & live) == live) close(counter);
+  if ((stopped_ & live_) == live_) close(counter);
+}
+
+void WarpRequests::leave(unsigned lane, TrafficCounter& counter) {
+  live_ &= ~(1u << lane);
+  stop(lane, counter);
 }
 
 void WarpRequests::close(TrafficCounter& counter) {
   for (std::size_t i = 0; i < places_in_use_; ++i) {
     const Place& place = places_[i];
-    counter.count(place.site, place.space, place.type, warp_, place.requests.data(), place.count);
+    counter.count({place.site, place.space, place.type, block_, warp_}, place.requests.data(),
+                  place.count);
   }
   places_in_use_ = last_place_ = 0;
   stopped_ = 0;

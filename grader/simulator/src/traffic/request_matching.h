@@ -14,8 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "access/access.h"
-#include "simulator.h"
+#include "events/events.h"
 #include "traffic/memory_request.h"
 
 namespace simulator {
@@ -25,17 +24,27 @@ class TrafficCounter;
 /// The requests of one warp since its lanes last met.
 class WarpRequests {
  public:
-  /// Forgets everything: the warp of this number begins.
-  void begin(int warp);
+  /// Forgets everything: a warp begins, of this number in its block.
+  void begin(std::uint64_t block, int warp, unsigned lanes);
 
-  void add(int lane, const Access& access, MemorySpace space, TrafficCounter& counter);
+  [[gnu::always_inline]] void add(unsigned lane, const Access& access, MemorySpace space,
+                                  TrafficCounter& counter) {
+    if (__builtin_expect(++made_[lane] >= kWindow, 0)) run_ahead(lane, counter);
+    Place& place = place_of(access, space);
+    const std::uint32_t number = place.next[lane]++;
+    if (__builtin_expect(number >= place.count, 0)) open_request(place, access.size);
+    MemoryRequest& request = place.requests[number];
+    request.lanes |= 1u << lane;
+    request.address[lane] = access.address;
+  }
 
   /// True if the lane must let the others of its warp catch up, before its next plain access.
-  bool is_ahead(int lane) const { return made_[lane] >= kWindow; }
+  bool is_ahead(unsigned lane) const { return made_[lane] >= kWindow; }
 
-  /// The lane waits or has returned; `live` are those that have not returned. Counts the requests
-  /// if the warp has met.
-  void stop(int lane, unsigned live, TrafficCounter& counter);
+  /// The lane waits. Counts the requests if the warp has met.
+  void stop(unsigned lane, TrafficCounter& counter);
+  /// The lane has returned: the warp meets without it.
+  void leave(unsigned lane, TrafficCounter& counter);
 
   /// These lanes go on, though the warp has not met.
   void go_on(unsigned lanes) { stopped_ &= ~lanes; }
@@ -53,7 +62,18 @@ class WarpRequests {
     std::uint32_t next[kWarpLanes] = {};  // the request of each lane's next access
   };
 
-  Place& place_of(const Access& access, MemorySpace space);
+  [[gnu::always_inline]] Place& place_of(const Access& access, MemorySpace space) {
+    // In a loop the places come round and round: the next one is tried first.
+    for (std::size_t tried = 0; tried < places_in_use_; ++tried) {
+      if (++last_place_ >= places_in_use_) last_place_ = 0;
+      Place& place = places_[last_place_];
+      if (place.site == access.site && place.space == space) return place;
+    }
+    return open_place(access, space);
+  }
+  void run_ahead(unsigned lane, TrafficCounter& counter);
+  Place& open_place(const Access& access, MemorySpace space);
+  void open_request(Place& place, unsigned bytes);
   void close(TrafficCounter& counter);
 
   std::vector<Place>
@@ -62,8 +82,10 @@ class WarpRequests {
   std::size_t last_place_ = 0;
   std::uint32_t order_ = 0;
   std::uint32_t made_[kWarpLanes] = {};  // accesses of each lane since the warp last met
-  unsigned stopped_ = 0;                 // lanes that wait or have returned
-  int warp_ = 0;                         // its number in the block
+  unsigned live_ = 0;                    // lanes that have not returned
+  unsigned stopped_ = 0;                 // lanes that wait
+  std::uint64_t block_ = 0;
+  int warp_ = 0;
 };
 
 }  // namespace simulator

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "memory/lazy_array.h"
+#include "common/lazy_array.h"
 #include "traffic/memory_request.h"
 
 namespace simulator {

@@ -1,62 +1,58 @@
-// Adds up what the requests of one launch cost, by place in the code and buffer, and at the end by
-// line of source. On demand it keeps the first requests themselves, for a map of them.
+// The checker that finds no faults: it counts what the accesses move. Which accesses of a warp are
+// one request is found by request_matching.h, what a request costs by memory_request.h, and
+// traffic_counter.h adds up.
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
-#include "access/access.h"
-#include "simulator.h"
-#include "traffic/memory_request.h"
-#include "traffic/sector_set.h"
+#include "common/per_block.h"
+#include "events/events.h"
+#include "traffic/request_matching.h"
+#include "traffic/traffic_counter.h"
 
 namespace simulator {
 
-class TrafficCounter {
+class Traffic {
  public:
-  TrafficCounter() = default;
-  /// Keeps the first `most_traced` requests.
-  TrafficCounter(bool count_requests, std::size_t most_traced)
-      : counts_requests_(count_requests), most_traced_(most_traced) {}
+  /// Without `count_requests`, global memory's bytes are counted, not its requests.
+  Traffic(const Memory& memory, bool count_requests, std::size_t most_traced)
+      : counter_(memory, most_traced), counts_requests_(count_requests) {}
 
-  /// False if only bytes are wanted.
-  bool counts_requests() const { return counts_requests_; }
+  void on(const BlockBegin& event);
+  void on(const BlockResume& event) { warps_.resume(event); }
 
-  /// Bytes of global memory, as one lane asks for them.
-  void count_bytes(AccessType type, unsigned bytes) {
-    if (type != AccessType::write) read_bytes_ += bytes;
-    if (type != AccessType::read) written_bytes_ += bytes;
+  [[gnu::always_inline]] void on(const AccessEvent& event) {
+    const bool is_global = event.place.space == MemorySpace::global;
+    if (is_global) counter_.count_bytes(event.access.type, event.access.size);
+    if (is_global && !counts_requests_) return;
+    warp_of(event.thread).add(event.thread % 32, event.access, event.place.space, counter_);
   }
 
-  /// Requests of one warp of the running block, all made at one place.
-  void count(CodeAddress site, MemorySpace space, AccessType type, int warp,
-             const MemoryRequest* requests, std::size_t number);
+  void on(const BarrierWait& event) { stop(event.thread); }
+  void on(const WarpCall& event) { stop(event.thread); }
+  void on(const ActiveMaskCall& event) { stop(event.thread); }
+  void on(const CatchUp& event) { stop(event.thread); }
+  void on(const LanesGoOn& event) { warps_.running()[event.warp].go_on(event.lanes); }
+  void on(const ThreadReturn& event) { warp_of(event.thread).leave(event.thread % 32, counter_); }
 
-  /// All but kernel, grid and block, which the caller knows.
-  void finish(LaunchTraffic& traffic, std::vector<TracedRequest>& trace);
+  /// Must the thread wait for the others of its warp, before its next plain access?
+  bool is_ahead(unsigned thread) const {
+    return counter_.lane_was_ahead() && warps_.running()[thread / 32].is_ahead(thread % 32);
+  }
+
+  /// At the launch's end: all but kernel, grid and block, which the caller knows.
+  void finish(LaunchTraffic& traffic, std::vector<TracedRequest>& trace) {
+    counter_.finish(traffic, trace);
+  }
 
  private:
-  /// What one instruction did to one buffer.
-  struct Site {
-    CodeAddress site = 0;
-    const void* buffer = nullptr;  // an Allocation, a SharedVariable, or nullptr: dynamic shared
-    SectorSet touched;             // global
-    std::uintptr_t first_sector = 0;
-    unsigned costliest = 0;  // units of its costliest request
-    LineTraffic sum;         // file and line are looked up at the end
-  };
+  WarpRequests& warp_of(unsigned thread) { return warps_.running()[thread / 32]; }
+  void stop(unsigned thread) { warp_of(thread).stop(thread % 32, counter_); }
 
-  Site& site_of(CodeAddress site, MemorySpace space, AccessType type, std::uintptr_t address);
-  static void add(Site& site, const MemoryRequest& request, const RequestCost& cost);
-  void keep(const Site& site, int warp, const MemoryRequest& request, const RequestCost& cost);
-  void count_distinct(LaunchTraffic& traffic) const;
-
-  std::uint64_t read_bytes_ = 0, written_bytes_ = 0;
-  std::vector<Site> sites_;
-  bool counts_requests_ = false;
-  std::size_t most_traced_ = 0;
-  std::vector<TracedRequest> traced_;
+  TrafficCounter counter_;
+  PerBlock<std::vector<WarpRequests>> warps_;
+  bool counts_requests_;
 };
 
 }  // namespace simulator

@@ -10,26 +10,12 @@
 #include <string>
 #include <utility>
 
-#include "findings/findings.h"
-#include "memory/shared_memory.h"
-#include "runtime/errors.h"
-#include "scheduling/execution.h"
-#include "scheduling/stopping.h"
+#include "bounds/bounds.h"
+#include "findings/texts.h"
 #include "source/elf_symbols.h"
 
 namespace simulator {
 namespace {
-
-/// What the compiler hands over; the types are those of the array and of the index.
-struct IndexOutOfBounds {
-  const char* file;
-  std::uint32_t line, column;
-  const struct ArrayType {
-    std::uint16_t kind, info;
-    char name[1];  // for instance 'float [4]', quoted
-  } * array;
-  const void* index_type;
-};
 
 /// The size of one number of this type, 0 for types that are not in the list.
 std::size_t size_of_type(const std::string& name) {
@@ -70,45 +56,29 @@ std::string elements_text(const SharedVariable& array, std::size_t count, std::i
          std::to_string(count) + (count == 1 ? " element." : " elements.");
 }
 
-[[noreturn]] void stop_for_index(const IndexOutOfBounds& fault, std::int64_t index,
-                                 CodeAddress site) {
-  {
-    const ReportInProgress guard;
-    const ArrayShape shape = shape_of(fault.array->name);
-    const SharedVariable* array =
-        shape.total == 0
-            ? nullptr
-            : shared_memory().variable_of_size(shape.total * size_of_type(shape.element),
-                                               shape.total, last_name(now.launch->kernel));
-    Finding found{Kind::out_of_bounds_local, now.launch->kernel, "", false, {}, "", index};
-    found.parties.push_back(party(*now.thread, site, "indexes an array"));
-    if (array != nullptr) {
-      found.kind = Kind::out_of_bounds_shared;
-      found.buffer = array->name;
-      found.message = "Uses " + elements_text(*array, shape.first, index);
-    } else {
-      found.message = "Index " + std::to_string(index) + " is outside an array of type " +
-                      fault.array->name + '.';
-    }
-    findings().add(std::move(found));
-  }
-  stop_launch(kErrorIllegalAddress);
-}
-
 }  // namespace
+
+ErrorCode BoundsChecker::on(const IndexEvent& event) {
+  const Findings::Writing writing(findings_);
+  const ArrayShape shape = shape_of(event.array_type);
+  const SharedVariable* array =
+      shape.total == 0
+          ? nullptr
+          : memory_.shared.variable_of_size(shape.total * size_of_type(shape.element), shape.total,
+                                            last_name(launch_.kernel));
+  Finding found{Kind::out_of_bounds_local, launch_.kernel, "", false, {}, "", event.index};
+  found.parties.push_back(
+      party(launch_, blocks_.running(), event.thread, event.site, "indexes an array"));
+  if (array != nullptr) {
+    found.kind = Kind::out_of_bounds_shared;
+    found.buffer = array->name;
+    found.message = "Uses " + elements_text(*array, shape.first, event.index);
+  } else {
+    found.message = "Index " + std::to_string(event.index) + " is outside an array of type " +
+                    event.array_type + '.';
+  }
+  findings_.add(std::move(found));
+  return kErrorIllegalAddress;
+}
+
 }  // namespace simulator
-
-extern "C" {
-
-void __ubsan_handle_out_of_bounds(void* data, std::uintptr_t index) {
-  using namespace simulator;
-  if (now.thread == nullptr) return;
-  stop_for_index(*static_cast<const IndexOutOfBounds*>(data), static_cast<std::int64_t>(index),
-                 reinterpret_cast<CodeAddress>(__builtin_return_address(0)));
-}
-
-void __ubsan_handle_out_of_bounds_abort(void* data, std::uintptr_t index) {
-  __ubsan_handle_out_of_bounds(data, index);
-}
-
-}  // extern "C"

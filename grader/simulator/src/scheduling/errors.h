@@ -3,23 +3,9 @@
 // then on, and every later call tells it again.
 #pragma once
 
-namespace simulator {
+#include "common/error_codes.h"
 
-/// The numbers are CUDA's (cudaError_t); the runtime's core needs only these.
-enum ErrorCode : int {
-  kSuccess = 0,
-  kErrorInvalidValue = 1,
-  kErrorMemoryAllocation = 2,
-  kErrorInvalidConfiguration = 9,
-  kErrorIllegalAddress = 700,
-  kErrorLaunchTimeout = 702,
-  kErrorAssert = 710,
-  kErrorHardwareStack = 714,
-  kErrorIllegalInstruction = 715,
-  kErrorMisalignedAddress = 716,
-  kErrorLaunchFailure = 719,
-  kErrorNotSupported = 801,
-};
+namespace simulator {
 
 class Errors {
  public:
@@ -44,7 +30,5 @@ class Errors {
   int sticky_ = kSuccess;
   int last_ = kSuccess;
 };
-
-Errors& errors();
 
 }  // namespace simulator

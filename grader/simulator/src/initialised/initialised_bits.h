@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "memory/lazy_array.h"
+#include "common/lazy_array.h"
 
 namespace simulator {
 

@@ -1,4 +1,4 @@
-#include "barriers/warp_values.h"
+#include "scheduling/warp_values.h"
 
 #include <algorithm>
 

@@ -1,0 +1,146 @@
+#include "bounds/bounds.h"
+
+#include <utility>
+
+#include "findings/texts.h"
+#include "memory/shared_names.h"
+#include "source/source_lines.h"
+
+namespace simulator {
+namespace {
+
+constexpr std::uintptr_t kNearNull = std::uintptr_t{1} << 20;
+
+std::string verb(const Access& access) {
+  switch (access.type) {
+    case AccessType::read:
+      return "Reads ";
+    case AccessType::write:
+      return "Writes ";
+    case AccessType::atomic:
+      return "Updates ";
+  }
+  return "";
+}
+
+/// An address so far from every buffer that none of them can be said to be meant.
+std::string far_text(const Allocation& nearest, const Access& access) {
+  const std::size_t mebibytes = nearest.distance(access.address) >> 20;
+  return verb(access) + bytes_text(access.size) +
+         " at an address that belongs to no buffer: the nearest one, " + nearest.label.name +
+         ", is " + std::to_string(mebibytes) +
+         " MiB away. The index is probably wrong: not set, negative, or too large for its type.";
+}
+
+}  // namespace
+
+Finding BoundsChecker::finding(Kind kind, const AccessEvent& event, std::string message) const {
+  const Access& access = event.access;
+  return {kind,
+          launch_.kernel,
+          std::move(message),
+          false,
+          {party(launch_, blocks_.running(), event.thread, access.site,
+                 action_text(access.type, access.size))},
+          "",
+          -1};
+}
+
+ErrorCode BoundsChecker::report_misaligned(AccessEvent event) {
+  const Findings::Writing writing(findings_);
+  const Access& access = event.access;
+  Finding found = finding(Kind::misaligned, event,
+                          verb(access) + bytes_text(access.size) + " at an address that is " +
+                              std::to_string(access.address % access.alignment) +
+                              " past a multiple of " + std::to_string(access.alignment) + ": a " +
+                              std::to_string(access.size) + "-byte access needs an address that " +
+                              std::to_string(access.alignment) + " divides.");
+  if (DeviceMemory::in_range(access.address)) {
+    if (const Allocation* memory = memory_.device.candidate(access.address)) {
+      element_name(*memory, access.address, access.size, found.index);
+      found.buffer = memory->label.name;
+    }
+  }
+  findings_.add(std::move(found));
+  return kErrorMisalignedAddress;
+}
+
+Finding BoundsChecker::outside_device(const AccessEvent& event) const {
+  const Access& access = event.access;
+  const Allocation* memory = memory_.device.nearest(access.address);
+  Finding found = finding(Kind::out_of_bounds_global, event, "");
+  if (memory == nullptr) {
+    found.message = verb(access) + "device memory, of which nothing is allocated.";
+  } else if (memory->distance(access.address) > DeviceMemory::kGap) {
+    found.message = far_text(*memory, access);
+  } else {
+    const std::string element = element_name(*memory, access.address, access.size, found.index);
+    found.buffer = memory->label.name;
+    if (memory->freed) {
+      found.kind = Kind::use_after_free;
+      found.message = verb(access) + element + " after its memory was freed.";
+    } else {
+      found.message =
+          verb(access) + element + ": " + distance_from(*memory, access.address, access.size) + '.';
+    }
+  }
+  return found;
+}
+
+Finding BoundsChecker::outside_shared(const AccessEvent& event) const {
+  const Access& access = event.access;
+  const SharedElement element = shared_element(memory_.shared, access.address, access.size);
+  Finding found = finding(Kind::out_of_bounds_shared, event,
+                          verb(access) + element.text + ": " + element.distance + '.');
+  found.buffer = element.variable;
+  found.index = element.index;
+  return found;
+}
+
+Finding BoundsChecker::elsewhere(const AccessEvent& event) const {
+  const Access& access = event.access;
+  if (access.address < kNearNull || access.address >= ~kNearNull) {
+    return finding(Kind::null_pointer, event,
+                   verb(access) + "through a null pointer (address " +
+                       std::to_string(static_cast<std::intptr_t>(access.address)) + ").");
+  }
+  if (event.place.area == Area::other_stack) {
+    return finding(Kind::out_of_bounds_local, event,
+                   verb(access) +
+                       "the local memory of another thread: an index into a "
+                       "local array is out of bounds, or its address was "
+                       "handed on.");
+  }
+  return finding(Kind::host_pointer, event,
+                 verb(access) +
+                     "an address that is not the device's: host memory, or "
+                     "a pointer that was never set. Kernels can use only "
+                     "what cudaMalloc() and its kin give.");
+}
+
+ErrorCode BoundsChecker::report_outside(AccessEvent event) {
+  const Findings::Writing writing(findings_);
+  findings_.add(event.place.area == Area::outside_device   ? outside_device(event)
+                : event.place.area == Area::outside_shared ? outside_shared(event)
+                                                           : elsewhere(event));
+  return kErrorIllegalAddress;
+}
+
+void report_device_memory_on_host(const Access& access, const DeviceMemory& device,
+                                  Findings& findings) {
+  if (!findings.is_first(Kind::device_pointer, access.site)) return;
+  const Allocation* memory = device.nearest(access.address);
+  const std::string action = action_text(access.type, access.size);
+  Finding found{Kind::device_pointer, "", "", false, {}, "", -1};
+  if (memory != nullptr) {
+    found.buffer = memory->label.name;
+    found.message = "Host code " + action + " at " +
+                    element_name(*memory, access.address, access.size, found.index) +
+                    ", which is device memory: only kernels and cudaMemcpy() can reach it.";
+  }
+  const SourceLine& line = source_line(access.site);
+  found.parties.push_back({action, line.file, line.line, {}, {}, 0, 0});
+  findings.add(std::move(found));
+}
+
+}  // namespace simulator

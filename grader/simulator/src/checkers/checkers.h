@@ -1,0 +1,132 @@
+// The checkers of one launch, and how the events reach them.
+#pragma once
+
+#include <type_traits>
+
+#include "barriers/barriers.h"
+#include "bounds/bounds.h"
+#include "events/events.h"
+#include "findings/findings.h"
+#include "initialised/initialised.h"
+#include "memory/memory.h"
+#include "races/races.h"
+#include "traffic/traffic.h"
+
+namespace simulator {
+
+/// Which checkers take part in a launch.
+struct WantedCheckers {
+  bool bounds = true, barriers = true, traffic = true, initialised = true, races = true;
+};
+
+struct CheckerSettings {
+  WantedCheckers wanted;
+  bool count_requests = true;
+  std::size_t most_traced = 0;  // requests to keep of each launch
+};
+
+/// What the checkers know of device memory, from one launch to the next.
+struct ShadowMemory {
+  InitialisedMemory initialised;
+  RaceMemory races;
+
+  void allocated(const Allocation& memory) {
+    initialised.allocated(memory);
+    races.device.allocated(memory);
+  }
+  void released(const Allocation& memory) {
+    initialised.released(memory);
+    races.device.released(memory);
+  }
+};
+
+class Checkers {
+ public:
+  Checkers(const LaunchBegin& launch, const CheckerSettings& settings, const Memory& memory,
+           ShadowMemory& shadow, Findings& findings)
+      : wanted_(settings.wanted),
+        bounds_(launch, memory, findings),
+        barriers_(launch, findings),
+        traffic_(memory, settings.count_requests, settings.most_traced),
+        initialised_(launch, memory, shadow.initialised, findings),
+        races_(launch, memory, shadow.races, findings) {}
+
+  /// Tells every checker that has a function for the event. If the answer is not kSuccess, what
+  /// happens is an error that ends the launch, and the checkers behind the one that says so were
+  /// not told.
+  ///
+  /// Inlined, so that an event is never built in memory: to copy a part of it from there would have
+  /// to wait until it is written.
+  template <typename Event>
+  [[gnu::always_inline]] ErrorCode tell(const Event& event) {
+    ErrorCode error = kSuccess;
+    if (wanted_.bounds) error = tell_one(bounds_, event);
+    if (wanted_.barriers && error == kSuccess) error = tell_one(barriers_, event);
+    if (error != kSuccess) return error;
+    if (wanted_.traffic) tell_one(traffic_, event);
+    if (wanted_.initialised) tell_one(initialised_, event);
+    if (wanted_.races) tell_one(races_, event);
+    return kSuccess;
+  }
+
+  /// An access: the others are told only of memory that is there.
+  [[gnu::always_inline]] ErrorCode tell(const AccessEvent& event) {
+    if (wanted_.bounds) {
+      if (const ErrorCode error = bounds_.on(event); error != kSuccess) return error;
+    }
+    if (event.place.area != Area::inside) return kSuccess;
+    if (wanted_.traffic) traffic_.on(event);
+    if (wanted_.initialised) check_initialised(event);
+    if (wanted_.races) races_.on(event);
+    return kSuccess;
+  }
+
+  /// Must the thread wait for the others of its warp, before its next plain access?
+  bool is_ahead(unsigned thread) const { return wanted_.traffic && traffic_.is_ahead(thread); }
+
+  void finish(LaunchTraffic& traffic, std::vector<TracedRequest>& trace) {
+    traffic_.finish(traffic, trace);
+  }
+
+ private:
+  template <typename Checker, typename Event>
+  [[gnu::always_inline]] static ErrorCode tell_one(Checker& checker, const Event& event) {
+    if constexpr (requires { checker.on(event); }) {
+      if constexpr (std::is_same_v<decltype(checker.on(event)), ErrorCode>) {
+        return checker.on(event);
+      } else {
+        checker.on(event);
+      }
+    }
+    return kSuccess;
+  }
+
+  /// Here two checkers meet. A read of shared memory that came before the first write is a race if
+  /// nothing orders the two, else a read of what nobody wrote: neither checker knows both.
+  void check_initialised(const AccessEvent& event) {
+    const Access& access = event.access;
+    if (__builtin_expect(initialised_.reads_too_early(event), 0)) {
+      const std::uint64_t now = wanted_.races ? races_.time_stamp(event.thread, access.site) : 0;
+      initialised_.hold_back({access.address, access.size, event.thread, access.site, now});
+    }
+    initialised_.on(event);
+    if (access.type != AccessType::read && event.place.space == MemorySpace::shared &&
+        __builtin_expect(initialised_.holds_early_reads(), 0)) {
+      settle_early_reads(event);
+    }
+  }
+  [[gnu::noinline]] void settle_early_reads(AccessEvent write) {
+    initialised_.settle_early_reads(write.access, [&](const EarlyRead& read) {
+      return wanted_.races && races_.is_race(read, write);
+    });
+  }
+
+  const WantedCheckers wanted_;
+  BoundsChecker bounds_;
+  BarrierChecker barriers_;
+  Traffic traffic_;
+  InitialisedChecker initialised_;
+  RaceChecker races_;
+};
+
+}  // namespace simulator

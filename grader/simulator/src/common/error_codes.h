@@ -1,0 +1,22 @@
+// The errors by which the CUDA runtime tells of a failed launch or a wrong call.
+#pragma once
+
+namespace simulator {
+
+/// The numbers are CUDA's (cudaError_t); the simulator's core needs only these.
+enum ErrorCode : int {
+  kSuccess = 0,
+  kErrorInvalidValue = 1,
+  kErrorMemoryAllocation = 2,
+  kErrorInvalidConfiguration = 9,
+  kErrorIllegalAddress = 700,
+  kErrorLaunchTimeout = 702,
+  kErrorAssert = 710,
+  kErrorHardwareStack = 714,
+  kErrorIllegalInstruction = 715,
+  kErrorMisalignedAddress = 716,
+  kErrorLaunchFailure = 719,
+  kErrorNotSupported = 801,
+};
+
+}  // namespace simulator

@@ -1,0 +1,177 @@
+// What happens while a kernel runs, in plain types: all that a checker ever sees.
+//
+// A checker is a class with a function on() for each event that concerns it. It is made when a
+// launch begins, is told one event after another, and adds to the list of findings. It knows no
+// fiber, no scheduler and no other checker; so it can be read alone, tested with a few events and
+// no kernel (grader/tests/simulator/checkers), and left out of a launch. checkers/checkers.h has
+// the list of them and hands the events on.
+//
+// Threads are known by their number in the block: x fastest, then y, then z. Thread n is lane n %
+// 32 of warp n / 32. Events speak of the running block until another one begins or goes on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "access_type.h"
+#include "onepass_simulator/device_calls.h"
+
+namespace simulator {
+
+/// The return address of a call out of the student's code.
+using CodeAddress = std::uintptr_t;
+
+// ---- Launches and blocks --------------------------------------------------------------------
+
+struct LaunchBegin {
+  const char* kernel;  // as written: "rmsnorm_kernel<T>"
+  uint3 grid, block;
+};
+
+/// Few blocks are under way at one time. Each has a seat, which the next one takes when it ends.
+struct BlockBegin {
+  std::uint64_t number;  // x fastest, then y, then z
+  unsigned seat;
+  unsigned threads;
+};
+
+/// The block on this seat, which was set aside, goes on.
+struct BlockResume {
+  unsigned seat;
+};
+
+struct BlockEnd {};  // all its threads have returned
+
+struct ThreadReturn {
+  unsigned thread;
+};
+
+// ---- Memory ---------------------------------------------------------------------------------
+
+struct Access {
+  std::uintptr_t address;
+  unsigned size;       // bytes, 1 to 16
+  unsigned alignment;  // that the instruction needs
+  AccessType type;
+  CodeAddress site;
+  bool is_atomic = false;  // type atomic, and volatile loads and stores
+};
+
+/// What the address alone tells.
+enum class Area : std::uint8_t {
+  inside,          // a piece of memory that is there
+  own,             // the thread's stack, the launch's arguments, the program's globals: not checked
+  outside_device,  // device memory, but of no buffer, or not all of it
+  outside_shared,
+  other_stack,  // of another thread of the block
+  elsewhere,
+};
+
+/// Where an access lands. The rest is told of Area::inside only.
+struct Place {
+  Area area;
+  MemorySpace space = MemorySpace::global;
+  std::uint32_t piece = 0;  // global: the allocation's number; shared: one of the two below
+  std::size_t offset = 0;   // in the piece
+};
+constexpr std::uint32_t kStaticShared = 0, kDynamicShared = 1;
+
+/// A load, store or atomic, before it happens. There are tens of millions of them, so they are kept
+/// in registers: what tells a finding takes them by value, for a reference would be to memory.
+struct AccessEvent {
+  unsigned thread;
+  const Access& access;
+  Place place;
+};
+
+/// An index outside an array whose size the compiler knows, before it is used.
+struct IndexEvent {
+  unsigned thread;
+  const char* array_type;  // "'float [4]'"
+  std::int64_t index;
+  CodeAddress site;
+};
+
+/// An atomic or volatile access to a word, before its AccessEvent.
+struct Synchronisation {
+  unsigned thread;
+  std::uintptr_t word;
+};
+
+struct Fence {
+  unsigned thread;
+};
+
+/// A read of shared memory that nobody had written, and which may have come too early.
+struct EarlyRead {
+  std::uintptr_t address;
+  unsigned size;
+  unsigned thread;
+  CodeAddress site;
+  std::uint64_t when;  // a time stamp, which only the race checker can read
+};
+
+// ---- Waiting --------------------------------------------------------------------------------
+
+struct BarrierWait {
+  unsigned thread;
+  CodeAddress site;
+};
+
+/// All threads of the block that have not returned wait at the barrier, and now go on.
+struct BarrierMet {};
+
+/// A lane asks for a shuffle, a vote, __syncwarp() or the like, and waits.
+struct WarpCall {
+  unsigned thread;
+  WarpOperation operation;
+  unsigned mask;
+  int width;  // of a shuffle's segments
+  CodeAddress site;
+};
+
+/// __shfl_sync() and its kin.
+inline bool is_shuffle(WarpOperation operation) {
+  return operation >= WarpOperation::shuffle && operation <= WarpOperation::shuffle_xor;
+}
+
+/// A lane asks for __activemask(), and waits.
+struct ActiveMaskCall {
+  unsigned thread;
+  CodeAddress site;
+};
+
+/// A lane waits until the others of its warp have come as far.
+struct CatchUp {
+  unsigned thread;
+};
+
+/// These lanes got the answers of their calls.
+struct LanesGoOn {
+  unsigned warp;
+  unsigned lanes;
+};
+
+/// These lanes pass a __syncwarp() together.
+struct SyncwarpMet {
+  unsigned warp;
+  unsigned lanes;
+};
+
+/// A shuffle of the thread reads a lane that does not take part in it.
+struct UndefinedSource {
+  unsigned thread;
+  int lane;
+};
+
+/// No thread of the block can go on, and not all have returned.
+struct BlockStuck {};
+
+/// As many blocks as fit at one time wait for a word in memory to change, for instance this thread.
+struct AllBlocksWait {
+  unsigned thread;
+  CodeAddress site;
+  std::uint64_t unstarted;  // blocks of the launch that have not begun
+};
+
+}  // namespace simulator

@@ -1,0 +1,34 @@
+// The words in which findings speak of threads, accesses and calls.
+#pragma once
+
+#include <string>
+
+#include "events/events.h"
+#include "simulator.h"
+
+namespace simulator {
+
+/// The place with this number in a block or a grid, x fastest.
+inline uint3 unflatten(std::uint64_t number, const uint3& shape) {
+  const std::uint64_t row = number / shape.x;
+  return {static_cast<unsigned>(number % shape.x), static_cast<unsigned>(row % shape.y),
+          static_cast<unsigned>(row / shape.y)};
+}
+
+/// Thread number `thread` of block number `block`, which does something in this line.
+Party party(const LaunchBegin& launch, std::uint64_t block, unsigned thread, CodeAddress site,
+            std::string action);
+
+/// "4 bytes"
+std::string bytes_text(unsigned size);
+
+/// "reads 4 bytes"
+std::string action_text(AccessType type, unsigned size);
+
+/// CUDA's name of the operation: "__shfl_down_sync".
+const char* operation_name(WarpOperation operation);
+
+/// "0x0000ffff"
+std::string mask_text(unsigned mask);
+
+}  // namespace simulator

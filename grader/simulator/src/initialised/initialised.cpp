@@ -1,0 +1,66 @@
+#include "initialised/initialised.h"
+
+#include "common/limits.h"
+#include "findings/texts.h"
+
+namespace simulator {
+
+namespace {
+constexpr std::size_t kMostHeld = 4096;  // more say nothing new
+}
+
+void InitialisedChecker::on(const BlockBegin& event) {
+  Block& block = blocks_.begin(event);
+  if (block.is_new) {
+    block.statics = InitialisedBits(memory_.shared.static_size());
+    block.dynamic = InitialisedBits(limits::kSharedPerBlockOptin);
+    block.is_new = false;
+  }
+  block.number = event.number;
+  block.early_reads.clear();
+  for (const SharedVariable& variable : memory_.shared.variables()) {
+    if (variable.used) block.statics.fill(variable.begin, variable.size, false);
+  }
+  block.dynamic.fill(0, memory_.shared.dynamic_size(), false);
+}
+
+void InitialisedChecker::hold_back(EarlyRead read) {
+  std::vector<EarlyRead>& reads = blocks_.running().early_reads;
+  if (reads.size() < kMostHeld) reads.push_back(read);
+}
+
+void InitialisedChecker::report_early_reads() {
+  Block& block = blocks_.running();
+  if (block.early_reads.empty()) return;
+  const Findings::Writing writing(findings_);
+  for (const EarlyRead& read : block.early_reads) {
+    if (!findings_.is_first(Kind::uninitialised_shared, read.site)) continue;
+    const ElementName element = element_at(memory_, MemorySpace::shared, read.address, read.size);
+    findings_.add({Kind::uninitialised_shared,
+                   launch_.kernel,
+                   "Reads " + element.text + ", which no thread of the block has written.",
+                   false,
+                   {party(launch_, block.number, read.thread, read.site,
+                          action_text(AccessType::read, read.size))},
+                   element.buffer,
+                   element.index});
+  }
+  block.early_reads.clear();
+}
+
+void InitialisedChecker::report_uninitialised(AccessEvent event) {
+  const Access& access = event.access;
+  if (!findings_.is_first(Kind::uninitialised_global, access.site)) return;
+  const Findings::Writing writing(findings_);
+  const ElementName element = element_at(memory_, MemorySpace::global, access.address, access.size);
+  findings_.add({Kind::uninitialised_global,
+                 launch_.kernel,
+                 "Reads " + element.text + ", which nobody has written.",
+                 false,
+                 {party(launch_, blocks_.running().number, event.thread, access.site,
+                        action_text(access.type, access.size))},
+                 element.buffer,
+                 element.index});
+}
+
+}  // namespace simulator

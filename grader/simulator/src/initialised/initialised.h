@@ -1,0 +1,88 @@
+// Reads of memory that nobody has written. A bit for each byte tells.
+//
+// In shared memory the usual cause is a missing barrier: thread 0 reads what thread 9 has yet to
+// write. So such a read is held back, and told only when the next barrier comes without anybody
+// having written there. If another thread does write, and nothing orders the two, they race, and
+// the race is told instead.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "common/per_block.h"
+#include "events/events.h"
+#include "findings/findings.h"
+#include "initialised/initialised_bits.h"
+#include "memory/memory.h"
+
+namespace simulator {
+
+/// Of device memory: it outlasts the launch.
+using InitialisedMemory = BesideAllocations<InitialisedBits>;
+
+class InitialisedChecker {
+ public:
+  InitialisedChecker(const LaunchBegin& launch, const Memory& memory, InitialisedMemory& device,
+                     Findings& findings)
+      : launch_(launch), memory_(memory), device_(device), findings_(findings) {}
+
+  void on(const BlockBegin& event);
+  void on(const BlockResume& event) { blocks_.resume(event); }
+  void on(const BlockEnd&) { report_early_reads(); }
+  void on(const BarrierMet&) { report_early_reads(); }
+
+  [[gnu::always_inline]] void on(const AccessEvent& event) {
+    const Access& access = event.access;
+    InitialisedBits& bits = bits_of(event.place);
+    if (access.type != AccessType::write && event.place.space == MemorySpace::global &&
+        __builtin_expect(!bits.all_set(event.place.offset, access.size), 0)) {
+      report_uninitialised(event);
+      bits.set(event.place.offset, access.size);  // once is enough
+    }
+    if (access.type != AccessType::read) bits.set(event.place.offset, access.size);
+  }
+
+  /// Asked before the event is told: does it read shared memory that nobody has written?
+  bool reads_too_early(const AccessEvent& event) {
+    return event.place.space == MemorySpace::shared && event.access.type != AccessType::write &&
+           !bits_of(event.place).all_set(event.place.offset, event.access.size);
+  }
+  void hold_back(EarlyRead read);
+  bool holds_early_reads() const { return !blocks_.running().early_reads.empty(); }
+
+  /// A thread writes. Forgets the reads of these bytes that were held back, if they race with the
+  /// write: then races(read) has told so.
+  template <typename Races>
+  void settle_early_reads(const Access& write, Races races) {
+    std::vector<EarlyRead>& reads = blocks_.running().early_reads;
+    const auto settled = [&](const EarlyRead& read) {
+      return read.address < write.address + write.size &&
+             write.address < read.address + read.size && races(read);
+    };
+    reads.erase(std::remove_if(reads.begin(), reads.end(), settled), reads.end());
+  }
+
+ private:
+  struct Block {
+    std::uint64_t number = 0;
+    InitialisedBits statics, dynamic;  // of its shared memory
+    bool is_new = true;
+    std::vector<EarlyRead> early_reads;
+  };
+
+  InitialisedBits& bits_of(const Place& place) {
+    if (place.space == MemorySpace::global) return device_[place.piece];
+    Block& block = blocks_.running();
+    return place.piece == kStaticShared ? block.statics : block.dynamic;
+  }
+  void report_uninitialised(AccessEvent event);
+  void report_early_reads();
+
+  const LaunchBegin launch_;
+  const Memory& memory_;
+  InitialisedMemory& device_;
+  Findings& findings_;
+  PerBlock<Block> blocks_;
+};
+
+}  // namespace simulator

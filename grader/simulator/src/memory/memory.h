@@ -1,0 +1,68 @@
+// The memory of the device: where does an access land, and how do messages name it?
+#pragma once
+
+#include "events/events.h"
+#include "memory/device_memory.h"
+#include "memory/shared_memory.h"
+
+namespace simulator {
+
+struct Memory {
+  DeviceMemory device;
+  SharedMemory shared;
+
+  /// The allocation that holds these bytes of the device's range, or nullptr.
+  const Allocation* allocation_of(std::uintptr_t address, unsigned size) const {
+    const Allocation* found = device.candidate(address);
+    return found != nullptr && !found->freed && found->contains(address, size) ? found : nullptr;
+  }
+
+  /// For any other address: leaves it alone if that is not in shared memory. Notes which variables
+  /// the kernel uses.
+  void locate_in_shared(AccessEvent& event) {
+    const std::uintptr_t address = event.access.address;
+    const unsigned size = event.access.size;
+    Place& place = event.place;
+    if (shared.in_static(address)) {
+      place.space = MemorySpace::shared;
+      place.piece = kStaticShared;
+      place.offset = address - shared.static_begin();
+      place.area = shared.is_guard(address)             ? Area::own
+                   : shared.use_variable(address, size) ? Area::inside
+                                                        : Area::outside_shared;
+    } else if (shared.in_dynamic(address)) {
+      place.space = MemorySpace::shared;
+      place.piece = kDynamicShared;
+      place.offset = address - shared.dynamic_begin();
+      place.area =
+          place.offset + size > shared.dynamic_size() ? Area::outside_shared : Area::inside;
+    }
+  }
+};
+
+/// The element that an access uses: "partial[1]", of the variable or buffer `buffer`.
+struct ElementName {
+  std::string text;
+  std::string buffer;
+  std::int64_t index = -1;
+};
+ElementName element_at(const Memory& memory, MemorySpace space, std::uintptr_t address,
+                       unsigned size);
+
+/// Something that a checker keeps beside each allocation, by its number.
+template <typename Shadow>  // made from a number of bytes, or of nothing
+class BesideAllocations {
+ public:
+  void allocated(const Allocation& memory) {
+    if (shadows_.size() <= memory.number) shadows_.resize(memory.number + 1);
+    shadows_[memory.number] = Shadow(memory.size);
+  }
+  void released(const Allocation& memory) { shadows_[memory.number] = Shadow(); }
+
+  Shadow& operator[](std::uint32_t number) { return shadows_[number]; }
+
+ private:
+  std::vector<Shadow> shadows_;
+};
+
+}  // namespace simulator

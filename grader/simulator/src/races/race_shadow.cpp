@@ -1,0 +1,136 @@
+#include "races/race_shadow.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace simulator {
+namespace {
+
+constexpr std::size_t kMostDivided = std::size_t{16} << 20;  // bytes of memory
+
+/// Each entry `times` times over; 0 gives an empty array.
+template <typename T>
+LazyArray<T> spread(const LazyArray<T>& wide, std::size_t times, std::size_t size) {
+  LazyArray<T> narrow(size);
+  for (std::size_t i = 0; times > 0 && i < wide.size(); ++i) {
+    if (!wide[i].is_set()) continue;
+    for (std::size_t k = i * times; k < std::min((i + 1) * times, size); ++k) narrow[k] = wide[i];
+  }
+  return narrow;
+}
+
+}  // namespace
+
+/// The present access, with what is needed to compare it.
+struct RaceShadow::Comparison {
+  unsigned thread;
+  AccessRecord record;  // of the present access
+  std::uint32_t oldest;
+  const Ordering& ordering;
+  RaceReport& report;
+
+  bool is_old(const AccessRecord& earlier) const { return earlier.interval < oldest; }
+
+  void compare(const AccessRecord& earlier, AccessType type, const AccessEvent& event) const {
+    if (is_old(earlier)) return;
+    if (__builtin_expect(!ordering.is_ordered(earlier, thread), 0)) {
+      report.race(earlier, type, event);
+    }
+  }
+
+  /// May the present read take the place of an earlier one? Yes if that happened before it: what
+  /// comes after this one then comes after both. (That a chain of atomics orders reads of two
+  /// blocks is not looked for, because it takes long.)
+  bool replaces(const AccessRecord& earlier) const {
+    if (is_old(earlier)) return true;
+    if (is_of_another_block(earlier)) return false;
+    return earlier.interval < ordering.phase_begin() ||
+           ordering.is_ordered_within_phase(earlier, thread);
+  }
+
+  bool is_better_second(const AccessRecord& second, const AccessRecord& first) const {
+    return is_of_another_block(second) || replaces(second) ||
+           (second.warp() == first.warp() && record.warp() != first.warp());
+  }
+
+  bool is_of_another_block(const AccessRecord& earlier) const {
+    return earlier.interval != record.interval && (earlier.interval < ordering.block_begin() ||
+                                                   ordering.block_of(earlier) != ordering.block());
+  }
+};
+
+void RaceShadow::fit_cells(std::size_t offset, unsigned size) {
+  unsigned wanted = std::min(size, 4u);
+  while (offset % wanted != 0 || size % wanted != 0) wanted /= 2;
+  if (cell_bytes_ != 0 && cell_bytes_ <= wanted) return;
+  const std::size_t times = bytes_ <= kMostDivided ? cell_bytes_ / wanted : 0;
+  const std::size_t size_now = bytes_ / wanted + 16;
+  cells_ = spread(cells_, times, size_now);
+  second_reads_ = spread(second_reads_, times, size_now);
+  std::unordered_map<std::size_t, AccessRecord> wide = std::exchange(atomics_, {});
+  for (const auto& [index, record] : wide) {
+    for (std::size_t k = index * times; k < (index + 1) * times; ++k) atomics_[k] = record;
+  }
+  cell_bytes_ = wanted;
+  cell_shift_ = static_cast<unsigned>(__builtin_ctz(wanted));
+}
+
+void RaceShadow::check_atomics(std::size_t index, const Comparison& comparison,
+                               const AccessEvent& event) {
+  if (event.access.is_atomic) {
+    atomics_[index] = comparison.record;
+    return;
+  }
+  const auto found = atomics_.find(index);
+  if (found != atomics_.end()) comparison.compare(found->second, AccessType::atomic, event);
+}
+
+// These two are part of every access, so their code is put where they are called.
+
+inline void RaceShadow::note_read(std::size_t index, const Comparison& comparison) {
+  AccessRecord& first = cells_[index].read;
+  if (comparison.is_old(first)) {
+    first = comparison.record;
+    return;
+  }
+  const bool has_second = first.has_second();
+  if (comparison.replaces(first)) {
+    first = comparison.record;
+    first.set_has_second(has_second);
+    return;
+  }
+  AccessRecord& second = second_reads_[index];
+  if (!has_second || comparison.is_better_second(second, first)) second = comparison.record;
+  first.set_has_second(true);
+}
+
+inline void RaceShadow::check_cell(std::size_t index, const Comparison& comparison,
+                                   const AccessEvent& event) {
+  Cell& cell = cells_[index];
+  comparison.compare(cell.write, AccessType::write, event);
+  if (event.access.type == AccessType::read) {
+    if (!event.access.is_atomic) note_read(index, comparison);
+    return;
+  }
+  if (cell.read.has_second()) comparison.compare(second_reads_[index], AccessType::read, event);
+  comparison.compare(cell.read, AccessType::read, event);
+  if (!event.access.is_atomic) cell = {comparison.record, {}};
+}
+
+void RaceShadow::check(const AccessEvent& event, const AccessRecord& record, std::uint32_t oldest,
+                       const Ordering& ordering, RaceReport& report) {
+  const Access& access = event.access;
+  const std::size_t offset = event.place.offset;
+  if (__builtin_expect(((offset | access.size) & (cell_bytes_ - 1)) != 0, 0)) {
+    fit_cells(offset, access.size);
+  }
+  const Comparison comparison = {event.thread, record, oldest, ordering, report};
+  const std::size_t first = offset >> cell_shift_;
+  const std::size_t last = (offset + access.size - 1) >> cell_shift_;
+  for (std::size_t index = first; index <= last; ++index) {
+    check_cell(index, comparison, event);
+    if (access.is_atomic || !atomics_.empty()) check_atomics(index, comparison, event);
+  }
+}
+
+}  // namespace simulator

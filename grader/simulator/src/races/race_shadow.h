@@ -1,0 +1,60 @@
+// The shadow of a piece of memory: for each cell of 1, 2 or 4 bytes the last write and the reads
+// since. A new access is compared with them, then takes their place. The threads of the simulator
+// run in a fixed order, but the comparison does not care who came first: a race is found whether or
+// not it did harm in this run.
+//
+// Of the reads two are enough: a read takes the place of those that happened before it, and of
+// several that nothing orders, two by different threads, of different warps if there are such. One
+// of them is not the writer that comes next. Few cells have two, so the second has its own array,
+// whose pages are not there until one is needed.
+//
+// The size of a cell is that of the smallest access so far: neighbouring halves or bytes never
+// count as one. When a smaller access comes, the cells are divided (those of a large piece of
+// memory, which would take long, start anew). Atomics are kept apart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "common/lazy_array.h"
+#include "events/events.h"
+#include "races/ordering.h"
+#include "races/race_report.h"
+
+namespace simulator {
+
+class RaceShadow {
+ public:
+  RaceShadow() = default;
+  explicit RaceShadow(std::size_t bytes) : bytes_(bytes) {}
+
+  bool is_empty() const { return bytes_ == 0; }
+
+  /// Compares an access to this memory, and keeps its record. Records of intervals before `oldest`
+  /// are of earlier launches or blocks.
+  void check(const AccessEvent& event, const AccessRecord& record, std::uint32_t oldest,
+             const Ordering& ordering, RaceReport& report);
+
+ private:
+  struct Cell {
+    AccessRecord write, read;
+
+    bool is_set() const { return write.is_set() || read.is_set(); }
+  };
+  struct Comparison;
+
+  void fit_cells(std::size_t offset, unsigned size);
+  void check_cell(std::size_t index, const Comparison& comparison, const AccessEvent& event);
+  void check_atomics(std::size_t index, const Comparison& comparison, const AccessEvent& event);
+  void note_read(std::size_t index, const Comparison& comparison);
+
+  std::size_t bytes_ = 0;
+  unsigned cell_bytes_ = 0;  // 0: not known yet
+  unsigned cell_shift_ = 0;  // its logarithm
+  LazyArray<Cell> cells_;
+  LazyArray<AccessRecord> second_reads_;                   // where a cell's read says has_second()
+  std::unordered_map<std::size_t, AccessRecord> atomics_;  // the last one, by cell
+};
+
+}  // namespace simulator

@@ -1,0 +1,36 @@
+// The simulated device: all that outlasts a launch.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "checkers/checkers.h"
+#include "findings/findings.h"
+#include "memory/memory.h"
+#include "scheduling/errors.h"
+#include "scheduling/fiber.h"
+#include "scheduling/kernel_attributes.h"
+#include "simulator.h"
+
+namespace simulator {
+
+struct Machine {
+  Memory memory;
+  ShadowMemory shadow;
+  StackPool stacks;
+  KernelAttributes attributes;
+
+  Errors errors;
+  CheckerSettings settings;  // of the next launches
+  double time_limit = 10;    // CPU seconds for a launch
+
+  // What the host has not taken yet.
+  Findings findings;
+  std::vector<LaunchTraffic> traffic;
+  std::vector<std::vector<TracedRequest>> trace;  // one list for each launch
+};
+
+/// The only one, for CUDA's runtime functions carry no handle either.
+Machine& machine();
+
+}  // namespace simulator

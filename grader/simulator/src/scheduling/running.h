@@ -1,0 +1,78 @@
+// What runs now.
+#pragma once
+
+#include <cstdint>
+
+#include "checkers/checkers.h"
+#include "common/error_codes.h"
+#include "onepass_simulator/device_calls.h"
+#include "scheduling/machine.h"
+#include "scheduling/threads.h"
+
+namespace simulator {
+
+/// A launch, from its begin to its end, with all that belongs to it.
+struct Launch {
+  Launch(const char* kernel, const LaunchShape& shape_, void (*body_)(void*), void* arguments_,
+         std::size_t argument_bytes_, Machine& machine_)
+      : begin{kernel, shape_.grid, shape_.block},
+        body(body_),
+        arguments(arguments_),
+        argument_bytes(argument_bytes_),
+        machine(machine_),
+        checkers(begin, machine.settings, machine.memory, machine.shadow, machine.findings) {}
+
+  const LaunchBegin begin;
+  void (*const body)(void* arguments);
+  void* const arguments;
+  const std::size_t argument_bytes;
+  Machine& machine;
+  Checkers checkers;
+
+  Thread* thread = nullptr;              // that runs; nullptr while host code does
+  Block* block = nullptr;                // its block
+  bool failed = false;                   // an error that stops a GPU has been made
+  volatile bool stop_requested = false;  // by the time limit's signal
+
+  /// The launch ends with the runtime error that a GPU would give.
+  void fail(ErrorCode error) {
+    failed = true;
+    machine.errors.set_sticky(error);
+  }
+};
+
+/// The launch that runs, or nullptr. The calls that the compiler puts before a load and the
+/// functions that a kernel calls carry no handle, so this one has to be global. There is one, for
+/// launches run one at a time on one operating system thread.
+extern Launch* running_launch;
+
+/// The launch if a kernel's thread runs, nullptr in host code.
+inline Launch* launch_of_kernel() {
+  Launch* launch = running_launch;
+  return launch != nullptr && launch->thread != nullptr ? launch : nullptr;
+}
+
+/// The object that kernels know as `const simulator::current_thread`, under the same linker name.
+extern __thread ThreadView current_thread_writable __asm__("_ZN9simulator14current_threadE")
+    __attribute__((tls_model("initial-exec")));
+
+/// Called on a thread's stack: lets the others run until this one is ready again.
+inline void wait_for_others(Launch& launch) {
+  launch.thread->fiber.suspend();
+}
+
+/// Called on a thread's stack: lets the others of its warp run, unless they all wait for it.
+void let_warp_catch_up(Launch& launch);
+
+/// Called on a thread's stack, after the finding is made: ends the launch. Its fibers are
+/// abandoned.
+[[noreturn]] void stop_launch(Launch& launch, ErrorCode error);
+
+/// Tells the checkers what the running thread does, and ends the launch if that is an error.
+template <typename Event>
+[[gnu::always_inline]] inline void tell_or_stop(Launch& launch, const Event& event) {
+  const ErrorCode error = launch.checkers.tell(event);
+  if (__builtin_expect(error != kSuccess, 0)) stop_launch(launch, error);
+}
+
+}  // namespace simulator
