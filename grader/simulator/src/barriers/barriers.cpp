@@ -11,21 +11,13 @@ void BarrierChecker::on(const BlockBegin& event) {
   Block& block = blocks_.begin(event);
   block.number = event.number;
   block.threads.resize(event.threads);
-  for (Thread& thread : block.threads) {
-    thread.state = State::runs;
-    thread.site = 0;
-  }
+  for (Thread& thread : block.threads) thread.site = 0;
+  block.warps.assign((event.threads + 31) / 32, {});
   block.told_early_return = false;
 }
 
 void BarrierChecker::on(const ThreadReturn& event) {
-  thread(event.thread).state = State::returned;
-}
-
-void BarrierChecker::wait(unsigned number, State state, CodeAddress site) {
-  Thread& waiting = thread(number);
-  waiting.state = state;
-  waiting.site = site;
+  warp_of(event.thread).returned |= 1u << event.thread % 32;
 }
 
 Party BarrierChecker::party_of(unsigned thread, CodeAddress site, std::string action) const {
@@ -36,22 +28,25 @@ Party BarrierChecker::waiting_party(unsigned thread) const {
   return party_of(thread, blocks_.running().threads[thread].site, "waits at __syncthreads()");
 }
 
-/// The number of the first thread in this state, or -1.
-int BarrierChecker::first_in(State state) const {
-  const std::vector<Thread>& threads = blocks_.running().threads;
-  for (std::size_t i = 0; i < threads.size(); ++i) {
-    if (threads[i].state == state) return static_cast<int>(i);
+/// The number of the first thread that is one of these lanes of its warp, or -1.
+int BarrierChecker::first_in(unsigned Warp::*lanes) const {
+  const std::vector<Warp>& warps = blocks_.running().warps;
+  for (std::size_t i = 0; i < warps.size(); ++i) {
+    if (const unsigned mask = warps[i].*lanes; mask != 0) {
+      return static_cast<int>(i) * 32 + __builtin_ctz(mask);
+    }
   }
   return -1;
 }
 
 void BarrierChecker::check_same_line() {
-  const std::vector<Thread>& threads = blocks_.running().threads;
-  const auto first = static_cast<unsigned>(first_in(State::at_barrier));
+  const Block& block = blocks_.running();
+  const std::vector<Thread>& threads = block.threads;
+  const auto first = static_cast<unsigned>(first_in(&Warp::at_barrier));
   const CodeAddress site = threads[first].site;
   for (unsigned i = first + 1; i < threads.size(); ++i) {
     const Thread& other = threads[i];
-    if (other.state != State::at_barrier || other.site == site ||
+    if (!(block.warps[i / 32].at_barrier >> i % 32 & 1) || other.site == site ||
         source_line(other.site) == source_line(site)) {
       continue;
     }
@@ -71,11 +66,11 @@ void BarrierChecker::check_same_line() {
 void BarrierChecker::check_early_return() {
   Block& block = blocks_.running();
   if (block.told_early_return) return;
-  const int returned = first_in(State::returned);
+  const int returned = first_in(&Warp::returned);
   if (returned < 0) return;
   block.told_early_return = true;
   const Findings::Writing writing(findings_);
-  const auto waiting = static_cast<unsigned>(first_in(State::at_barrier));
+  const auto waiting = static_cast<unsigned>(first_in(&Warp::at_barrier));
   if (!findings_.is_first(Kind::early_return, block.threads[waiting].site)) return;
   findings_.add({Kind::early_return,
                  launch_.kernel,
@@ -89,9 +84,7 @@ void BarrierChecker::check_early_return() {
 void BarrierChecker::on(const BarrierMet&) {
   check_same_line();
   check_early_return();
-  for (Thread& thread : blocks_.running().threads) {
-    if (thread.state == State::at_barrier) thread.state = State::runs;
-  }
+  for (Warp& warp : blocks_.running().warps) warp.at_barrier = 0;
 }
 
 ErrorCode BarrierChecker::refuse(const WarpCall& call) {
@@ -108,12 +101,6 @@ ErrorCode BarrierChecker::refuse(const WarpCall& call) {
                  false,
                  {party_of(call.thread, call.site, std::string("calls ") + name)}});
   return kErrorLaunchFailure;
-}
-
-void BarrierChecker::on(const LanesGoOn& event) {
-  for (unsigned left = event.lanes; left != 0; left &= left - 1) {
-    thread(event.warp * 32 + static_cast<unsigned>(__builtin_ctz(left))).state = State::runs;
-  }
 }
 
 void BarrierChecker::on(const UndefinedSource& event) {

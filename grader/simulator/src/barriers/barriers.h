@@ -25,7 +25,10 @@ class BarrierChecker {
   void on(const BlockResume& event) { blocks_.resume(event); }
   void on(const ThreadReturn& event);
 
-  void on(const BarrierWait& event) { wait(event.thread, State::at_barrier, event.site); }
+  void on(const BarrierWait& event) {
+    warp_of(event.thread).at_barrier |= 1u << event.thread % 32;
+    thread(event.thread).site = event.site;
+  }
   void on(const BarrierMet&);
 
   /// The error that ends the launch if the call is one that no lane may make.
@@ -36,14 +39,16 @@ class BarrierChecker {
       return refuse(event);
     }
     Thread& caller = thread(event.thread);
-    caller.state = State::in_warp_operation;
+    warp_of(event.thread).in_operation |= 1u << event.thread % 32;
     caller.site = event.site;
     caller.operation = event.operation;
     caller.mask = event.mask;
     return kSuccess;
   }
-  void on(const ActiveMaskCall& event) { wait(event.thread, State::asks_mask, event.site); }
-  void on(const LanesGoOn& event);
+  void on(const ActiveMaskCall& event) { thread(event.thread).site = event.site; }
+  void on(const LanesGoOn& event) {
+    blocks_.running().warps[event.warp].in_operation &= ~event.lanes;
+  }
   /// That is no error by itself: a tree of shuffles reads past its end in lanes whose results
   /// nobody uses. What it reads shows in the results if it counts.
   void on(const UndefinedSource& event);
@@ -52,10 +57,11 @@ class BarrierChecker {
   ErrorCode on(const AllBlocksWait& event);
 
  private:
-  enum class State : std::uint8_t { runs, at_barrier, in_warp_operation, asks_mask, returned };
+  struct Warp {  // masks of its lanes
+    unsigned at_barrier = 0, in_operation = 0, returned = 0;
+  };
 
   struct Thread {
-    State state = State::runs;
     CodeAddress site = 0;  // where it waits, or has waited last
     // Of its last warp operation:
     WarpOperation operation = WarpOperation::sync;
@@ -65,14 +71,15 @@ class BarrierChecker {
   struct Block {
     std::uint64_t number = 0;
     std::vector<Thread> threads;
+    std::vector<Warp> warps;
     bool told_early_return = false;
   };
 
-  void wait(unsigned thread, State state, CodeAddress site);
   Thread& thread(unsigned number) { return blocks_.running().threads[number]; }
+  Warp& warp_of(unsigned thread) { return blocks_.running().warps[thread / 32]; }
   Party party_of(unsigned thread, CodeAddress site, std::string action) const;
   Party waiting_party(unsigned thread) const;
-  int first_in(State state) const;
+  int first_in(unsigned Warp::*lanes) const;
 
   void check_same_line();
   void check_early_return();

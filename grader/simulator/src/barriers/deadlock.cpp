@@ -1,4 +1,6 @@
 // Nobody can go on: says who waits for what.
+#include <algorithm>
+
 #include "barriers/barriers.h"
 #include "findings/texts.h"
 
@@ -20,15 +22,13 @@ std::string lane_list(unsigned lanes) {
 /// Another thread of the warp, which the mask of this one names, and which waits in a warp
 /// operation with another mask or another operation; -1 if there is none.
 int BarrierChecker::lane_that_differs(unsigned thread) const {
-  const std::vector<Thread>& threads = blocks_.running().threads;
-  const Thread& mine = threads[thread];
-  const unsigned first = thread / 32 * 32;
-  for (unsigned i = first; i < threads.size() && i < first + 32; ++i) {
-    const Thread& other = threads[i];
-    if (other.state == State::in_warp_operation && (mine.mask >> i % 32 & 1) &&
-        (other.mask != mine.mask || other.operation != mine.operation)) {
-      return static_cast<int>(i);
-    }
+  const Block& block = blocks_.running();
+  const Thread& mine = block.threads[thread];
+  for (unsigned left = block.warps[thread / 32].in_operation & mine.mask; left != 0;
+       left &= left - 1) {
+    const unsigned i = thread / 32 * 32 + static_cast<unsigned>(__builtin_ctz(left));
+    const Thread& other = block.threads[i];
+    if (other.mask != mine.mask || other.operation != mine.operation) return static_cast<int>(i);
   }
   return -1;
 }
@@ -53,15 +53,14 @@ Finding BarrierChecker::deadlock_in_warp(unsigned thread) const {
     finding.parties.push_back(party_of(number, threads[number].site, call_text(number)));
     return finding;
   }
-  unsigned missing = 0;  // lanes that the mask names, and that are elsewhere
+  const Warp& warp = blocks_.running().warps[thread / 32];
   const unsigned first = thread / 32 * 32;
-  for (unsigned i = first; i < threads.size() && i < first + 32; ++i) {
-    const State state = threads[i].state;
-    if (state != State::in_warp_operation && state != State::returned) missing |= 1u << i % 32;
-  }
-  missing &= call.mask;
+  const std::size_t lanes = std::min<std::size_t>(threads.size() - first, 32);
+  const auto there = static_cast<unsigned>((std::uint64_t{1} << lanes) - 1);
+  // Lanes that the mask names, and that are elsewhere.
+  const unsigned missing = call.mask & there & ~warp.returned & ~warp.in_operation;
   const unsigned absent = missing == 0 ? 0 : first + static_cast<unsigned>(__builtin_ctz(missing));
-  if (missing != 0 && threads[absent].state == State::at_barrier) {
+  if ((missing & -missing & warp.at_barrier) != 0) {
     finding.kind = Kind::barrier_divergence;
     finding.message =
         "Some threads wait at a __syncthreads() that others of their warp do not reach: those "
@@ -80,9 +79,9 @@ Finding BarrierChecker::deadlock_in_warp(unsigned thread) const {
 
 ErrorCode BarrierChecker::on(const BlockStuck&) {
   const Findings::Writing writing(findings_);
-  if (const int thread = first_in(State::in_warp_operation); thread >= 0) {
+  if (const int thread = first_in(&Warp::in_operation); thread >= 0) {
     findings_.add(deadlock_in_warp(static_cast<unsigned>(thread)));
-  } else if (const int waiting = first_in(State::at_barrier); waiting >= 0) {
+  } else if (const int waiting = first_in(&Warp::at_barrier); waiting >= 0) {
     findings_.add({Kind::deadlock,
                    launch_.kernel,
                    "No thread of the block can go on.",

@@ -45,6 +45,7 @@ class Checkers {
   Checkers(const LaunchBegin& launch, const CheckerSettings& settings, const Memory& memory,
            ShadowMemory& shadow, Findings& findings)
       : wanted_(settings.wanted),
+        wants_all_(wanted_.bounds && wanted_.traffic && wanted_.initialised && wanted_.races),
         bounds_(launch, memory, findings),
         barriers_(launch, findings),
         traffic_(memory, settings.count_requests, settings.most_traced),
@@ -69,26 +70,33 @@ class Checkers {
     return kSuccess;
   }
 
-  /// An access: the others are told only of memory that is there.
+  /// An access. There are so many that asking who is wanted would show.
   [[gnu::always_inline]] ErrorCode tell(const AccessEvent& event) {
-    if (wanted_.bounds) {
-      if (const ErrorCode error = bounds_.on(event); error != kSuccess) return error;
-    }
-    if (event.place.area != Area::inside) return kSuccess;
-    if (wanted_.traffic) traffic_.on(event);
-    if (wanted_.initialised) check_initialised(event);
-    if (wanted_.races) races_.on(event);
-    return kSuccess;
+    return __builtin_expect(wants_all_, 1) ? tell_access<true>(event) : tell_some(event);
   }
 
   /// Must the thread wait for the others of its warp, before its next plain access?
-  bool is_ahead(unsigned thread) const { return wanted_.traffic && traffic_.is_ahead(thread); }
+  bool is_ahead(unsigned thread) const { return traffic_.is_ahead(thread); }
 
   void finish(LaunchTraffic& traffic, std::vector<TracedRequest>& trace) {
     traffic_.finish(traffic, trace);
   }
 
  private:
+  /// The others are told only of memory that is there.
+  template <bool to_all>
+  [[gnu::always_inline]] ErrorCode tell_access(const AccessEvent& event) {
+    if (to_all || wanted_.bounds) {
+      if (const ErrorCode error = bounds_.on(event); error != kSuccess) return error;
+    }
+    if (event.place.area != Area::inside) return kSuccess;
+    if (to_all || wanted_.traffic) traffic_.on(event);
+    if (to_all || wanted_.initialised) check_initialised(event);
+    if (to_all || wanted_.races) races_.on(event);
+    return kSuccess;
+  }
+  [[gnu::noinline]] ErrorCode tell_some(AccessEvent event) { return tell_access<false>(event); }
+
   template <typename Checker, typename Event>
   [[gnu::always_inline]] static ErrorCode tell_one(Checker& checker, const Event& event) {
     if constexpr (requires { checker.on(event); }) {
@@ -103,7 +111,7 @@ class Checkers {
 
   /// Here two checkers meet. A read of shared memory that came before the first write is a race if
   /// nothing orders the two, else a read of what nobody wrote: neither checker knows both.
-  void check_initialised(const AccessEvent& event) {
+  [[gnu::always_inline]] void check_initialised(const AccessEvent& event) {
     const Access& access = event.access;
     if (__builtin_expect(initialised_.reads_too_early(event), 0)) {
       const std::uint64_t now = wanted_.races ? races_.time_stamp(event.thread, access.site) : 0;
@@ -122,6 +130,7 @@ class Checkers {
   }
 
   const WantedCheckers wanted_;
+  const bool wants_all_;  // of those that accesses are told
   BoundsChecker bounds_;
   BarrierChecker barriers_;
   Traffic traffic_;

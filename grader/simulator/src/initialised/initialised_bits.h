@@ -17,14 +17,17 @@ class InitialisedBits {
 
   /// For 1 to 16 bytes: a load or a store.
   bool all_set(std::size_t offset, unsigned size) const {
-    const std::uint64_t wanted = low_bits(size);
-    return (window(offset) & wanted) == wanted;
+    const unsigned shift = offset % 64;
+    const std::uint64_t* word = &words_[offset / 64];
+    const std::uint64_t missing = low_bits(size) << shift & ~word[0];
+    if (shift + size <= 64) return missing == 0;
+    return missing == 0 && (low_bits(shift + size - 64) & ~word[1]) == 0;
   }
   void set(std::size_t offset, unsigned size) {
     const unsigned shift = offset % 64;
     std::uint64_t* word = &words_[offset / 64];
     word[0] |= low_bits(size) << shift;
-    if (shift + size > 64) word[1] |= low_bits(size) >> (64 - shift);
+    if (shift + size > 64) word[1] |= low_bits(shift + size - 64);
   }
 
   /// For any number of bytes.
@@ -42,11 +45,6 @@ class InitialisedBits {
  private:
   static std::uint64_t low_bits(unsigned count) { return (std::uint64_t{1} << count) - 1; }
 
-  std::uint64_t window(std::size_t offset) const {
-    const unsigned shift = offset % 64;
-    const std::uint64_t* word = &words_[offset / 64];
-    return shift == 0 ? word[0] : word[0] >> shift | word[1] << (64 - shift);
-  }
   void assign(std::size_t offset, bool value) {
     const std::uint64_t bit = std::uint64_t{1} << offset % 64;
     std::uint64_t& word = words_[offset / 64];

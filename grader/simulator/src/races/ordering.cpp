@@ -122,21 +122,21 @@ bool Ordering::is_ordered_within_phase(const AccessRecord& earlier, unsigned thr
 
 bool Ordering::is_ordered(const AccessRecord& earlier, unsigned thread) const {
   const Block& block = blocks_.running();
-  if (earlier.interval == block.interval) return is_ordered_within_phase(earlier, thread);
+  if (earlier.interval() == block.interval) return is_ordered_within_phase(earlier, thread);
   const Interval& interval = interval_of(earlier);
   if (interval.block == block.number &&
       (interval.phase != block.phase || is_ordered_within_phase(earlier, thread))) {
     return true;
   }
   const auto known = block.knowledge.find(interval.block);
-  return known != block.knowledge.end() && earlier.interval <= known->second;
+  return known != block.knowledge.end() && earlier.interval() <= known->second;
 }
 
 std::uintptr_t Ordering::word_without_fence(const AccessRecord& earlier) const {
   if (last_atomics_.size() == 0) return 0;
   const LastAtomic& theirs = last_atomics_[block_of(earlier)];
   const LastAtomic& mine = last_atomics_[blocks_.running().number];
-  return theirs.word == mine.word && theirs.interval >= earlier.interval ? theirs.word : 0;
+  return theirs.word == mine.word && theirs.interval >= earlier.interval() ? theirs.word : 0;
 }
 
 bool Ordering::has_fenced(unsigned thread) const {

@@ -40,24 +40,31 @@ struct WarpClock {
 
 /// An earlier access, in 8 bytes.
 struct AccessRecord {
-  std::uint32_t interval = 0;  // 0: none
-  std::uint32_t who = 0;
+  std::uint64_t bits = 0;  // interval, thread, epoch, second, site; 0: none
 
   AccessRecord() = default;
+  explicit AccessRecord(std::uint64_t all) : bits(all) {}
   /// thread: in the block, below 1024; epoch: __syncwarp()s of the lane in this phase, below 256;
   /// site: its line (sites.h), below 8192. The bit that is left is has_second().
   AccessRecord(std::uint32_t at, std::uint32_t thread, std::uint32_t epoch, std::uint32_t site)
-      : interval(at), who(thread << 22 | epoch << 14 | site) {}
+      : bits(std::uint64_t{at} << 32 | (thread << 22 | epoch << 14 | site)) {}
 
-  bool is_set() const { return interval != 0; }
-  std::uint32_t thread() const { return who >> 22; }
-  std::uint32_t warp() const { return who >> 27; }
-  std::uint32_t epoch() const { return who >> 14 & 255; }
-  std::uint32_t site() const { return who & 8191; }
+  bool is_set() const { return bits != 0; }
+  std::uint32_t interval() const { return static_cast<std::uint32_t>(bits >> 32); }
+  std::uint32_t thread() const { return who() >> 22; }
+  std::uint32_t warp() const { return who() >> 27; }
+  std::uint32_t epoch() const { return who() >> 14 & 255; }
+  std::uint32_t site() const { return who() & 8191; }
 
-  /// For the record of a read: another one, which it does not replace, is kept elsewhere (race_shadow.h).
-  bool has_second() const { return (who & 8192) != 0; }
-  void set_has_second(bool value) { who = value ? who | 8192 : who & ~8192u; }
+  /// For the record of a read: another one, which it does not replace, is kept elsewhere
+  /// (race_shadow.h).
+  bool has_second() const { return (bits & kSecond) != 0; }
+  void set_has_second(bool value) { bits = value ? bits | kSecond : bits & ~kSecond; }
+
+ private:
+  static constexpr std::uint64_t kSecond = 8192;
+
+  std::uint32_t who() const { return static_cast<std::uint32_t>(bits); }
 };
 
 class Ordering {
@@ -139,7 +146,7 @@ class Ordering {
   void begin_phase();
   void note_atomic(std::uintptr_t word);
   const Interval& interval_of(const AccessRecord& record) const {
-    return intervals_[record.interval - first_interval_];
+    return intervals_[record.interval() - first_interval_];
   }
 
   const LaunchBegin launch_;

@@ -29,7 +29,7 @@ struct RaceShadow::Comparison {
   const Ordering& ordering;
   RaceReport& report;
 
-  bool is_old(const AccessRecord& earlier) const { return earlier.interval < oldest; }
+  bool is_old(const AccessRecord& earlier) const { return earlier.interval() < oldest; }
 
   void compare(const AccessRecord& earlier, AccessType type, const AccessEvent& event) const {
     if (is_old(earlier)) return;
@@ -44,7 +44,7 @@ struct RaceShadow::Comparison {
   bool replaces(const AccessRecord& earlier) const {
     if (is_old(earlier)) return true;
     if (is_of_another_block(earlier)) return false;
-    return earlier.interval < ordering.phase_begin() ||
+    return earlier.interval() < ordering.phase_begin() ||
            ordering.is_ordered_within_phase(earlier, thread);
   }
 
@@ -54,8 +54,9 @@ struct RaceShadow::Comparison {
   }
 
   bool is_of_another_block(const AccessRecord& earlier) const {
-    return earlier.interval != record.interval && (earlier.interval < ordering.block_begin() ||
-                                                   ordering.block_of(earlier) != ordering.block());
+    return earlier.interval() != record.interval() &&
+           (earlier.interval() < ordering.block_begin() ||
+            ordering.block_of(earlier) != ordering.block());
   }
 };
 

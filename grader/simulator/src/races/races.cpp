@@ -21,10 +21,7 @@ void RaceChecker::on(const BlockResume& event) {
 }
 
 bool RaceChecker::is_race(const EarlyRead& read, AccessEvent write) {
-  AccessRecord then;
-  then.interval = static_cast<std::uint32_t>(read.when >> 32);
-  then.who = static_cast<std::uint32_t>(read.when);
-  if (ordering_.is_ordered(then, write.thread)) return false;
+  if (ordering_.is_ordered(AccessRecord(read.when), write.thread)) return false;
   report_.early_read(read, write);
   return true;
 }

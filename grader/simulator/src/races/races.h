@@ -51,10 +51,7 @@ class RaceChecker {
   }
 
   /// EarlyRead::when, for an access that the thread makes now.
-  std::uint64_t time_stamp(unsigned thread, CodeAddress site) {
-    const AccessRecord now = record(thread, site);
-    return std::uint64_t{now.interval} << 32 | now.who;
-  }
+  std::uint64_t time_stamp(unsigned thread, CodeAddress site) { return record(thread, site).bits; }
 
   /// Does an early read race with a write to what it read? Tells it if so.
   bool is_race(const EarlyRead& read, AccessEvent write);
