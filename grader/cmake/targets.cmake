@@ -31,7 +31,7 @@ set(tests ${CMAKE_CTEST_COMMAND} --output-on-failure --parallel ${processors})
 add_custom_target(check
   COMMAND ${CMAKE_COMMAND} -E env --unset=ONEPASS_CHECK_ALL ${tests}
   COMMAND ${CMAKE_COMMAND} -E echo "Left to make check_all: \
-what other entries of the corpus make a mistake that its chapter has seen, right kernels under a \
+entries of the corpus with a mistake or an attack that another one has, right kernels under a \
 second seed, and nvcc on exercises and naive versions and for a second architecture."
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
 add_custom_target(check_all

@@ -267,20 +267,20 @@ std::vector<Job> grade_entries(const std::vector<Entry>& entries, const std::str
   return jobs;
 }
 
-/// What an entry shows that others of its chapter may show too.
+/// What an entry shows that others may show too.
 std::vector<std::string> point_of(const Entry& entry) {
   const std::string chapter = entry.exercise.substr(0, entry.exercise.find('/'));
   if (entry.kind == "wrong") {
     return {chapter, entry.kind, entry.diagnosis};
   }
-  if (entry.kind == "hostile") {
-    return {chapter, entry.kind, fs::path(entry.name).filename().string()};
+  if (entry.kind == "hostile") {  // what meets an attack knows no chapter
+    return {entry.kind, fs::path(entry.name).filename().string()};
   }
   return {entry.name};
 }
 
-/// The quick run grades every right kernel, and of each chapter every mistake and every attack
-/// once: the shortest entry with that diagnosis or name.
+/// The quick run grades every right kernel, every mistake of a chapter once, and every attack once:
+/// the shortest entry with that diagnosis or name.
 std::vector<Entry> quick_run(const std::vector<Entry>& corpus) {
   std::map<std::vector<std::string>, Entry> shortest;
   for (const Entry& entry : corpus) {

@@ -10,7 +10,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that runs the tests
 cat >CMakeLists.txt <<EOF
 cmake_minimum_required(VERSION 3.22)
 project(quiet LANGUAGES NONE)
-include($cmake_modules/quiet_make.cmake)
+include("$cmake_modules/quiet_make.cmake")
 add_custom_command(OUTPUT tool.out COMMAND sh \${CMAKE_SOURCE_DIR}/build_tool.sh
                    DEPENDS build_tool.sh COMMENT "Building tool" VERBATIM)
 add_custom_target(tool DEPENDS tool.out)

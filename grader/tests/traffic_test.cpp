@@ -1,6 +1,7 @@
 // The simulator counts as an H200 does: each micro-kernel of hardware/micro.cu is run here, and its
 // counts are compared with what hardware/compare.sh found on both devices.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -31,9 +32,13 @@ std::vector<std::vector<Launch>> run_micro_kernels() {
   const std::string folder = ONEPASS_BINARY_DIR "/traffic_test";
   std::filesystem::create_directories(folder);
   const std::string request = folder + "/request", reply = folder + "/reply";
-  REQUIRE(std::system((ONEPASS_MICRO_REQUESTS " cpu " + request + " small > " + folder + "/names")
+  // In quotes: the project may lie in a folder with a blank in its name.
+  REQUIRE(std::system(fmt::format("'{}' cpu '{}' small > '{}/names'", ONEPASS_MICRO_REQUESTS,
+                                  request, folder)
                           .c_str()) == 0);
-  REQUIRE(std::system((ONEPASS_MICRO_WORKER " 3< " + request + " 4> " + reply).c_str()) == 0);
+  REQUIRE(std::system(
+              fmt::format("'{}' 3< '{}' 4> '{}'", ONEPASS_MICRO_WORKER, request, reply).c_str()) ==
+          0);
   return read_replies(reply);
 }
 
@@ -51,9 +56,8 @@ TEST_CASE("micro-kernels: requests, sectors and wavefronts as an H200 counts the
 }
 
 TEST_CASE("the tables of the docs are those of the data") {
-  CHECK(std::system(ONEPASS_COMPARE " check " ONEPASS_SOURCE_DIR
-                                    "/docs/data/traffic.json " ONEPASS_SOURCE_DIR
-                                    "/docs/simulator.md") == 0);
+  CHECK(std::system("'" ONEPASS_COMPARE "' check '" ONEPASS_SOURCE_DIR
+                    "/docs/data/traffic.json' '" ONEPASS_SOURCE_DIR "/docs/simulator.md'") == 0);
 }
 
 }  // namespace

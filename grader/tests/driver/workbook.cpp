@@ -93,7 +93,7 @@ void Workbook::set_measuring(const std::string& commands) const {
 }
 
 Workbook::Outcome Workbook::onepass(const std::string& arguments) const {
-  const std::string command = fmt::format("{}/onepass --workbook {}/build/onepass.json {}",
+  const std::string command = fmt::format("'{}/onepass' --workbook '{}/build/onepass.json' {}",
                                           ONEPASS_BINARY_DIR, root().string(), arguments);
   const ProcessResult result = run_process({"/bin/sh", "-c", command}, {120});
   REQUIRE(result.end == ProcessResult::End::exited);

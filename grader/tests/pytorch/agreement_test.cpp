@@ -278,8 +278,9 @@ TEST_CASE("files that are cut off, of another shape, or not there") {
 TEST_CASE("the program's exit status: 0 agrees, 1 does not, 2 cannot tell") {
   const auto status = [](const fs::path& folder) {
     const fs::path out = folder.string() + ".json";
-    const std::string command = fmt::format("{} judge {} --out {} > {}.txt 2>&1", ONEPASS_AGREEMENT,
-                                            folder.string(), out.string(), folder.string());
+    const std::string command =
+        fmt::format("'{}' judge '{}' --out '{}' > '{}.txt' 2>&1", ONEPASS_AGREEMENT,
+                    folder.string(), out.string(), folder.string());
     return WEXITSTATUS(std::system(command.c_str()));
   };
   CHECK(status(exchanged("program", kRight)) == 0);
