@@ -77,8 +77,8 @@ std::vector<std::string> command_of(const GraderRun& run) {
 
 Json list_exercises(const Chapter& chapter) {
   if (!fs::exists(chapter.grader)) {
-    throw BadInput(fmt::format("The grader of {0} is not built: run make -C build grade_{0}.",
-                               chapter.name));
+    throw BadInput(
+        fmt::format("The grader of {0} is not built: run make -C build grade_{0}.", chapter.name));
   }
   const ProcessResult result = run_process({chapter.grader.string(), "--list"}, {60});
   if (!result.succeeded()) {

@@ -364,8 +364,9 @@ TEST_CASE("a grader that fails while it measures takes no verdict away") {
 TEST_CASE("two runs at once in one build folder") {
   const Workbook workbook;
   const auto outcome = workbook.onepass(
-      "grade --strict & pid=$!; " + std::string(ONEPASS_BINARY_DIR) + "/onepass --workbook " +
-      workbook.root().string() + "/build/onepass.json grade --strict && wait $pid");
+      fmt::format("grade --strict & pid=$!; '{}/onepass' --workbook '{}/build/onepass.json' grade "
+                  "--strict && wait $pid",
+                  ONEPASS_BINARY_DIR, workbook.root().string()));
   CHECK(outcome.code == 0);
   CHECK(workbook.report("report/exercises")["score"] == 9);
 }
