@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "chapters/common/misread.h"
+#include "chapters/common/rows.h"
 #include "verdict/case.h"
 #include "verdict/diagnosis.h"
 
@@ -21,16 +22,6 @@ using verdict::Field;
 namespace {
 
 using Counted = std::function<bool(std::int64_t row, std::int64_t rows)>;
-
-Field column_sums(const Field& terms) {
-  Field sums(1, terms.cols);
-  for (std::int64_t row = 0; row < terms.rows; ++row) {
-    for (std::int64_t col = 0; col < terms.cols; ++col) {
-      sums(0, col) += terms(row, col);
-    }
-  }
-  return sums;
-}
 
 WrongColumnSum only_rows(std::string mistake, std::string sentence, Counted counted) {
   return {std::move(mistake), std::move(sentence),
