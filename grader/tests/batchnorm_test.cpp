@@ -15,6 +15,7 @@
 
 using namespace onepass::batchnorm;
 using onepass::tests::not_told_apart;
+using onepass::tests::scattered;
 using onepass::verdict::Random;
 
 namespace {
@@ -90,33 +91,38 @@ std::vector<Arguments> all_arguments() {
 }  // namespace
 
 TEST_CASE("batchnorm's reference on numbers worked out by hand") {
-  const Forward out = batchnorm_forward(by_hand());
-  CHECK(out.save_mean.values == std::vector<double>{3.0, 4.0});
-  CHECK(out.save_rstd.values == std::vector<double>{0.5, 0.5});
+  const auto output = [](const char* name) { return *batchnorm_forward(by_hand(), name); };
+  CHECK(output("save_mean").values == std::vector<double>{3.0, 4.0});
+  CHECK(output("save_rstd").values == std::vector<double>{0.5, 0.5});
   // A quarter of the new, three quarters of the old; the variance is 16 / 3 by count - 1.
-  CHECK(out.running_mean.values == std::vector<double>{1.5, 1.0});
-  CHECK(out.running_var(0, 0) == doctest::Approx(0.75 * 12.0 + 0.25 * 16.0 / 3.0));
-  CHECK(out.running_var(1, 0) == doctest::Approx(0.75 * 5.0 + 0.25 * 16.0 / 3.0));
+  CHECK(output("running_mean").values == std::vector<double>{1.5, 1.0});
+  CHECK(output("running_var")(0, 0) == doctest::Approx(0.75 * 12.0 + 0.25 * 16.0 / 3.0));
+  CHECK(output("running_var")(1, 0) == doctest::Approx(0.75 * 5.0 + 0.25 * 16.0 / 3.0));
   // In the tensor's order again: sample 0 has -9.5, 10.5 of channel 0 and -4, -4 of channel 1.
-  CHECK(as_tensor(out.y, 2).values ==
+  CHECK(as_tensor(output("y"), 2).values ==
         std::vector<double>{-9.5, 10.5, -4.0, -4.0, -9.5, 10.5, 2.0, 2.0});
 }
 
 TEST_CASE("eps joins the variance in rstd, and stays out of the running variance") {
   Inputs in = by_hand();
   in.eps = 12.0;
-  const Forward out = batchnorm_forward(in);
-  CHECK(out.save_rstd.values == std::vector<double>{0.25, 0.25});
-  CHECK(out.running_var(0, 0) == batchnorm_forward(by_hand()).running_var(0, 0));
+  CHECK(batchnorm_forward(in, "save_rstd")->values == std::vector<double>{0.25, 0.25});
+  CHECK(batchnorm_forward(in, "running_var")->values ==
+        batchnorm_forward(by_hand(), "running_var")->values);
 }
 
 TEST_CASE("evaluation by hand: running statistics, whatever the batch holds") {
   Inputs in = by_hand();
   in.eps = 4.0;  // with 12 and 5: roots 4 and 3
-  const Field y = batchnorm_evaluate(in);
+  const Field y = *batchnorm_evaluate(in);
   CHECK(y(0, 0) == 0.5);
   CHECK(y(0, 1) == doctest::Approx((5.0 - 1.0) / 4.0 * 10.0 + 0.5));
   CHECK(y(1, 3) == doctest::Approx(6.0 / 3.0 * 3.0 - 1.0));
+}
+
+TEST_CASE("an id stands once in a table of batchnorm's mistakes, and has a sentence") {
+  CHECK(scattered(forward_mistakes()) == "");
+  CHECK(scattered(evaluate_mistakes()) == "");
 }
 
 TEST_CASE("each mistake of batchnorm/forward is told from the right result and from the others") {

@@ -12,6 +12,7 @@
 
 using namespace onepass::layernorm;
 using onepass::tests::not_told_apart;
+using onepass::tests::scattered;
 using onepass::verdict::Random;
 
 namespace {
@@ -85,6 +86,10 @@ std::vector<Case> backward_calls(const Function& function) {
 }
 
 }  // namespace
+
+TEST_CASE("an id stands once in a table of layernorm's mistakes, and has a sentence") {
+  CHECK(scattered(forward_mistakes()) == "");
+}
 
 TEST_CASE("each mistake of layernorm/forward is told from the right result and from the others") {
   CHECK(not_told_apart(forward_calls(), forward_mistakes(), [](const Case& call) {

@@ -18,6 +18,7 @@ using namespace onepass::rmsnorm;
 using onepass::CastOrder;
 using onepass::common::sum_in;
 using onepass::tests::not_told_apart;
+using onepass::tests::scattered;
 using onepass::verdict::Random;
 
 namespace {
@@ -151,9 +152,9 @@ TEST_CASE("rmsnorm's reference on numbers worked out by hand") {
   CHECK(row_sums(row_of({1, 2, 3}))(0, 0) == 6.0);
   CHECK(rms_rstd(row_of({2}), 0.0)(0, 0) == 0.5);
   CHECK(rms_rstd(row_of({3, 3, 3, 3}), 7.0)(0, 0) == 0.25);  // mean 9, with eps 16
-  const Forward forward = rmsnorm_forward(row_of({2, -2}), row_of({10, 3}), 0.0);
-  CHECK(forward.y(0, 0) == 10.0);
-  CHECK(forward.y(0, 1) == -3.0);
+  const Field y = rmsnorm_y(row_of({2, -2}), row_of({10, 3}), 0.0);
+  CHECK(y(0, 0) == 10.0);
+  CHECK(y(0, 1) == -3.0);
 }
 
 TEST_CASE("a 16-bit sum stops growing once the terms are too small for it") {
@@ -161,6 +162,12 @@ TEST_CASE("a 16-bit sum stops growing once the terms are too small for it") {
   CHECK(sum_in(Dtype::fp16, ones, {1, false})(0, 0) == 2048.0);
   CHECK(sum_in(Dtype::bf16, ones, {1, false})(0, 0) == 256.0);
   CHECK(sum_in(Dtype::fp16, ones, {256, false})(0, 0) == 5000.0);
+}
+
+TEST_CASE("an id stands once in a table of rmsnorm's mistakes, and has a sentence") {
+  CHECK(scattered(block_sum_mistakes()) == "");
+  CHECK(scattered(forward_mistakes()) == "");
+  CHECK(scattered(residual_mistakes()) == "");
 }
 
 TEST_CASE("each mistake of rmsnorm/block_sum is told from the right result and from the others") {

@@ -66,4 +66,18 @@ std::string not_told_apart(const std::vector<Case>& calls, const std::vector<Ora
   return names;
 }
 
+std::string scattered(const std::vector<Oracle>& oracles) {
+  std::string names;
+  std::set<std::string> seen;
+  std::string last;
+  for (const Oracle& oracle : oracles) {
+    const bool again = oracle.mistake != last && !seen.insert(oracle.mistake).second;
+    if (again || oracle.sentence.empty()) {
+      names += (names.empty() ? "" : ", ") + oracle.mistake;
+    }
+    last = oracle.mistake;
+  }
+  return names;
+}
+
 }  // namespace onepass::tests

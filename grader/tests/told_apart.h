@@ -23,4 +23,8 @@ using Expected = std::function<std::vector<verdict::Expectation>(const verdict::
 std::string not_told_apart(const std::vector<verdict::Case>& calls,
                            const std::vector<verdict::Oracle>& oracles, const Expected& expected);
 
+/// The ids that stand in a table more than once, or have a way without a sentence: "" where each
+/// stands once.
+std::string scattered(const std::vector<verdict::Oracle>& oracles);
+
 }  // namespace onepass::tests

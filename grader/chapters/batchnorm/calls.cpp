@@ -1,9 +1,10 @@
 // Calls of chapter 4's functions.
 #include "chapters/batchnorm/calls.h"
 
-#include <stdexcept>
+#include <cmath>
 #include <utility>
 
+#include "chapters/common/misread.h"
 #include "verdict/bounds.h"
 
 namespace onepass::batchnorm {
@@ -24,35 +25,30 @@ Case call_of(const Function& function, Arguments arguments) {
               arguments.arrangement);
 }
 
-bool is_forward(const Case& call) {
-  return call.function() == "batchnorm_forward";
-}
-
 bounds::Channel channel_of(const Field& x, const Field& magnitudes, const Field& variance,
                            std::int64_t channel) {
   return {x.cols, magnitudes(channel, 0), variance(channel, 0)};
 }
 
 /// Bounds of what 4.1 saves and of the running statistics, one a channel.
-Field channel_bounds(const Inputs& in, const Forward& right, const std::string& output) {
-  const Field magnitudes = mean_magnitudes(in.x);
-  const Field variance = biased_variances(in.x, right.save_mean);
+Field channel_bounds(const Inputs& in, const Statistics& right, const std::string& output) {
+  const Field magnitudes =
+      common::row_means(common::map(in.x, [](double x) { return std::abs(x); }));
   const double unbiased = static_cast<double>(in.count()) / static_cast<double>(in.count() - 1);
   Field bound(in.channels(), 1);
   for (std::int64_t c = 0; c < in.channels(); ++c) {
-    const bounds::Channel channel = channel_of(in.x, magnitudes, variance, c);
+    const bounds::Channel channel = channel_of(in.x, magnitudes, right.variance, c);
     if (output == "save_mean") {
       bound(c, 0) = bounds::batchnorm_mean(channel);
     } else if (output == "save_rstd") {
-      bound(c, 0) = bounds::batchnorm_rstd(channel, right.save_rstd(c, 0));
+      bound(c, 0) = bounds::batchnorm_rstd(channel, right.rstd(c, 0));
     } else if (output == "running_mean") {
-      bound(c, 0) =
-          bounds::batchnorm_running(in.momentum, in.running_mean(c, 0), right.save_mean(c, 0),
-                                    bounds::batchnorm_mean(channel));
+      bound(c, 0) = bounds::batchnorm_running(in.momentum, in.running_mean(c, 0), right.mean(c, 0),
+                                              bounds::batchnorm_mean(channel));
     } else {
-      bound(c, 0) =
-          bounds::batchnorm_running(in.momentum, in.running_var(c, 0), unbiased * variance(c, 0),
-                                    unbiased * bounds::batchnorm_variance(channel));
+      bound(c, 0) = bounds::batchnorm_running(in.momentum, in.running_var(c, 0),
+                                              unbiased * right.variance(c, 0),
+                                              unbiased * bounds::batchnorm_variance(channel));
     }
   }
   return bound;
@@ -85,6 +81,10 @@ Case evaluate_call(Arguments arguments) {
   return call_of(kEvaluate, std::move(arguments));
 }
 
+bool is_training(const Case& call) {
+  return call.function() == "batchnorm_forward";
+}
+
 Inputs inputs_of(const Case& call) {
   Inputs in;
   in.x = by_channel(call.values("x").field(), call.integer("channels"));
@@ -93,51 +93,40 @@ Inputs inputs_of(const Case& call) {
   in.running_mean = call.values("running_mean").field();
   in.running_var = call.values("running_var").field();
   in.eps = static_cast<float>(call.real("eps"));
-  in.momentum = is_forward(call) ? static_cast<float>(call.real("momentum")) : 0.0;
+  in.momentum = is_training(call) ? static_cast<float>(call.real("momentum")) : 0.0;
   in.batch = call.integer("batch");
+  in.dtype = call.dtype();
   return in;
 }
 
-const Field& part(const Forward& forward, const std::string& output) {
-  return output == "y"              ? forward.y
-         : output == "save_mean"    ? forward.save_mean
-         : output == "save_rstd"    ? forward.save_rstd
-         : output == "running_mean" ? forward.running_mean
-         : output == "running_var"  ? forward.running_var
-                                    : throw std::logic_error("batchnorm has no output " + output);
-}
-
-Field shaped(const Field& channels, const std::string& output, std::int64_t batch) {
-  return output == "y" ? as_tensor(channels, batch) : channels;
-}
-
 Expectation expected_in_training(const Inputs& in, Dtype dtype, const std::string& output) {
-  const Forward right = batchnorm_forward(in);
+  const Statistics right = *batch_statistics(in);
+  const Field value = *batchnorm_forward(in, output);
   if (output != "y") {
-    return {output, part(right, output), channel_bounds(in, right, output)};
+    return {output, value, channel_bounds(in, right, output)};
   }
-  const BoundInputs statistics{right.save_mean, right.save_rstd,
-                               channel_bounds(in, right, "save_mean"),
+  const BoundInputs statistics{right.mean, right.rstd, channel_bounds(in, right, "save_mean"),
                                channel_bounds(in, right, "save_rstd")};
-  return {output, as_tensor(right.y, in.batch),
-          as_tensor(y_bounds(dtype, in, right.y, statistics), in.batch)};
+  return {output, as_tensor(value, in.batch),
+          as_tensor(y_bounds(dtype, in, value, statistics), in.batch)};
 }
 
 Expectation expected_in_evaluation(const Inputs& in, Dtype dtype) {
   const Field none(in.channels(), 1);
-  BoundInputs statistics{in.running_mean, rstd_of(in.running_var, in.eps), none, none};
+  const Statistics running = *running_statistics(in);
+  BoundInputs statistics{running.mean, running.rstd, none, none};
   for (std::int64_t c = 0; c < in.channels(); ++c) {
     // No sum, so rstd is exact but for eps, the root and the reciprocal.
     statistics.rstd_error(c, 0) = bounds::batchnorm_rstd({}, statistics.rstd(c, 0));
   }
-  const Field y = batchnorm_evaluate(in);
+  const Field y = *batchnorm_evaluate(in);
   return {"y", as_tensor(y, in.batch), as_tensor(y_bounds(dtype, in, y, statistics), in.batch)};
 }
 
 Expectation expected(const Case& call, const std::string& output) {
   const Inputs in = inputs_of(call);
-  return is_forward(call) ? expected_in_training(in, call.dtype(), output)
-                          : expected_in_evaluation(in, call.dtype());
+  return is_training(call) ? expected_in_training(in, call.dtype(), output)
+                           : expected_in_evaluation(in, call.dtype());
 }
 
 }  // namespace onepass::batchnorm

@@ -33,12 +33,8 @@ struct Arguments {
 Case forward_call(Arguments arguments);
 Case evaluate_call(Arguments arguments);
 
+bool is_training(const Case& call);
 Inputs inputs_of(const Case& call);
-/// A tensor of the reference in the shape of the call's output of that name.
-Field shaped(const Field& channels, const std::string& output, std::int64_t batch);
-/// The output of that name.
-const Field& part(const Forward& forward, const std::string& output);
-
 /// What "y", "running_mean", "running_var", "save_mean" or "save_rstd" must be after a call of 4.1,
 /// and "y" after one of 4.2.
 Expectation expected(const Case& call, const std::string& output);

@@ -12,7 +12,4 @@ namespace onepass::batchnorm {
 std::vector<verdict::Oracle> forward_mistakes();
 std::vector<verdict::Oracle> evaluate_mistakes();
 
-/// Those of 4.1's sums over a channel.
-void append_sum_mistakes(std::vector<verdict::Oracle>& all);
-
 }  // namespace onepass::batchnorm

@@ -1,23 +1,52 @@
 // The fp64 reference of chapter 4.
 #include "chapters/batchnorm/reference.h"
 
-#include <cmath>
-#include <functional>
+#include <stdexcept>
 
 namespace onepass::batchnorm {
 namespace {
 
-/// The mean over each row of f(row, element).
-Field row_means(const Field& x, const std::function<double(std::int64_t row, double x)>& f) {
-  Field result(x.rows, 1);
-  for (std::int64_t row = 0; row < x.rows; ++row) {
-    double sum = 0.0;
-    for (std::int64_t col = 0; col < x.cols; ++col) {
-      sum += f(row, x(row, col));
-    }
-    result(row, 0) = sum / static_cast<double>(x.cols);
+using common::at;
+using verdict::field_of;
+
+common::Forward pass_of(const Inputs& in, const Field& x) {
+  return {.dtype = in.dtype, .x = x, .eps = in.eps, .weight = in.weight, .bias = in.bias};
+}
+
+/// The inputs with what each element is given, all [channels, count]; nothing if there is no such
+/// channel.
+std::optional<Inputs> given(Inputs in, const Hooks& hooks) {
+  if (!hooks.channel) {
+    return in;
   }
-  return result;
+  const Field channel = field_of(in.channels(), in.count(), [&](auto c, auto j) {
+    return static_cast<double>(hooks.channel(in, c, j));
+  });
+  for (double c : channel.values) {
+    if (c < 0.0 || c >= static_cast<double>(in.channels())) {
+      return std::nullopt;
+    }
+  }
+  for (Field* field : {&in.weight, &in.bias, &in.running_mean, &in.running_var}) {
+    *field = field_of(channel.rows, channel.cols, [&](auto c, auto j) {
+      return (*field)(static_cast<std::int64_t>(channel(c, j)), 0);
+    });
+  }
+  return in;
+}
+
+/// y of the elements, with those statistics.
+std::optional<Field> y_of(const Inputs& all, const Hooks& hooks,
+                          const Hooks::MadeWith& usual_statistics) {
+  const std::optional<Inputs> in = given(all, hooks);
+  if (!in) {
+    return std::nullopt;
+  }
+  const auto used = (hooks.made_with ? hooks.made_with : usual_statistics)(*in, hooks);
+  if (!used) {
+    return std::nullopt;
+  }
+  return common::scaled_and_shifted(pass_of(*in, in->x), *used, hooks.norm(*in));
 }
 
 }  // namespace
@@ -40,64 +69,47 @@ Field as_tensor(const Field& channels, std::int64_t batch) {
   });
 }
 
-Field means(const Field& x) {
-  return row_means(x, [](std::int64_t, double value) { return value; });
+std::optional<Statistics> batch_statistics(const Inputs& in, const Hooks& hooks) {
+  return common::statistics(pass_of(in, hooks.summed(in)), hooks.norm(in));
 }
 
-Field mean_magnitudes(const Field& x) {
-  return row_means(x, [](std::int64_t, double value) { return std::abs(value); });
+std::optional<Statistics> running_statistics(const Inputs& in, const Hooks& hooks) {
+  const auto rstd_of = hooks.norm(in).rstd;
+  Field rstd = in.running_var;
+  for (double& value : rstd.values) {
+    value = rstd_of({.eps = in.eps, .variance = value});
+  }
+  return Statistics{in.running_mean, in.running_var, rstd};
 }
 
-Field biased_variances(const Field& x, const Field& mean) {
-  return row_means(x, [&](std::int64_t row, double value) {
-    return (value - mean(row, 0)) * (value - mean(row, 0));
+std::optional<Field> batchnorm_forward(const Inputs& in, const std::string& output,
+                                       const Hooks& hooks) {
+  if (output == "y") {
+    return y_of(in, hooks, batch_statistics);
+  }
+  const std::optional<Statistics> batch = batch_statistics(in, hooks);
+  if (!batch) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<double>(in.count());
+  return field_of(in.channels(), 1, [&](auto c, auto) {
+    const double mean = batch->mean(c, 0);
+    const double biased = batch->variance(c, 0);
+    const double unbiased = biased * count / (count - 1.0);
+    const double rstd = batch->rstd(c, 0);
+    const auto moved = [&](const Hooks::Move& move, double old, double statistic) {
+      return move({old, statistic, in.momentum, in.eps, mean, biased, unbiased, rstd});
+    };
+    return output == "save_mean"      ? mean
+           : output == "save_rstd"    ? rstd
+           : output == "running_mean" ? moved(hooks.running_mean, in.running_mean(c, 0), mean)
+           : output == "running_var"  ? moved(hooks.running_var, in.running_var(c, 0), unbiased)
+                                      : throw std::logic_error("batchnorm has no output " + output);
   });
 }
 
-Field rstd_of(const Field& variance, double eps) {
-  Field rstd = variance;
-  for (double& value : rstd.values) {
-    value = 1.0 / std::sqrt(value + eps);
-  }
-  return rstd;
-}
-
-Field moved(const Field& old, const Field& batch, double momentum) {
-  Field result = old;
-  for (std::size_t i = 0; i < result.values.size(); ++i) {
-    result.values[i] = (1.0 - momentum) * old.values[i] + momentum * batch.values[i];
-  }
-  return result;
-}
-
-Field normalized(const Field& x, const Field& mean, const Field& rstd, const Field& weight,
-                 const Field& bias) {
-  Field y = x;
-  for (std::int64_t row = 0; row < x.rows; ++row) {
-    for (std::int64_t col = 0; col < x.cols; ++col) {
-      y(row, col) = (x(row, col) - mean(row, 0)) * rstd(row, 0) * weight(row, 0) + bias(row, 0);
-    }
-  }
-  return y;
-}
-
-Forward batchnorm_forward(const Inputs& in) {
-  Forward out;
-  out.save_mean = means(in.x);
-  const Field biased = biased_variances(in.x, out.save_mean);
-  out.save_rstd = rstd_of(biased, in.eps);
-  Field unbiased = biased;
-  for (double& variance : unbiased.values) {
-    variance *= static_cast<double>(in.count()) / static_cast<double>(in.count() - 1);
-  }
-  out.running_mean = moved(in.running_mean, out.save_mean, in.momentum);
-  out.running_var = moved(in.running_var, unbiased, in.momentum);
-  out.y = normalized(in.x, out.save_mean, out.save_rstd, in.weight, in.bias);
-  return out;
-}
-
-Field batchnorm_evaluate(const Inputs& in) {
-  return normalized(in.x, in.running_mean, rstd_of(in.running_var, in.eps), in.weight, in.bias);
+std::optional<Field> batchnorm_evaluate(const Inputs& in, const Hooks& hooks) {
+  return y_of(in, hooks, running_statistics);
 }
 
 }  // namespace onepass::batchnorm

@@ -5,18 +5,20 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
+
+#include "chapters/common/mistakes.h"
 
 namespace onepass::common {
 
-struct LostColumns {
-  std::string mistake;   // id of the mistake
-  std::string sentence;  // what to tell the student
-  /// Is this column part of the sum of a row of `cols` columns?
-  std::function<bool(std::int64_t col, std::int64_t cols)> counted;
+/// Is this column part of the sum of a row of `cols` columns?
+using Counted = std::function<bool(std::int64_t col, std::int64_t cols)>;
+
+/// What sentences call them.
+struct RowWords {
+  std::string row = "row";
+  std::string column = "column";
 };
 
-/// All of them, those that are commoner first.
-std::vector<LostColumns> lost_columns();
+Table<Counted> lost_columns(const RowWords& words = {});
 
 }  // namespace onepass::common

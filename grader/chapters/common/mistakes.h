@@ -8,9 +8,12 @@
 //            {.rstd = [](double mean, double eps) { return 1.0 / (std::sqrt(mean) + eps); }}}}}};
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "verdict/diagnosis.h"
@@ -52,6 +55,39 @@ std::vector<verdict::Oracle> oracles(const Table<Hooks>& table, const Reference<
              return reference(call, output, hooks);
            },
            way.slack});
+    }
+  }
+  return all;
+}
+
+/// The rows of tables one after the other. An id of several of them stands where it is first, with
+/// the ways of all.
+template <typename Hooks>
+Table<Hooks> joined(const std::vector<Table<Hooks>>& tables) {
+  Table<Hooks> all;
+  for (const Table<Hooks>& table : tables) {
+    for (const Mistake<Hooks>& mistake : table) {
+      const auto same = std::find_if(all.begin(), all.end(), [&](const Mistake<Hooks>& other) {
+        return std::string_view(other.id) == mistake.id;
+      });
+      if (same == all.end()) {
+        all.push_back(mistake);
+      } else {
+        same->ways.insert(same->ways.end(), mistake.ways.begin(), mistake.ways.end());
+      }
+    }
+  }
+  return all;
+}
+
+/// Mistakes in a part of a reference, as mistakes of the whole: place(hooks) says where they go.
+template <typename Part, typename Place>
+auto placed(const Table<Part>& table, Place place) {
+  Table<decltype(place(std::declval<Part>()))> all;
+  for (const Mistake<Part>& mistake : table) {
+    all.push_back({mistake.id, {}});
+    for (const Way<Part>& way : mistake.ways) {
+      all.back().ways.push_back({way.sentence, place(way.hooks), way.slack});
     }
   }
   return all;

@@ -6,7 +6,7 @@ using verdict::field_of;
 
 Field product(const Field& a, const Field& b) {
   return field_of(a.rows, a.cols, [&](std::int64_t row, std::int64_t col) {
-    return a(row, col) * b(b.rows == 1 ? 0 : row, b.cols == 1 ? 0 : col);
+    return a(row, col) * at(b, row, col);
   });
 }
 

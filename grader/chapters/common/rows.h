@@ -1,6 +1,7 @@
 // Arithmetic on the rows of fields, and derivatives that know no formula.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "verdict/values/field.h"
@@ -8,6 +9,11 @@
 namespace onepass::common {
 
 using verdict::Field;
+
+/// field[row][col]; a field of one row or of one column is repeated.
+inline double at(const Field& field, std::int64_t row, std::int64_t col) {
+  return field(field.rows == 1 ? 0 : row, field.cols == 1 ? 0 : col);
+}
 
 /// a[r][c] * b[r][c]; `b` may be [1, cols] or [rows, 1], and is then repeated.
 Field product(const Field& a, const Field& b);

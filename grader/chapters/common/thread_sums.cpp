@@ -78,41 +78,47 @@ const char* const kOwnShare =
     "Each thread used its own share for the sum over the row: the shares have to be added up over "
     "the block.";
 
-void append_for(std::int64_t threads, std::vector<ThreadSums>& all) {
-  const auto add = [&](const char* mistake, const char* sentence, auto reduce) {
-    all.push_back({mistake, sentence, threads, reduce});
-  };
-  add("shuffle-down-result", kDown,
-      [](const Values& shares) { return shuffle_down(slots(shuffle_down(shares))); });
-  add("shuffle-down-result", kDown,
-      [](const Values& shares) { return shuffle_down(slots(shuffle_xor(shares))); });
-  add("shuffle-down-result", kDown, [](const Values& shares) { return shuffle_down(shares); });
+Mistake<ThreadSums> shuffle_down_result(std::int64_t threads) {
+  return {
+      "shuffle-down-result",
+      {{kDown,
+        {threads, [](const Values& shares) { return shuffle_down(slots(shuffle_down(shares))); }}},
+       {kDown,
+        {threads, [](const Values& shares) { return shuffle_down(slots(shuffle_xor(shares))); }}},
+       {kDown, {threads, [](const Values& shares) { return shuffle_down(shares); }}}}};
+}
+
+Mistake<ThreadSums> sum_not_broadcast(std::int64_t threads) {
+  Mistake<ThreadSums> mistake{"sum-not-broadcast", {}};
   for (std::size_t first : {std::size_t{1}, kLanes}) {
-    const char* const sentence = first == 1 ? kFirstThread : kFirstWarp;
-    add("sum-not-broadcast", sentence, [first](const Values& shares) {
-      return known_to_first(first, total(shares), shuffle_xor(shares));
-    });
-    add("sum-not-broadcast", sentence, [first](const Values& shares) {
-      return known_to_first(first, total(shares), shuffle_down(shares));
-    });
-    add("sum-not-broadcast", sentence,
-        [first](const Values& shares) { return known_to_first(first, total(shares), shares); });
-    add("sum-not-broadcast", sentence, [first](const Values& shares) {
-      return known_to_first(first, total(shares), Values(shares.size(), 0.0));
-    });
+    const auto others_have = [&](auto otherwise) {
+      mistake.ways.push_back({first == 1 ? kFirstThread : kFirstWarp,
+                              {threads, [=](const Values& shares) {
+                                 return known_to_first(first, total(shares), otherwise(shares));
+                               }}});
+    };
+    others_have(shuffle_xor);
+    others_have(shuffle_down);
+    others_have([](const Values& shares) { return shares; });
+    others_have([](const Values& shares) { return Values(shares.size(), 0.0); });
   }
-  add("one-warp-only", kOwnWarp, shuffle_xor);
-  add("one-warp-only", kOwnShare, [](const Values& shares) { return shares; });
+  return mistake;
+}
+
+Mistake<ThreadSums> own_sums(std::int64_t threads) {
+  return {"one-warp-only",
+          {{kOwnWarp, {threads, shuffle_xor}},
+           {kOwnShare, {threads, [](const Values& shares) { return shares; }}}}};
 }
 
 }  // namespace
 
-std::vector<ThreadSums> thread_sums() {
-  std::vector<ThreadSums> all;
+Table<ThreadSums> thread_sums() {
+  std::vector<Table<ThreadSums>> all;
   for (std::int64_t threads : {256, 1024, 512, 128, 64, 32}) {
-    append_for(threads, all);
+    all.push_back({shuffle_down_result(threads), sum_not_broadcast(threads), own_sums(threads)});
   }
-  return all;
+  return joined(all);
 }
 
 }  // namespace onepass::common

@@ -27,18 +27,16 @@ bounds::RowStatistics row_statistics(const Field& x, const Field& variance, cons
 
 /// All that the forward expectations need.
 struct ForwardRows {
-  Field x, mean, variance, rstd;
+  common::Forward pass;
+  Statistics right;
   std::vector<bounds::RowStatistics> rows;
 };
 
 ForwardRows forward_rows(const Case& call) {
-  ForwardRows all;
-  all.x = call.values("x").field();
-  all.mean = row_means(all.x);
-  all.variance = row_variances(all.x, all.mean);
-  all.rstd = rstd_of(all.variance, eps_of(call));
-  for (std::int64_t row = 0; row < all.x.rows; ++row) {
-    all.rows.push_back(row_statistics(all.x, all.variance, all.rstd, row));
+  ForwardRows all{forward_of(call), {}, {}};
+  all.right = *common::statistics(all.pass);
+  for (std::int64_t row = 0; row < all.pass.x.rows; ++row) {
+    all.rows.push_back(row_statistics(all.pass.x, all.right.variance, all.right.rstd, row));
   }
   return all;
 }
@@ -92,33 +90,41 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> 
   return call(kForward, dtype, std::move(arguments), arrangement);
 }
 
+common::Forward forward_of(const Case& call) {
+  return {.dtype = call.dtype(),
+          .x = call.values("x").field(),
+          .eps = eps_of(call),
+          .weight = values_or(call, "weight", 1.0),
+          .bias = values_or(call, "bias", 0.0)};
+}
+
 Expectation expected_mean(const Case& call) {
   const ForwardRows all = forward_rows(call);
-  const Field bound = verdict::field_of(all.x.rows, 1, [&](std::int64_t row, std::int64_t) {
+  const Field bound = verdict::field_of(all.pass.x.rows, 1, [&](std::int64_t row, std::int64_t) {
     return bounds::layernorm_mean(all.rows[static_cast<std::size_t>(row)]);
   });
-  return {"mean", all.mean, bound};
+  return {"mean", all.right.mean, bound};
 }
 
 Expectation expected_rstd(const Case& call) {
   const ForwardRows all = forward_rows(call);
-  const Field bound = verdict::field_of(all.x.rows, 1, [&](std::int64_t row, std::int64_t) {
+  const Field bound = verdict::field_of(all.pass.x.rows, 1, [&](std::int64_t row, std::int64_t) {
     return bounds::layernorm_rstd(all.rows[static_cast<std::size_t>(row)]);
   });
-  return {"rstd", all.rstd, bound};
+  return {"rstd", all.right.rstd, bound};
 }
 
 Expectation expected_y(const Case& call) {
   const ForwardRows all = forward_rows(call);
-  const Field x_hat = normalized(all.x, all.mean, all.rstd);
-  const Field weight = values_or(call, "weight", 1.0);
-  const Field bias = values_or(call, "bias", 0.0);
+  const common::Forward& in = all.pass;
+  const Field x_hat = normalized(in.x, all.right.mean, all.right.rstd);
   const Field bound =
       verdict::field_of(x_hat.rows, x_hat.cols, [&](std::int64_t row, std::int64_t col) {
         return bounds::layernorm_y(call.dtype(), all.rows[static_cast<std::size_t>(row)],
-                                   all.x(row, col), x_hat(row, col), weight(0, col), bias(0, col));
+                                   in.x(row, col), x_hat(row, col), in.weight(0, col),
+                                   in.bias(0, col));
       });
-  return {"y", scaled_and_shifted(x_hat, weight, bias), bound};
+  return {"y", common::scaled_and_shifted(in, all.right), bound};
 }
 
 Gradients gradients(Matrix dy, Matrix x, std::optional<Matrix> weight, double eps) {

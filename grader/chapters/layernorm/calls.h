@@ -28,6 +28,8 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> 
 Expectation expected_mean(const Case& call);
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
+/// What a call gives the pass.
+common::Forward forward_of(const Case& call);
 
 // ---- 2.2 to 2.4: dy, x [rows, cols], weight [1, cols], mean, rstd [rows, 1] -> dx [rows, cols],
 // dweight, dbias [1, cols], and in "returned" [1, 1] the promise of the launcher ----

@@ -15,8 +15,7 @@ std::vector<verdict::Oracle> sums_mistakes();
 /// Of 2.4: those of dx and those of the sums.
 std::vector<verdict::Oracle> fused_mistakes();
 
-/// Totals that do not reach all threads: of 2.1, and of dx in 2.2 and 2.4.
-void append_thread_mistakes(std::vector<verdict::Oracle>& all);
+/// Totals that do not reach all threads, of dx in 2.2 and 2.4.
 void append_dx_thread_mistakes(std::vector<verdict::Oracle>& all);
 
 }  // namespace onepass::layernorm

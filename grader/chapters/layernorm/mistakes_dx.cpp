@@ -262,13 +262,16 @@ std::vector<Oracle> dx_mistakes() {
   append_weights(all);
   append_dx_misread(all);
   append_sums(all);
-  for (const common::LostColumns& lost : common::lost_columns()) {
-    all.push_back(mistake(lost.mistake, lost.sentence, [counted = lost.counted](Parts& parts) {
-      const Field wdy = only(
-          parts.wdy, [&](std::int64_t, std::int64_t col) { return counted(col, parts.wdy.cols); });
-      parts.mean_wdy = row_means(wdy);
-      parts.mean_wdy_hat = row_means(product(wdy, parts.x_hat));
-    }));
+  for (const auto& lost : common::lost_columns()) {
+    for (const auto& way : lost.ways) {
+      all.push_back(mistake(lost.id, way.sentence, [counted = way.hooks](Parts& parts) {
+        const Field wdy = only(parts.wdy, [&](std::int64_t, std::int64_t col) {
+          return counted(col, parts.wdy.cols);
+        });
+        parts.mean_wdy = row_means(wdy);
+        parts.mean_wdy_hat = row_means(product(wdy, parts.x_hat));
+      }));
+    }
   }
   append_dx_thread_mistakes(all);
   return all;

@@ -1,6 +1,5 @@
-// Exercises 2.1, 2.2 and 2.4: what comes out where a total does not reach all threads of a block.
+// Exercises 2.2 and 2.4: what comes out where a total does not reach all threads of a block.
 // Each thread goes on with what it holds, so each column is scaled by its own thread's numbers.
-#include <cmath>
 #include <optional>
 
 #include "chapters/common/thread_sums.h"
@@ -39,35 +38,6 @@ std::vector<double> means_held(const ThreadSums& sums, const Columns& columns, s
   return held;
 }
 
-Field forward_with(const Case& call, const std::string& output, const ThreadSums& sums,
-                   const Columns& columns) {
-  const Field x = call.values("x").field();
-  const Field weight = values_or(call, "weight", 1.0);
-  const Field bias = values_or(call, "bias", 0.0);
-  Field result(x.rows, output == "y" ? x.cols : 1);
-  for (std::int64_t row = 0; row < x.rows; ++row) {
-    const std::vector<double> mean = means_held(
-        sums, columns, x.cols, [&](std::int64_t col, std::size_t) { return x(row, col); });
-    const std::vector<double> variance =
-        means_held(sums, columns, x.cols, [&](std::int64_t col, std::size_t thread) {
-          return (x(row, col) - mean[thread]) * (x(row, col) - mean[thread]);
-        });
-    const auto rstd = [&](std::size_t thread) {
-      return 1.0 / std::sqrt(variance[thread] + eps_of(call));
-    };
-    if (output != "y") {
-      result(row, 0) = output == "mean" ? mean[0] : rstd(0);
-      continue;
-    }
-    for (std::int64_t col = 0; col < x.cols; ++col) {
-      const std::size_t thread = columns.thread_of(col);
-      result(row, col) =
-          (x(row, col) - mean[thread]) * rstd(thread) * weight(0, col) + bias(0, col);
-    }
-  }
-  return result;
-}
-
 Field dx_with(const Case& call, const ThreadSums& sums, const Columns& columns) {
   const Field wdy = wdy_of(call);
   const Field x_hat = x_hat_of(call);
@@ -92,30 +62,25 @@ Field dx_with(const Case& call, const ThreadSums& sums, const Columns& columns) 
 /// with packs of 16 bytes.
 template <typename Result>
 void append_each(std::vector<Oracle>& all, Result result) {
-  for (const ThreadSums& sums : common::thread_sums()) {
-    for (bool packs : {false, true}) {
-      all.push_back({sums.mistake, sums.sentence,
-                     [=](const Case& call, const std::string& output) -> std::optional<Field> {
-                       const auto pack =
-                           packs ? static_cast<std::int64_t>(16 / verdict::size_of(call.dtype()))
-                                 : 1;
-                       if (call.integer("cols") % pack != 0) {
-                         return std::nullopt;
-                       }
-                       return result(call, output, sums, Columns{sums.threads, pack});
-                     }});
+  for (const auto& mistake : common::thread_sums()) {
+    for (const auto& way : mistake.ways) {
+      for (bool packs : {false, true}) {
+        all.push_back({mistake.id, way.sentence,
+                       [=](const Case& call, const std::string& output) -> std::optional<Field> {
+                         const auto pack =
+                             packs ? static_cast<std::int64_t>(16 / verdict::size_of(call.dtype()))
+                                   : 1;
+                         if (call.integer("cols") % pack != 0) {
+                           return std::nullopt;
+                         }
+                         return result(call, output, way.hooks, Columns{way.hooks.threads, pack});
+                       }});
+      }
     }
   }
 }
 
 }  // namespace
-
-void append_thread_mistakes(std::vector<Oracle>& all) {
-  append_each(all, [](const Case& call, const std::string& output, const ThreadSums& sums,
-                      const Columns& columns) {
-    return std::optional(forward_with(call, output, sums, columns));
-  });
-}
 
 void append_dx_thread_mistakes(std::vector<Oracle>& all) {
   append_each(all,

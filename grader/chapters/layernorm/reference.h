@@ -2,6 +2,7 @@
 // numbers as they were rounded to their dtype; nothing here is rounded again.
 #pragma once
 
+#include "chapters/common/forward.h"
 #include "chapters/common/rows.h"
 
 namespace onepass::layernorm {
@@ -10,26 +11,14 @@ using common::column_sums;
 using common::product;
 using common::row_means;
 using common::row_sums;
+using common::Statistics;
 using verdict::Field;
 
-struct Statistics {
-  Field mean;  // [rows, 1]
-  Field rstd;  // [rows, 1]
-};
-
-/// The mean over c of (x[r][c] - mean[r])^2.
-Field row_variances(const Field& x, const Field& mean);
-
-/// rstd[r] = 1 / sqrt(variance[r] + eps).
-Field rstd_of(const Field& variance, double eps);
-
+/// Of the rows of x.
 Statistics statistics(const Field& x, double eps);
 
 /// x_hat[r][c] = (x[r][c] - mean[r]) * rstd[r].
 Field normalized(const Field& x, const Field& mean, const Field& rstd);
-
-/// y[r][c] = x_hat[r][c] * weight[c] + bias[c].  weight, bias: [1, cols].
-Field scaled_and_shifted(const Field& x_hat, const Field& weight, const Field& bias);
 
 /// dx[r][c] = rstd[r] * (wdy[r][c] - mean_wdy[r] - x_hat[r][c] * mean_wdy_hat[r]).
 Field row_gradient(const Field& wdy, const Field& x_hat, const Field& rstd, const Field& mean_wdy,

@@ -38,9 +38,13 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
   return call(function, dtype, std::move(arguments), arrangement);
 }
 
-Field weight_of(const Case& call) {
-  return call.find("weight") == nullptr ? Field(1, call.integer("cols"), 1.0)
-                                        : call.values("weight").field();
+common::Forward forward_of(const Case& call) {
+  common::Forward pass{
+      .dtype = call.dtype(), .x = call.values("x").field(), .eps = eps_of(call), .centred = false};
+  if (call.find("weight") != nullptr) {
+    pass.weight = call.values("weight").field();
+  }
+  return pass;
 }
 
 double eps_of(const Case& call) {
@@ -48,19 +52,18 @@ double eps_of(const Case& call) {
 }
 
 Expectation expected_rstd(const Case& call) {
-  const Field x = call.values("x").field();
-  const Field rstd = rms_rstd(x, eps_of(call));
-  const Field bound = verdict::field_of(x.rows, 1, [&](std::int64_t row, std::int64_t) {
-    return verdict::bounds::rmsnorm_rstd(x.cols, rstd(row, 0));
+  const common::Forward pass = forward_of(call);
+  const Field rstd = *common::forward(pass, "rstd");
+  const Field bound = verdict::field_of(rstd.rows, 1, [&](std::int64_t row, std::int64_t) {
+    return verdict::bounds::rmsnorm_rstd(pass.x.cols, rstd(row, 0));
   });
   return {"rstd", rstd, bound};
 }
 
 Expectation expected_y(const Case& call) {
-  const Field x = call.values("x").field();
-  const Field y = rmsnorm_forward(x, weight_of(call), eps_of(call)).y;
-  const Field bound = verdict::field_of(x.rows, x.cols, [&](std::int64_t row, std::int64_t col) {
-    return verdict::bounds::rmsnorm_y(call.dtype(), x.cols, y(row, col));
+  const Field y = *common::forward(forward_of(call), "y");
+  const Field bound = verdict::field_of(y.rows, y.cols, [&](std::int64_t row, std::int64_t col) {
+    return verdict::bounds::rmsnorm_y(call.dtype(), y.cols, y(row, col));
   });
   return {"y", y, bound};
 }

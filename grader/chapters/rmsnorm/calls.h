@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "chapters/common/forward.h"
 #include "verdict/contract/call.h"
 #include "verdict/session/session.h"
 
@@ -36,8 +37,8 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
 
-/// The weights; ones where the call has none.
-Field weight_of(const Case& call);
+/// What a call of them gives the pass.
+common::Forward forward_of(const Case& call);
 
 /// A call says eps in fp64; the kernel, and so the reference, gets it rounded to fp32.
 double eps_of(const Case& call);

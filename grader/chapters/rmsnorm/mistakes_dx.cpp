@@ -223,32 +223,37 @@ std::vector<Oracle> dx_misread() {
 /// Sums in which terms are lost, or that do not reach every thread.
 std::vector<Oracle> wrong_reductions() {
   std::vector<Oracle> all;
-  for (const common::LostColumns& lost : common::lost_columns()) {
-    all.push_back(
-        wrong_mean(lost.mistake, lost.sentence, [counted = lost.counted](const Parts& parts) {
-          const Field terms = product(parts.wdy, parts.x_hat);
-          return row_means(only(
-              terms, [&](std::int64_t, std::int64_t col) { return counted(col, terms.cols); }));
-        }));
+  for (const auto& lost : common::lost_columns()) {
+    for (const auto& way : lost.ways) {
+      all.push_back(wrong_mean(lost.id, way.sentence, [counted = way.hooks](const Parts& parts) {
+        const Field terms = product(parts.wdy, parts.x_hat);
+        return row_means(
+            only(terms, [&](std::int64_t, std::int64_t col) { return counted(col, terms.cols); }));
+      }));
+    }
   }
-  for (const common::ThreadSums& sums : common::thread_sums()) {
-    all.push_back(spoiled(sums.mistake, sums.sentence, [sums](const Case&, const Parts& parts) {
-      const Field terms = product(parts.wdy, parts.x_hat);
-      Field dx(terms.rows, terms.cols);
-      for (std::int64_t row = 0; row < terms.rows; ++row) {
-        std::vector<double> shares(static_cast<std::size_t>(sums.threads), 0.0);
-        for (std::int64_t col = 0; col < terms.cols; ++col) {
-          shares[static_cast<std::size_t>(col % sums.threads)] += terms(row, col);
-        }
-        const std::vector<double> held = sums.reduce(shares);
-        for (std::int64_t col = 0; col < terms.cols; ++col) {
-          const double mean =
-              held[static_cast<std::size_t>(col % sums.threads)] / static_cast<double>(terms.cols);
-          dx(row, col) = parts.rstd(row, 0) * (parts.wdy(row, col) - parts.x_hat(row, col) * mean);
-        }
-      }
-      return dx;
-    }));
+  for (const auto& held_wrongly : common::thread_sums()) {
+    for (const auto& way : held_wrongly.ways) {
+      all.push_back(spoiled(
+          held_wrongly.id, way.sentence, [sums = way.hooks](const Case&, const Parts& parts) {
+            const Field terms = product(parts.wdy, parts.x_hat);
+            Field dx(terms.rows, terms.cols);
+            for (std::int64_t row = 0; row < terms.rows; ++row) {
+              std::vector<double> shares(static_cast<std::size_t>(sums.threads), 0.0);
+              for (std::int64_t col = 0; col < terms.cols; ++col) {
+                shares[static_cast<std::size_t>(col % sums.threads)] += terms(row, col);
+              }
+              const std::vector<double> held = sums.reduce(shares);
+              for (std::int64_t col = 0; col < terms.cols; ++col) {
+                const double mean = held[static_cast<std::size_t>(col % sums.threads)] /
+                                    static_cast<double>(terms.cols);
+                dx(row, col) =
+                    parts.rstd(row, 0) * (parts.wdy(row, col) - parts.x_hat(row, col) * mean);
+              }
+            }
+            return dx;
+          }));
+    }
   }
   return all;
 }

@@ -1,32 +1,16 @@
 // The fp64 reference of chapter 1.
 #include "chapters/rmsnorm/reference.h"
 
-#include <cmath>
+#include "chapters/common/forward.h"
 
 namespace onepass::rmsnorm {
 
 Field rms_rstd(const Field& x, double eps) {
-  Field rstd(x.rows, 1);
-  for (std::int64_t row = 0; row < x.rows; ++row) {
-    double squares = 0.0;
-    for (std::int64_t col = 0; col < x.cols; ++col) {
-      squares += x(row, col) * x(row, col);
-    }
-    const double mean = squares / static_cast<double>(x.cols);
-    rstd(row, 0) = 1.0 / std::sqrt(mean + eps);
-  }
-  return rstd;
+  return *common::forward({.x = x, .eps = eps, .centred = false}, "rstd");
 }
 
-Field scaled(const Field& x, const Field& rstd, const Field& weight) {
-  return verdict::field_of(x.rows, x.cols, [&](std::int64_t row, std::int64_t col) {
-    return x(row, col) * rstd(row, 0) * weight(0, col);
-  });
-}
-
-Forward rmsnorm_forward(const Field& x, const Field& weight, double eps) {
-  const Field rstd = rms_rstd(x, eps);
-  return {scaled(x, rstd, weight), rstd};
+Field rmsnorm_y(const Field& x, const Field& weight, double eps) {
+  return *common::forward({.x = x, .eps = eps, .centred = false, .weight = weight}, "y");
 }
 
 Field added(const Field& a, const Field& b) {

@@ -13,20 +13,11 @@ using common::row_means;
 using common::row_sums;
 using verdict::Field;
 
-/// What rmsnorm_forward writes.
-struct Forward {
-  Field y;     // [rows, cols]
-  Field rstd;  // [rows, 1]
-};
-
 /// rstd[r] = 1 / sqrt(mean over c of x[r][c]^2 + eps).  x: [rows, cols]. Returns [rows, 1].
 Field rms_rstd(const Field& x, double eps);
 
-/// y[r][c] = x[r][c] * rstd[r] * weight[c].  x: [rows, cols], rstd: [rows, 1], weight: [1, cols].
-Field scaled(const Field& x, const Field& rstd, const Field& weight);
-
-/// Both together.
-Forward rmsnorm_forward(const Field& x, const Field& weight, double eps);
+/// y[r][c] = x[r][c] * rstd[r] * weight[c].  weight: [1, cols].
+Field rmsnorm_y(const Field& x, const Field& weight, double eps);
 
 /// a[r][c] + b[r][c].
 Field added(const Field& a, const Field& b);

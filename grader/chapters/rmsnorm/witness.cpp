@@ -9,7 +9,7 @@ namespace {
 /// The sum of dy * y over all rows and columns.
 double loss(const Field& dy, const Field& x, const Field& weight, double eps) {
   double sum = 0.0;
-  for (const double term : product(dy, rmsnorm_forward(x, weight, eps).y).values) {
+  for (const double term : product(dy, rmsnorm_y(x, weight, eps)).values) {
     sum += term;
   }
   return sum;

@@ -1,0 +1,222 @@
+// Chapter 4: what the outputs would be with one mistake.
+#include "chapters/batchnorm/mistakes.h"
+
+#include <cmath>
+
+#include "chapters/batchnorm/calls.h"
+#include "chapters/common/forward_mistakes.h"
+
+namespace onepass::batchnorm {
+
+using common::ForwardHooks;
+using common::joined;
+using common::Of;
+using common::placed;
+using common::Row;
+using Table = common::Table<Hooks>;
+
+namespace {
+
+const common::ForwardWords& words() {
+  static const common::ForwardWords all = {.centred = true,
+                                           .biased = true,
+                                           .variance = "the variance",
+                                           .v = "var",
+                                           .cols = "batch * space",
+                                           .index = "c",
+                                           .of = {"channel", "element"},
+                                           .usual_eps = {1e-5f, 1e-6f}};
+  return all;
+}
+
+Hooks in_norm(const ForwardHooks& hooks) {
+  return {.norm = [hooks](const Inputs&) { return hooks; }};
+}
+
+std::optional<Field> output_of(const Case& call, const std::string& output, const Hooks& hooks) {
+  const Inputs in = inputs_of(call);
+  const std::optional<Field> result =
+      is_training(call) ? batchnorm_forward(in, output, hooks) : batchnorm_evaluate(in, hooks);
+  return result && output == "y" ? as_tensor(*result, in.batch) : result;
+}
+
+// ---- Whose numbers an element is given: y, of 4.1 and of 4.2 ----
+
+Table channel_mistakes() {
+  return {{"position-ignored",
+           {{"Every element was given what belongs to channel 0: find its channel.",
+             {.channel = [](const Inputs&, auto, auto) { return 0; }}}}},
+          {"weight-by-row",
+           {{"Each element was given what belongs to the channel of its sample's number: x is "
+             "[batch, channels, space].",
+             {.channel = [](const Inputs& in, auto, auto j) { return j / in.space(); }}}}},
+          {"transposed-index",
+           {{"The channel was taken for what is left over by channels, as if it were the last "
+             "dimension: divide by space first.",
+             {.channel =
+                  [](const Inputs& in, auto c, auto j) {
+                    const auto plane = j / in.space() * in.channels() + c;
+                    return (plane * in.space() + j % in.space()) % in.channels();
+                  }}},
+            {"The channel was taken for what is left over by space: that is the position within "
+             "the channel.",
+             {.channel = [](const Inputs& in, auto, auto j) { return j % in.space(); }}}}}};
+}
+
+// ---- What the statistics are of: 4.1 ----
+
+/// The statistics of some of the elements, divided by their number.
+Hooks statistics_of(bool (*counted)(std::int64_t j, std::int64_t space)) {
+  return {.norm = [counted](const Inputs& in) {
+    const auto is_one = [counted, space = in.space()](auto j, auto) { return counted(j, space); };
+    double number = 0.0;
+    for (std::int64_t j = 0; j < in.count(); ++j) {
+      number += is_one(j, in.count()) ? 1.0 : 0.0;
+    }
+    ForwardHooks hooks = common::divided_by([number](const Row&) { return number; }, Of::both);
+    hooks.sum = hooks.sum_of_squares = common::sum_of(is_one);
+    return hooks;
+  }};
+}
+
+/// Sums divided by something else than the count.
+Hooks divided_by(std::int64_t (*divisor)(const Inputs& in)) {
+  return {.norm = [divisor](const Inputs& in) {
+    const auto by = static_cast<double>(divisor(in));
+    return common::divided_by([by](const Row&) { return by; }, Of::both);
+  }};
+}
+
+/// Element j of channel c is looked for at that place of the tensor.
+Hooks misplaced(std::int64_t (*place)(const Inputs& in, std::int64_t c, std::int64_t j)) {
+  return {.summed = [place](const Inputs& in) {
+    const Field tensor = as_tensor(in.x, in.batch);
+    return verdict::field_of(in.channels(), in.count(), [&](auto c, auto j) {
+      return tensor.values[static_cast<std::size_t>(place(in, c, j))];
+    });
+  }};
+}
+
+Table statistics_mistakes() {
+  return {{"one-sample-only",
+           {{"These are the statistics of the first sample only: a channel has elements in all "
+             "samples.",
+             statistics_of([](auto j, auto space) { return j < space; })},
+            {"These are the statistics of each sample's first position only: all positions count.",
+             statistics_of([](auto j, auto space) { return j % space == 0; })}}},
+          {"sum-not-mean",
+           {{"The sum was divided by batch: divide by batch * space.",
+             divided_by([](const Inputs& in) { return in.batch; })},
+            {"The sum was divided by space: divide by batch * space.",
+             divided_by([](const Inputs& in) { return in.space(); })}}},
+          {"integer-division",
+           {{"The mean came out as 0: 1 / count is a division of integers. Divide a float.",
+             in_norm({.mean = [](const Row&) { return 0.0; }})}}},
+          {"unbiased-variance",
+           {{"The batch was normalised with the variance divided by count - 1: that one is for the "
+             "running variance, here it is divided by count.",
+             in_norm({.rstd =
+                          [](const Row& r) {
+                            return 1.0 / std::sqrt(r.squares / (r.cols - 1.0) + r.eps);
+                          }})}}},
+          {"transposed-index",
+           {{"The elements were looked for as if x were [channels, batch, space]: it is [batch, "
+             "channels, space].",
+             misplaced([](const Inputs& in, auto c, auto j) { return c * in.count() + j; })},
+            {"The elements were looked for as if the channel were the last dimension: x is [batch, "
+             "channels, space].",
+             misplaced([](const Inputs& in, auto c, auto j) { return j * in.channels() + c; })}}}};
+}
+
+// ---- Where the running statistics go: 4.1 ----
+
+/// The same step for both.
+Hooks both_moved(const Hooks::Move& move) {
+  return {.running_mean = move, .running_var = move};
+}
+
+Table running_mistakes() {
+  return {
+      {"momentum-reversed",
+       {{"momentum is the share of the new statistics, and 1 - momentum that of the old ones: it "
+         "is the other way round here.",
+         both_moved(
+             [](const Running& r) { return r.momentum * r.old + (1.0 - r.momentum) * r.batch; })}}},
+      {"biased-running-variance",
+       {{"The running variance took the variance that is divided by count: it takes the one "
+         "divided by count - 1.",
+         {.running_var = [](const Running& r) { return r.moved_to(r.biased); }}}}},
+      {"eps-in-running-variance",
+       {{"The running variance took var + eps: eps is not part of it.",
+         {.running_var = [](const Running& r) { return r.moved_to(r.unbiased + r.eps); }}}}},
+      {"momentum-ignored",
+       {{"The running statistics were replaced by the batch's: they move towards them by momentum.",
+         both_moved([](const Running& r) { return r.batch; })},
+        {"The old running statistics were kept whole: multiply them by 1 - momentum.",
+         both_moved([](const Running& r) { return r.old + r.momentum * r.batch; })},
+        {"The result is what comes out with a momentum of 0.1, whatever is given: use the "
+         "argument.",
+         both_moved([](const Running& r) { return 0.9 * r.old + 0.1 * r.batch; })}}},
+      {"running-updated-twice",
+       {{"The running statistics moved by momentum twice: one thread of the grid may move those of "
+         "a channel, once a call.",
+         both_moved([](const Running& r) {
+           const double kept = (1.0 - r.momentum) * (1.0 - r.momentum);
+           return kept * r.old + (1.0 - kept) * r.batch;
+         })}}},
+      {"output-partly-written",
+       {{"The running statistic is what it was before the call.",
+         both_moved([](const Running& r) { return r.old; })}}},
+      {"statistics-swapped",
+       {{"The running mean and the running variance have changed places.",
+         {.running_mean = [](const Running& r) { return r.moved_to(r.unbiased); },
+          .running_var = [](const Running& r) { return r.moved_to(r.mean); }}}}},
+      {"wrong-saved-statistics",
+       {{"The running variance took rstd: it is the variance that is kept.",
+         {.running_var = [](const Running& r) { return r.moved_to(r.rstd); }}},
+        {"The running variance took the standard deviation: it is the variance that is kept.",
+         {.running_var = [](const Running& r) { return r.moved_to(std::sqrt(r.unbiased)); }}}}},
+      {"running-statistics-used",
+       {{"y was normalised with the running statistics: while training, it is the batch's own.",
+         {.made_with = running_statistics}}}}};
+}
+
+// ---- Which statistics y is made with: 4.2 ----
+
+std::optional<Statistics> swapped(const Inputs& in, const Hooks& hooks) {
+  Inputs wrong = in;
+  std::swap(wrong.running_mean, wrong.running_var);
+  return running_statistics(wrong, hooks);
+}
+
+Table evaluation_mistakes() {
+  return {{"batch-statistics-used",
+           {{"y was normalised with the batch's own mean and variance: evaluation uses the running "
+             "ones.",
+             {.made_with = batch_statistics}}}},
+          {"statistics-swapped",
+           {{"The running mean and the running variance have changed places.",
+             {.made_with = swapped}}}},
+          {"no-reciprocal",
+           {{"x - mean was multiplied by the variance: divide by the root of it and eps.",
+             in_norm({.rstd = [](const Row& r) { return r.variance; }})}}}};
+}
+
+}  // namespace
+
+std::vector<verdict::Oracle> forward_mistakes() {
+  return common::oracles<Hooks>(
+      joined<Hooks>({placed(common::scaling_mistakes(words()), in_norm), running_mistakes(),
+                     channel_mistakes(), statistics_mistakes(),
+                     placed(common::statistics_mistakes(words()), in_norm)}),
+      output_of);
+}
+
+std::vector<verdict::Oracle> evaluate_mistakes() {
+  return common::oracles<Hooks>(
+      joined<Hooks>({evaluation_mistakes(), placed(common::scaling_mistakes(words()), in_norm),
+                     channel_mistakes()}),
+      output_of);
+}
+
+}  // namespace onepass::batchnorm

@@ -1,0 +1,38 @@
+// The mistakes that the forward passes of RMSNorm, LayerNorm and BatchNorm share.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "chapters/common/forward.h"
+#include "chapters/common/mistakes.h"
+
+namespace onepass::common {
+
+/// What a chapter's sentences call things.
+struct ForwardWords {
+  bool centred;          // is there a mean?
+  bool biased;           // is there a bias?
+  std::string variance;  // "the variance", or what there is in its place
+  std::string v;         // the same in formulas
+  std::string cols;      // what sums are divided by
+  std::string index;     // of a weight: "col"
+  RowWords of = {};
+  std::vector<float> usual_eps = {1e-5f, 1e-6f, 1e-8f, 1e-12f};  // for which kernels forget theirs
+};
+
+/// In what is read, of tensors [rows, cols]. strides: for which that of x may be mistaken.
+Table<ForwardHooks> index_mistakes(const std::vector<std::string>& strides);
+/// In mean and variance.
+Table<ForwardHooks> statistics_mistakes(const ForwardWords& words);
+/// In rstd and y, once mean and variance are there.
+Table<ForwardHooks> scaling_mistakes(const ForwardWords& words);
+
+/// Which of the two sums a mistake is in.
+enum class Of { x, squares, both };
+/// Sums divided by something else than their number.
+ForwardHooks divided_by(const std::function<double(const Row&)>& divisor, Of of);
+ForwardHooks summed_by(const RowSum& sum, Of of);
+
+}  // namespace onepass::common
