@@ -28,18 +28,19 @@ RowSum held(const ThreadSums& sums, bool packs) {
     if (terms.cols % pack != 0) {
       return std::nullopt;
     }
-    const auto thread_of = [&](std::int64_t col) {
-      return static_cast<std::size_t>(col / pack % sums.threads);
-    };
+    std::vector<std::size_t> thread;  // of each column
+    for (std::int64_t col = 0; col < terms.cols; ++col) {
+      thread.push_back(static_cast<std::size_t>(col / pack % sums.threads));
+    }
     Field result(terms.rows, terms.cols);
     for (std::int64_t row = 0; row < terms.rows; ++row) {
       std::vector<double> shares(static_cast<std::size_t>(sums.threads), 0.0);
       for (std::int64_t col = 0; col < terms.cols; ++col) {
-        shares[thread_of(col)] += terms(row, col);
+        shares[thread[static_cast<std::size_t>(col)]] += terms(row, col);
       }
       const std::vector<double> totals = sums.reduce(shares);
       for (std::int64_t col = 0; col < terms.cols; ++col) {
-        result(row, col) = totals[thread_of(col)];
+        result(row, col) = totals[thread[static_cast<std::size_t>(col)]];
       }
     }
     return result;

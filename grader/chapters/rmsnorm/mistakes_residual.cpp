@@ -31,15 +31,16 @@ struct ResidualHooks {
     return added(x_of(call), residual_of(call));
   };
   OfSum normalised = [](const Case&, const Field& rounded_sum) { return rounded_sum; };
-  OfSum scaled = {};  // for y, if it is not what is normalised
-  ForwardHooks norm = {};
+  OfSum scaled = {};                      // for y, if it is not what is normalised
+  std::optional<ForwardHooks> norm = {};  // a mistake in it, which the sum does not show
   bool residual_after_norm = false;
 };
 
 /// The output that is found in this buffer.
 std::optional<Field> residual(const Case& call, const std::string& buffer,
                               const ResidualHooks& hooks) {
-  const std::optional<Field> unrounded = hooks.sum(call);
+  const bool wanted = !hooks.norm || buffer != call.place_of("sum");
+  const std::optional<Field> unrounded = wanted ? hooks.sum(call) : std::nullopt;
   if (!unrounded) {
     return std::nullopt;
   }
@@ -51,12 +52,13 @@ std::optional<Field> residual(const Case& call, const std::string& buffer,
   if (!x) {
     return std::nullopt;
   }
-  std::optional<Forward> pass = hooks.norm.read(call, {.dtype = call.dtype(),
-                                                       .x = *x,
-                                                       .eps = eps_of(call),
-                                                       .centred = false,
-                                                       .weight = call.values("weight").field()});
-  const auto rows = pass ? common::statistics(*pass, hooks.norm) : std::nullopt;
+  const ForwardHooks norm = hooks.norm.value_or(ForwardHooks());
+  std::optional<Forward> pass = norm.read(call, {.dtype = call.dtype(),
+                                                 .x = *x,
+                                                 .eps = eps_of(call),
+                                                 .centred = false,
+                                                 .weight = call.values("weight").field()});
+  const auto rows = pass ? common::statistics(*pass, norm) : std::nullopt;
   if (!rows) {
     return std::nullopt;
   }
@@ -66,7 +68,7 @@ std::optional<Field> residual(const Case& call, const std::string& buffer,
   if (hooks.scaled) {
     pass->x = *hooks.scaled(call, sum);
   }
-  const Field y = common::scaled_and_shifted(*pass, *rows, hooks.norm);
+  const Field y = common::scaled_and_shifted(*pass, *rows, norm);
   return hooks.residual_after_norm ? added(y, residual_of(call)) : y;
 }
 

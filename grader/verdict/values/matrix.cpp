@@ -34,10 +34,10 @@ void Matrix::set(std::int64_t row, std::int64_t col, double value) {
 
 Field Matrix::field() const {
   Field result(rows_, cols_);
-  for (std::int64_t row = 0; row < rows_; ++row) {
-    for (std::int64_t col = 0; col < cols_; ++col) {
-      result(row, col) = get(row, col);
-    }
+  const std::byte* bits = bytes_.data();
+  for (double& value : result.values) {
+    value = decode(dtype_, bits);
+    bits += size_of(dtype_);
   }
   return result;
 }
