@@ -104,6 +104,13 @@ Table statistics_mistakes() {
              statistics_of([](auto j, auto space) { return j < space; })},
             {"These are the statistics of each sample's first position only: all positions count.",
              statistics_of([](auto j, auto space) { return j % space == 0; })}}},
+          {"unbiased-variance",
+           {{"The batch was normalised with the variance divided by count - 1: that one is for the "
+             "running variance, here it is divided by count.",
+             in_norm({.rstd =
+                          [](const Row& r) {
+                            return 1.0 / std::sqrt(r.squares / (r.cols - 1.0) + r.eps);
+                          }})}}},
           {"sum-not-mean",
            {{"The sum was divided by batch: divide by batch * space.",
              divided_by([](const Inputs& in) { return in.batch; })},
@@ -112,13 +119,6 @@ Table statistics_mistakes() {
           {"integer-division",
            {{"The mean came out as 0: 1 / count is a division of integers. Divide a float.",
              in_norm({.mean = [](const Row&) { return 0.0; }})}}},
-          {"unbiased-variance",
-           {{"The batch was normalised with the variance divided by count - 1: that one is for the "
-             "running variance, here it is divided by count.",
-             in_norm({.rstd =
-                          [](const Row& r) {
-                            return 1.0 / std::sqrt(r.squares / (r.cols - 1.0) + r.eps);
-                          }})}}},
           {"transposed-index",
            {{"The elements were looked for as if x were [channels, batch, space]: it is [batch, "
              "channels, space].",
@@ -206,8 +206,8 @@ Table evaluation_mistakes() {
 
 std::vector<verdict::Oracle> forward_mistakes() {
   return common::oracles<Hooks>(
-      joined<Hooks>({placed(common::scaling_mistakes(words()), in_norm), running_mistakes(),
-                     channel_mistakes(), statistics_mistakes(),
+      joined<Hooks>({statistics_mistakes(), placed(common::scaling_mistakes(words()), in_norm),
+                     running_mistakes(), channel_mistakes(),
                      placed(common::statistics_mistakes(words()), in_norm)}),
       output_of);
 }

@@ -244,15 +244,16 @@ std::vector<Way<Hooks>> cast_order(const ForwardWords& words) {
 }
 
 Table<Hooks> y_mistakes(const ForwardWords& words) {
-  Table<Hooks> all = {
-      {"weight-missing",
-       {{say("y is what comes out without the weight: multiply by weight[{i}].", words),
-         {.y = [](const Element& e) { return e.x_hat() + e.bias; }}}}}};
+  Mistake<Hooks> no_weight = {
+      "weight-missing",
+      {{say("y is what comes out without the weight: multiply by weight[{i}].", words),
+        {.y = [](const Element& e) { return e.x_hat() + e.bias; }}}}};
+  Table<Hooks> all;
   if (words.biased) {
-    all[0].ways.push_back({say("y is what comes out without weight and bias: multiply by "
-                               "weight[{i}] and add bias[{i}].",
-                               words),
-                           {.y = [](const Element& e) { return e.x_hat(); }}});
+    no_weight.ways.push_back({say("y is what comes out without weight and bias: multiply by "
+                                  "weight[{i}] and add bias[{i}].",
+                                  words),
+                              {.y = [](const Element& e) { return e.x_hat(); }}});
     all.push_back({"bias-missing",
                    {{say("y is what comes out without the bias: add bias[{i}].", words),
                      {.y = [](const Element& e) { return e.x_hat() * e.weight; }}}}});
@@ -262,6 +263,7 @@ Table<Hooks> y_mistakes(const ForwardWords& words) {
                     {"The bias was added before the weight multiplied: weight first.",
                      {.y = [](const Element& e) { return (e.x_hat() + e.bias) * e.weight; }}}}});
   }
+  all.push_back(no_weight);
   if (words.centred) {
     all.push_back({"mean-not-subtracted",
                    {{"y is what comes out if the mean is not subtracted.", {.y = x_scaled}}}});
