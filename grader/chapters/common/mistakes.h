@@ -30,7 +30,7 @@ struct Way {
 /// id: that of its row in docs/mistakes.md. It stands once in a table.
 template <typename Hooks>
 struct Mistake {
-  const char* id;
+  std::string id;
   std::vector<Way<Hooks>> ways;
 };
 

@@ -51,11 +51,15 @@ Heads heads_of(const Case& call, const std::string& output) {
   heads.head_dim = call.integer("head_dim");
   heads.cos = call.values("cos").field();
   heads.sin = call.values("sin").field();
+  heads.dtype = call.dtype();
+  heads.backward = is_backward(call);
   heads.pairing = call.has_scalar("rotary_dim") ? Pairing::split : Pairing::interleaved;
   for (std::int64_t token = 0; token < heads.tokens(); ++token) {
     heads.rows.push_back(token);
   }
   if (heads.pairing == Pairing::split) {
+    heads.q_heads = call.integer("q_heads");
+    heads.wide_positions = call.buffer("positions").dtype == Dtype::int64;
     const Field positions = call.values("positions").field();
     for (std::size_t token = 0; token < heads.rows.size(); ++token) {
       heads.rows[token] = static_cast<std::int64_t>(positions.values[token]);
@@ -66,7 +70,7 @@ Heads heads_of(const Case& call, const std::string& output) {
 
 Expectation expected(const Case& call, const std::string& output) {
   const Heads heads = heads_of(call, output);
-  const Field value = is_backward(call) ? turned_back(heads) : turned(heads);
+  const Field value = turned(heads);
   Field bound = pair_lengths(heads);
   for (std::size_t i = 0; i < bound.values.size(); ++i) {
     bound.values[i] = verdict::bounds::rope(call.dtype(), value.values[i], bound.values[i]);

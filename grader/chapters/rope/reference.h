@@ -1,10 +1,14 @@
 // What chapter 3's functions should give, in fp64, the plainest code there is. The inputs are the
-// numbers as they were rounded to their dtype; nothing here is rounded again.
+// numbers as they were rounded to their dtype; nothing here is rounded again. A rotation may have
+// hooks: with none it is what is right, with some it is a mistake.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
+#include "verdict/values/dtype.h"
 #include "verdict/values/field.h"
 
 namespace onepass::rope {
@@ -17,27 +21,63 @@ enum class Pairing { interleaved, split };
 /// One tensor and the angles that turn it.
 struct Heads {
   Field x;  // [tokens, heads * head_dim]
+  verdict::Dtype dtype = verdict::Dtype::fp32;
   std::int64_t heads = 1;
   std::int64_t head_dim = 2;
   Pairing pairing = Pairing::interleaved;
+  bool backward = false;           // turned by the negative angles
   Field cos, sin;                  // [rows, half]
   std::vector<std::int64_t> rows;  // [tokens], the tables' row for each token
 
+  // What a kernel may take for its own.
+  std::int64_t q_heads = 1;     // of the call
+  bool wide_positions = false;  // `rows` came in 64 bits
+
   std::int64_t tokens() const { return x.rows; }
   std::int64_t half() const { return cos.cols; }  // pairs that are turned, of each head
+};
+
+/// Pair i of a token's head.
+struct Place {
+  std::int64_t token, head, i;
 };
 
 /// Two columns of x.
 struct Pair {
   std::int64_t first, second;
 };
-Pair pair_of(const Heads& heads, std::int64_t head, std::int64_t i);
 
-/// (a, b) becomes (a cos - b sin, a sin + b cos). Elements in no pair stay as they are.
+/// What the elements of a pair become.
+struct Turned {
+  double a, b;
+};
+
+/// A rotation as a kernel might make it. What is left empty is right.
+struct Turn {
+  /// How many pairs of each head are turned.
+  std::function<std::int64_t(const Heads&)> pairs = {};
+  std::function<Pair(const Heads&, const Place&)> pair = {};
+  /// Row and column of the tables; what is past the end of a row is in the next one.
+  std::function<std::int64_t(const Heads&, const Place&)> row = {};
+  std::function<std::int64_t(const Heads&, const Place&)> col = {};
+  /// An angle, instead of the tables' cosine and sine.
+  std::function<double(const Heads&, const Place&)> angle = {};
+  /// The sine comes with the sign that the direction gives it.
+  std::function<Turned(const Heads&, double a, double b, double cos, double sin)> turn = {};
+  /// Do the elements that no pair has become 0?
+  bool rest_cleared = false;
+};
+
+/// (a, b) becomes (a cos - b sin, a sin + b cos); backward the sine is negative. Elements in no
+/// pair stay as they are.
 Field turned(const Heads& heads);
 
-/// (a, b) becomes (a cos + b sin, -a sin + b cos): the other way round.
-Field turned_back(const Heads& heads);
+/// The same with hooks; nothing if an index leaves x or the tables.
+std::optional<Field> turned(const Heads& heads, const Turn& turn);
+
+Pair interleaved_pair(const Heads& heads, const Place& at);
+Pair split_pair(const Heads& heads, const Place& at, std::int64_t distance);
+Turned rotated(double a, double b, double cos, double sin);
 
 /// For each element sqrt(a^2 + b^2) of its pair, times sqrt(cos^2 + sin^2), which is 1 but for the
 /// tables' rounding: how large the terms are that it is the sum of. 0 for elements in no pair.

@@ -1,0 +1,227 @@
+// What x, dx, q or k would be with one mistake.
+#include "chapters/rope/mistakes.h"
+
+#include <cmath>
+
+#include "chapters/common/mistakes.h"
+#include "chapters/rope/calls.h"
+#include "chapters/rope/shapes.h"
+
+namespace onepass::rope {
+
+using common::Table;
+using verdict::Oracle;
+using verdict::round_to;
+
+namespace {
+
+/// The row of a token that there may not be.
+std::int64_t row_of(const Heads& heads, std::int64_t token) {
+  return token < heads.tokens() ? heads.rows[static_cast<std::size_t>(token)] : -1;
+}
+
+/// The angle of a pair, computed from the position instead of read from the tables.
+double angle_at(const Heads& heads, const Place& at, double exponent) {
+  const double share = static_cast<double>(at.i) / static_cast<double>(heads.half());
+  return static_cast<double>(row_of(heads, at.token)) * std::pow(kBase, -exponent * share);
+}
+
+Turn with_rounded_angle(Dtype dtype) {
+  return {.angle = [dtype](const Heads& heads, const Place& at) {
+    return round_to(dtype, angle_at(heads, at, 1.0));
+  }};
+}
+
+Pair whole_head_pair(const Heads& heads, const Place& at) {
+  return split_pair(heads, at, heads.head_dim / 2);
+}
+
+const char* const kSameSign =
+    "Both sines have the same sign: one of the two belongs subtracted, or it is no rotation.";
+const char* const kAngleRounded =
+    "The angle was computed in a 16-bit type, and its error grows with the position: read cosine "
+    "and sine from the tables.";
+
+// ---- 3.1 and 3.2: the row of a token is its number ----
+
+const Table<Turn> kInterleavedMistakes = {
+    {"position-ignored",
+     {{"Every token was turned by the angles of token 0: find the token that the pair belongs to.",
+       {.row = [](const Heads&, const Place&) { return 0; }}}}},
+    {"position-includes-head",
+     {{"Head h of token t was turned by row t * heads + h: all heads of a token share row t. "
+       "Divide by the number of heads too.",
+       {.row = [](const Heads& h, const Place& at) { return at.token * h.heads + at.head; }}},
+      {"Each head was turned by the row of its own number: the row is the token's, not the head's.",
+       {.row = [](const Heads&, const Place& at) { return at.head; }}}}},
+    {"transposed-index",
+     {{"The token was taken for what is left over by tokens: x is [tokens, heads, head_dim], so it "
+       "is what comes out of the division by heads.",
+       {.row = [](const Heads& h,
+                  const Place& at) { return (at.token * h.heads + at.head) % h.tokens(); }}}}},
+    {"wrong-pairing",
+     {{"Element i was paired with element i + head_dim / 2, as in 3.3: here the pairs are "
+       "neighbours, 2i and 2i + 1.",
+       {.pair = whole_head_pair}}}},
+};
+
+// ---- 3.3: positions say the row, and a head may have elements in no pair ----
+
+const Table<Turn> kHalfSplitMistakes = {
+    {"position-ignored",
+     {{"Token t was turned by row t of the tables: its row is positions[t].",
+       {.row = [](const Heads&, const Place& at) { return at.token; }}},
+      {"Every token was turned by row 0 of the tables: its row is positions[t].",
+       {.row = [](const Heads&, const Place&) { return 0; }}}}},
+    {"position-includes-head",
+     {{"Head h of token t was turned by row positions[t] + h: all heads of a token share its row.",
+       {.row = [](const Heads& h, const Place& at) { return row_of(h, at.token) + at.head; }}}}},
+    {"position-width",
+     {{"The positions were read as if they were 32 bits wide, and they are 64: every other one is "
+       "the upper half of the one before, 0. Read them through the type that is given.",
+       {.row =
+            [](const Heads& h, const Place& at) {
+              const std::int64_t read = at.token % 2 == 0 ? row_of(h, at.token / 2) : 0;
+              return h.wide_positions ? read : -1;
+            }}}}},
+    {"batch-or-head-offset",
+     {{"k's heads were counted as if k had as many as q: token and head of k come from k_heads.",
+       {.row =
+            [](const Heads& h, const Place& at) {
+              return row_of(h, (at.token * h.heads + at.head) / h.q_heads);
+            }}}}},
+    {"wrong-pairing",
+     {{"Neighbours were paired, 2i and 2i + 1, as in 3.1: here element i is paired with element i "
+       "+ rotary_dim / 2.",
+       {.pair = interleaved_pair}}}},
+    {"beyond-rotary-dim",
+     {{"Element i was paired with element i + head_dim / 2: only rotary_dim elements are turned, "
+       "so its partner is i + rotary_dim / 2.",
+       {.pair = whole_head_pair}},
+      {"The whole head was turned: the elements from rotary_dim on stay as they are.",
+       {.pairs = [](const Heads& h) { return h.head_dim / 2; }, .pair = whole_head_pair}},
+      {"The elements from rotary_dim on were cleared: they stay as they are.",
+       {.rest_cleared = true}}}},
+    {"output-partly-written",
+     {{"It was left as it was before the call.",
+       {.turn =
+            [](const Heads&, double a, double b, double, double) {
+              return Turned{a, b};
+            }}}}},
+    {"frequency-exponent",
+     {{"The angles are those of base^(-i / rotary_dim): it is 2i, and better still, read the "
+       "tables.",
+       {.angle = [](const Heads& h, const Place& at) { return angle_at(h, at, 0.5); }}}}},
+    {"half-angle",
+     {{kAngleRounded, with_rounded_angle(Dtype::fp16)},
+      {kAngleRounded, with_rounded_angle(Dtype::bf16)}}},
+};
+
+// ---- Of any rotation: how a pair is turned, and where in a token's row its angle is found ----
+
+const Table<Turn> kMistakesOfAny = {
+    {"sign-flipped",
+     {{"Each pair was turned the other way round, by the negative angle: mind the sign of the "
+       "sine.",
+       {.turn = [](const Heads&, double a, double b, double cos,
+                   double sin) { return rotated(a, b, cos, -sin); }}},
+      {kSameSign,
+       {.turn =
+            [](const Heads&, double a, double b, double cos, double sin) {
+              return Turned{a * cos + b * sin, a * sin + b * cos};
+            }}},
+      {kSameSign,
+       {.turn =
+            [](const Heads&, double a, double b, double cos, double sin) {
+              return Turned{a * cos - b * sin, -a * sin + b * cos};
+            }}}}},
+    {"cos-sin-swapped",
+     {{"Cosine and sine have changed places.",
+       {.turn =
+            [](const Heads& h, double a, double b, double cos, double sin) {
+              const double sign = h.backward ? -1.0 : 1.0;
+              return rotated(a, b, sign * sin, sign * cos);
+            }}}}},
+    {"in-place-race",
+     {{"The second element of each pair was computed from the new first one: read both into "
+       "registers before you write either.",
+       {.turn =
+            [](const Heads& h, double a, double b, double cos, double sin) {
+              const double first = round_to(h.dtype, a * cos - b * sin);
+              return Turned{first, first * sin + b * cos};
+            }}},
+      {"The first element of each pair was computed from the new second one: read both into "
+       "registers before you write either.",
+       {.turn =
+            [](const Heads& h, double a, double b, double cos, double sin) {
+              const double second = round_to(h.dtype, a * sin + b * cos);
+              return Turned{a * cos - second * sin, second};
+            }}}}},
+    {"half-pair",
+     {{"Only the first element of each pair was turned.",
+       {.turn =
+            [](const Heads&, double a, double b, double cos, double sin) {
+              return Turned{a * cos - b * sin, b};
+            }}},
+      {"Only the second element of each pair was turned.",
+       {.turn =
+            [](const Heads&, double a, double b, double cos, double sin) {
+              return Turned{a, a * sin + b * cos};
+            }}}}},
+    {"half-angle",
+     {{"Cosine and sine were rounded to the 16-bit type before they were used: keep them in float.",
+       {.turn =
+            [](const Heads& h, double a, double b, double cos, double sin) {
+              return rotated(a, b, round_to(h.dtype, cos), round_to(h.dtype, sin));
+            }}}}},
+    {"cast-order",
+     {{"The products were rounded to the 16-bit type before they were added: convert to float "
+       "first, compute, and round once, at the end.",
+       {.turn =
+            [](const Heads& h, double a, double b, double cos, double sin) {
+              const auto in = [&](double value) { return round_to(h.dtype, value); };
+              return Turned{in(a * cos) - in(b * sin), in(a * sin) + in(b * cos)};
+            }}},
+      {"The rotation was computed in the 16-bit type: convert to float first, compute, and round "
+       "once, at the end.",
+       {.turn =
+            [](const Heads& h, double a, double b, double cos, double sin) {
+              const auto in = [&](double value) { return round_to(h.dtype, value); };
+              const double c = in(cos);
+              const double s = in(sin);
+              return Turned{in(a * c) - in(b * s), in(a * s) + in(b * c)};
+            }}}}},
+    {"frequency-exponent",
+     {{"Pair i was turned by the angle of pair i / 2: the tables have one column a pair, not one "
+       "an element.",
+       {.col = [](const Heads&, const Place& at) { return at.i / 2; }}},
+      {"Pair i was turned by the angle in column 2i: the tables have one column a pair, not one an "
+       "element.",
+       {.col = [](const Heads&, const Place& at) { return 2 * at.i; }}},
+      {"All pairs were turned by the angle of the first: pair i has its own.",
+       {.col = [](const Heads&, const Place&) { return 0; }}}}},
+    {"table-row-length",
+     {{"The rows of the tables were taken for head_dim long: they are half as long, one column a "
+       "pair.",
+       {.row = [](const Heads& h, const Place& at) { return 2 * row_of(h, at.token); }}}}},
+};
+
+std::vector<Oracle> with_those_of_any(Table<Turn> table) {
+  table.insert(table.end(), kMistakesOfAny.begin(), kMistakesOfAny.end());
+  return common::oracles<Turn>(table,
+                               [](const Case& call, const std::string& output, const Turn& turn) {
+                                 return turned(heads_of(call, output), turn);
+                               });
+}
+
+}  // namespace
+
+std::vector<Oracle> interleaved_mistakes() {
+  return with_those_of_any(kInterleavedMistakes);
+}
+
+std::vector<Oracle> half_split_mistakes() {
+  return with_those_of_any(kHalfSplitMistakes);
+}
+
+}  // namespace onepass::rope
