@@ -4,11 +4,13 @@
 #include <cmath>
 #include <vector>
 
+#include "chapters/common/backward.h"
 #include "chapters/layernorm/reference.h"
 #include "chapters/layernorm/witness.h"
 #include "verdict/values/random.h"
 
 using namespace onepass::layernorm;
+using onepass::common::Backward;
 using onepass::common::forward;
 using onepass::verdict::Random;
 
@@ -30,7 +32,13 @@ Tensors random_tensors(std::int64_t rows, std::int64_t cols) {
 
 Field dx_of(const Tensors& in) {
   const Statistics rows = statistics(in.x, kEps);
-  return backward_dx(product(in.dy, in.weight), normalized(in.x, rows.mean, rows.rstd), rows.rstd);
+  Backward pass;
+  pass.dy = in.dy;
+  pass.x = in.x;
+  pass.weight = in.weight;
+  pass.mean = rows.mean;
+  pass.rstd = rows.rstd;
+  return backward_dx(pass);
 }
 
 }  // namespace
@@ -57,11 +65,16 @@ TEST_CASE("y by hand: x_hat times weight plus bias") {
 }
 
 TEST_CASE("dx by hand: rstd * (wdy - its mean - x_hat * the mean of wdy * x_hat)") {
-  Field wdy(1, 4);
-  wdy.values = {1.0, 2.0, 3.0, 6.0};  // mean 3
-  Field x_hat(1, 4);
-  x_hat.values = {1.0, -1.0, 1.0, -1.0};  // wdy * x_hat: 1, -2, 3, -6, whose mean is -1
-  const Field dx = backward_dx(wdy, x_hat, Field(1, 1, 2.0));
+  Backward pass;
+  pass.dy = Field(1, 4);
+  pass.dy.values = {1.0, 1.0, 3.0, 3.0};
+  pass.weight = Field(1, 4);
+  pass.weight.values = {1.0, 2.0, 1.0, 2.0};  // wdy: 1, 2, 3, 6, whose mean is 3
+  pass.x = Field(1, 4);
+  pass.x.values = {3.5, 2.5, 3.5, 2.5};
+  pass.mean = Field(1, 1, 3.0);
+  pass.rstd = Field(1, 1, 2.0);  // x_hat: 1, -1, 1, -1; wdy * x_hat: 1, -2, 3, -6, whose mean is -1
+  const Field dx = backward_dx(pass);
   CHECK(dx(0, 0) == -2.0);  // 2 * (1 - 3 + 1)
   CHECK(dx(0, 1) == -4.0);  // 2 * (2 - 3 - 1)
   CHECK(dx(0, 2) == 2.0);
@@ -69,12 +82,16 @@ TEST_CASE("dx by hand: rstd * (wdy - its mean - x_hat * the mean of wdy * x_hat)
 }
 
 TEST_CASE("column sums by hand: dbias of dy, dweight of dy * x_hat") {
-  Field dy(2, 2);
-  dy.values = {1.0, 2.0, 3.0, 4.0};
-  Field x_hat(2, 2);
-  x_hat.values = {1.0, -1.0, 0.5, 2.0};
-  CHECK(column_sums(dy).values == std::vector<double>{4.0, 6.0});
-  CHECK(column_sums(product(dy, x_hat)).values == std::vector<double>{2.5, 6.0});
+  Backward pass;
+  pass.dy = Field(2, 2);
+  pass.dy.values = {1.0, 2.0, 3.0, 4.0};
+  pass.x = Field(2, 2);
+  pass.x.values = {2.0, 0.0, 0.5, 2.0};
+  pass.mean = Field(2, 1);
+  pass.mean.values = {1.0, 0.0};
+  pass.rstd = Field(2, 1, 1.0);  // x_hat: 1, -1; 0.5, 2
+  CHECK(column_sums(backward_terms(pass, "dbias")).values == std::vector<double>{4.0, 6.0});
+  CHECK(column_sums(backward_terms(pass, "dweight")).values == std::vector<double>{2.5, 6.0});
 }
 
 TEST_CASE("dx agrees with differences of the forward pass") {

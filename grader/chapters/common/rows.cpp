@@ -28,6 +28,12 @@ Field row_means(const Field& x) {
   return means;
 }
 
+Field normalized(const Field& x, const Field& mean, const Field& rstd) {
+  return field_of(x.rows, x.cols, [&](std::int64_t row, std::int64_t col) {
+    return (x(row, col) - mean(row, 0)) * rstd(row, 0);
+  });
+}
+
 Field column_sums(const Field& terms) {
   Field sums(1, terms.cols);
   for (std::int64_t row = 0; row < terms.rows; ++row) {

@@ -22,6 +22,9 @@ Field product(const Field& a, const Field& b);
 Field row_sums(const Field& x);
 Field row_means(const Field& x);
 
+/// (x[r][c] - mean[r]) * rstd[r].  mean, rstd: [rows, 1].
+Field normalized(const Field& x, const Field& mean, const Field& rstd);
+
 /// sums[c] = sum over r of terms[r][c]. [1, cols]
 Field column_sums(const Field& terms);
 

@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
+#include "chapters/common/backward.h"
+#include "chapters/common/misread.h"
 #include "verdict/bounds.h"
 
 namespace onepass::layernorm {
 
 namespace bounds = verdict::bounds;
+using common::Backward;
 
 namespace {
 
@@ -51,11 +55,6 @@ Expectation expected_column(const char* output, const Case& call, const Field& t
   return {output, sums, bound};
 }
 
-/// No rows at all in the call: the matrices then hold one row that is not part of it.
-Field without_rows(const Case& call, const Field& field) {
-  return call.integer("rows") == 0 ? Field(0, field.cols) : field;
-}
-
 }  // namespace
 
 double eps_of(const Case& call) {
@@ -65,15 +64,6 @@ double eps_of(const Case& call) {
 Field values_or(const Case& call, const char* name, double otherwise) {
   return call.buffer(name).null ? Field(1, call.integer("cols"), otherwise)
                                 : call.values(name).field();
-}
-
-Field x_hat_of(const Case& call) {
-  return normalized(call.values("x").field(), call.values("mean").field(),
-                    call.values("rstd").field());
-}
-
-Field wdy_of(const Case& call) {
-  return product(call.values("dy").field(), values_or(call, "weight", 1.0));
 }
 
 Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> bias, float eps,
@@ -148,18 +138,15 @@ Case backward_call(const Function& function, Gradients inputs, const Arrangement
 }
 
 Expectation expected_dx(const Case& call) {
-  const Field x = call.values("x").field();
-  const Field mean = call.values("mean").field();
-  const Field rstd = call.values("rstd").field();
-  const Field x_hat = x_hat_of(call);
-  const Field wdy = wdy_of(call);
-  const Field mean_wdy = row_means(wdy);
-  const Field mean_wdy_hat = row_means(product(wdy, x_hat));
-  const Field dx = row_gradient(wdy, x_hat, rstd, mean_wdy, mean_wdy_hat);
+  Backward pass = common::backward_of(call);
+  const Field dx = backward_dx(pass);
+  const auto& [x, mean, rstd, x_hat, wdy] =
+      std::tie(pass.x, pass.mean, pass.rstd, pass.x_hat, pass.wdy);
   const auto cols = static_cast<double>(x.cols);
   Field bound(x.rows, x.cols);
   for (std::int64_t row = 0; row < x.rows; ++row) {
-    bounds::RowGradient means{x.cols, rstd(row, 0), mean_wdy(row, 0), mean_wdy_hat(row, 0), 0, 0};
+    bounds::RowGradient means{
+        x.cols, rstd(row, 0), pass.mean_wdy(row, 0), pass.mean_wdy_hat(row, 0), 0, 0};
     for (std::int64_t col = 0; col < x.cols; ++col) {
       const double size = std::abs(wdy(row, col));
       const double terms = std::abs(x(row, col)) + std::abs(mean(row, 0));
@@ -177,27 +164,23 @@ Expectation expected_dx(const Case& call) {
 }
 
 Expectation expected_dweight(const Case& call) {
-  const Field dy = without_rows(call, call.values("dy").field());
-  const Field x = call.values("x").field();
-  const Field mean = call.values("mean").field();
-  const Field rstd = call.values("rstd").field();
-  const Field x_hat = x_hat_of(call);
+  Backward pass = common::backward_of(call);
+  const Field terms = backward_terms(pass, "dweight");
+  const auto& [dy, x, mean, rstd, x_hat] =
+      std::tie(pass.dy, pass.x, pass.mean, pass.rstd, pass.x_hat);
   Field magnitudes(dy.rows, dy.cols);
   for (std::int64_t row = 0; row < dy.rows; ++row) {
     for (std::int64_t col = 0; col < dy.cols; ++col) {
-      const double terms = (std::abs(x(row, col)) + std::abs(mean(row, 0))) * rstd(row, 0);
-      magnitudes(row, col) = std::abs(dy(row, col)) * (std::abs(x_hat(row, col)) + terms);
+      const double size = (std::abs(x(row, col)) + std::abs(mean(row, 0))) * rstd(row, 0);
+      magnitudes(row, col) = std::abs(dy(row, col)) * (std::abs(x_hat(row, col)) + size);
     }
   }
-  return expected_column("dweight", call, product(dy, x_hat), magnitudes);
+  return expected_column("dweight", call, terms, magnitudes);
 }
 
 Expectation expected_dbias(const Case& call) {
-  const Field dy = without_rows(call, call.values("dy").field());
-  Field magnitudes = dy;
-  for (double& value : magnitudes.values) {
-    value = std::abs(value);
-  }
+  const Field dy = common::backward_of(call).dy;
+  const Field magnitudes = common::map(dy, [](double value) { return std::abs(value); });
   return expected_column("dbias", call, dy, magnitudes);
 }
 

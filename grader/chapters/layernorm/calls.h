@@ -54,9 +54,6 @@ Expectation expected_dbias(const Case& call);
 
 /// The numbers of a call. Those of a weight or bias that is not there: ones, or zeros.
 Field values_or(const Case& call, const char* name, double otherwise);
-/// x_hat and wdy = weight * dy of a backward call.
-Field x_hat_of(const Case& call);
-Field wdy_of(const Case& call);
 /// The calls' eps is fp32; references need the number that the kernel gets.
 double eps_of(const Case& call);
 

@@ -18,7 +18,7 @@ using Expected = Expectation (*)(const Case&);
 
 void check(Expected expected, Gradients inputs, const Arrangement& arrangement = {},
            const char* none = "") {
-  static const std::vector<verdict::Oracle> mistakes = sums_mistakes();
+  static const std::vector<verdict::Oracle> mistakes = backward_mistakes();
   const Case call = backward_call(kBackwardDweightDbias, std::move(inputs), arrangement, none);
   session().expect(call, {expected(call)}, mistakes);
 }

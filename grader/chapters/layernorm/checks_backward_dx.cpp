@@ -18,7 +18,7 @@ using verdict::session;
 using verdict::todo;
 
 void check(Gradients inputs, const Arrangement& arrangement = {}) {
-  static const std::vector<verdict::Oracle> mistakes = dx_mistakes();
+  static const std::vector<verdict::Oracle> mistakes = backward_mistakes();
   const Case call = backward_call(kBackwardDx, std::move(inputs), arrangement);
   session().expect(call, {expected_dx(call)}, mistakes);
 }
@@ -76,7 +76,7 @@ TEST_SUITE("layernorm/backward_dx") {
             todo(2)) {
     const Gradients inputs = random_gradients(Dtype::fp32, 3, 37);
     const Case call = backward_call(kBackwardDx, inputs);
-    const verdict::Answer answer = session().expect(call, {expected_dx(call)}, dx_mistakes());
+    const verdict::Answer answer = session().expect(call, {expected_dx(call)}, backward_mistakes());
     Expectation differences = expected_dx(call);
     differences.value =
         dx_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight->field(), 1e-5);

@@ -21,7 +21,7 @@ const Outputs kAll = {expected_dx, expected_dweight, expected_dbias};
 
 void check(const Outputs& outputs, Gradients inputs, const Arrangement& arrangement = {},
            const char* none = "") {
-  static const std::vector<verdict::Oracle> mistakes = fused_mistakes();
+  static const std::vector<verdict::Oracle> mistakes = backward_mistakes();
   const Case call = backward_call(kBackward, std::move(inputs), arrangement, none);
   session().expect(call, expectations(outputs, call), mistakes);
 }

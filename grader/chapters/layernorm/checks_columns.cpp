@@ -40,7 +40,7 @@ Gradients scattered(Dtype dtype, std::int64_t rows, std::int64_t cols) {
 }
 
 void check_repeats(const Case& call, int times, const std::vector<Expectation>& expectations) {
-  static const std::vector<verdict::Oracle> mistakes = fused_mistakes();
+  static const std::vector<verdict::Oracle> mistakes = backward_mistakes();
   const verdict::Answer first = session().expect(call, expectations, mistakes);
   const bool promised = first["returned"].get(0, 0) == 0.0;  // Summation::fixed_order
   for (int repeat = 1; repeat < times; ++repeat) {

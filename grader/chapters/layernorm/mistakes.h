@@ -10,12 +10,7 @@ namespace onepass::layernorm {
 
 /// Where two mistakes explain an output equally well, the earlier one is named.
 std::vector<verdict::Oracle> forward_mistakes();
-std::vector<verdict::Oracle> dx_mistakes();
-std::vector<verdict::Oracle> sums_mistakes();
-/// Of 2.4: those of dx and those of the sums.
-std::vector<verdict::Oracle> fused_mistakes();
-
-/// Totals that do not reach all threads, of dx in 2.2 and 2.4.
-void append_dx_thread_mistakes(std::vector<verdict::Oracle>& all);
+/// Of 2.2 to 2.4.
+std::vector<verdict::Oracle> backward_mistakes();
 
 }  // namespace onepass::layernorm

@@ -43,34 +43,23 @@ CastOrder order_of(const Case& call) {
   return static_cast<CastOrder>(call.integer("order"));
 }
 
-Field x_hat_of(const Case& call) {
-  return product(call.values("x").field(), call.values("rstd").field());
-}
-
-Field x_hat_for_dweight_of(const Case& call) {
-  return order_of(call) == CastOrder::llama
-             ? rounded_x_hat(call.dtype(), call.values("x").field(), call.values("rstd").field())
-             : x_hat_of(call);
-}
-
-Field wdy_of(const Case& call) {
-  return product(call.values("dy").field(), call.values("weight").field());
+Backward backward_of(const Case& call) {
+  Backward pass = common::backward_of(call);
+  pass.rounded_x_hat = order_of(call) == CastOrder::llama;
+  return pass;
 }
 
 Expectation expected_dx(const Case& call) {
-  const Field rstd = call.values("rstd").field();
-  const Field x_hat = x_hat_of(call);
-  const Field wdy = wdy_of(call);
-  const Field terms = product(wdy, x_hat);
-  const Field mean = row_means(terms);
-  const Field mean_magnitude = row_means(magnitudes(terms));
-  const Field dx = row_gradient(wdy, x_hat, rstd, mean);
+  Backward pass = backward_of(call);
+  const Field dx = backward_dx(pass);
+  const Field mean_magnitude = row_means(magnitudes(product(pass.wdy, pass.x_hat)));
   Field bound(dx.rows, dx.cols);
   for (std::int64_t row = 0; row < dx.rows; ++row) {
     for (std::int64_t col = 0; col < dx.cols; ++col) {
-      bounds::RmsnormGradient element{dx.cols, rstd(row, 0), mean(row, 0), mean_magnitude(row, 0)};
-      element.wdy = wdy(row, col);
-      element.x_hat = x_hat(row, col);
+      bounds::RmsnormGradient element{dx.cols, pass.rstd(row, 0), pass.mean_wdy_hat(row, 0),
+                                      mean_magnitude(row, 0)};
+      element.wdy = pass.wdy(row, col);
+      element.x_hat = pass.x_hat(row, col);
       bound(row, col) = bounds::rmsnorm_dx(call.dtype(), element, dx(row, col));
     }
   }
@@ -78,10 +67,8 @@ Expectation expected_dx(const Case& call) {
 }
 
 Expectation expected_dweight(const Case& call) {
-  // A call without rows has buffers with some nevertheless.
-  const Field dy =
-      call.integer("rows") == 0 ? Field(0, call.integer("cols")) : call.values("dy").field();
-  const Field terms = product(dy, x_hat_for_dweight_of(call));
+  Backward pass = backward_of(call);
+  const Field terms = backward_terms(pass, "dweight");
   const Field sums = column_sums(terms);
   const Field sizes = column_sums(magnitudes(terms));
   const Field bound = verdict::field_of(1, terms.cols, [&](std::int64_t, std::int64_t col) {

@@ -4,9 +4,12 @@
 
 #include <onepass/rmsnorm_types.h>
 
+#include "chapters/common/backward.h"
 #include "chapters/rmsnorm/calls.h"
 
 namespace onepass::rmsnorm {
+
+using common::Backward;
 
 /// What a backward call gets.
 struct Gradients {
@@ -26,8 +29,7 @@ Expectation expected_dweight(const Case& call);
 
 /// Of a backward call.
 CastOrder order_of(const Case& call);
-Field x_hat_of(const Case& call);              // x * rstd
-Field x_hat_for_dweight_of(const Case& call);  // the same, rounded if the order says so
-Field wdy_of(const Case& call);                // weight * dy
+/// What its pass is given.
+Backward backward_of(const Case& call);
 
 }  // namespace onepass::rmsnorm

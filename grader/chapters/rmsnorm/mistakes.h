@@ -18,10 +18,7 @@ common::Table<common::ForwardHooks> forward_table(const std::vector<std::string>
 /// Where two mistakes explain an output equally well, the earlier one is named.
 std::vector<verdict::Oracle> block_sum_mistakes();
 std::vector<verdict::Oracle> forward_mistakes();
-std::vector<verdict::Oracle> dx_mistakes();
-std::vector<verdict::Oracle> dweight_mistakes();
-std::vector<verdict::Oracle> residual_mistakes();
-/// Of 1.3: those of dx and those of dweight.
 std::vector<verdict::Oracle> backward_mistakes();
+std::vector<verdict::Oracle> residual_mistakes();
 
 }  // namespace onepass::rmsnorm

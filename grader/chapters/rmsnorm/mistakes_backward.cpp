@@ -1,0 +1,60 @@
+// Exercise 1.3: what dx and dweight would be with one mistake that LayerNorm's cannot have, or of
+// which RMSNorm has more to say.
+#include "chapters/common/backward_mistakes.h"
+#include "chapters/common/misread.h"
+#include "chapters/rmsnorm/calls_backward.h"
+#include "chapters/rmsnorm/mistakes.h"
+#include "chapters/rmsnorm/reference.h"
+
+namespace onepass::rmsnorm {
+
+namespace {
+
+const common::Table<common::BackwardHooks> kOwnMistakes = {
+    {"sign-flipped",
+     {{"The mean is added: it is subtracted.",
+       {.means =
+            [](Backward& p) {
+              p.mean_wdy_hat = common::map(p.mean_wdy_hat, [](double mean) { return -mean; });
+            }}}}},
+    {"x-hat-missing",
+     {{"The mean is subtracted as it is: multiply it by x_hat first.",
+       {.means = [](Backward& p) { p.x_hat = Field(p.x.rows, p.x.cols, 1.0); }}},
+      {"The mean is that of wdy: it is of wdy * x_hat.",
+       {.means = [](Backward& p) { p.mean_wdy_hat = row_means(p.wdy); }}},
+      {"dweight is the sum of dy alone: multiply each dy by its x_hat.",
+       {.terms = [](const Backward& p, const std::string&) { return p.dy; }}}}},
+    {"mean-subtracted",
+     {{"The mean of wdy is subtracted too, as in LayerNorm: RMSNorm has no mean.",
+       {.means = [](Backward& p) { p.mean_wdy = row_means(p.wdy); }}}}},
+    {"wrong-saved-statistics",
+     {{"The mean is that of wdy * x: it is of wdy * x_hat, and x_hat is x * rstd.",
+       {.means = [](Backward& p) { p.mean_wdy_hat = row_means(product(p.wdy, p.x)); }}}}},
+    {"weight-in-dweight",
+     {{"The terms were multiplied by the weight: dweight is the sum of dy * x_hat.",
+       {.terms = [](const Backward& p,
+                    const std::string&) { return product(product(p.dy, p.weight), p.x_hat); }}}}},
+    {"cast-order",
+     {{"x_hat was rounded to the 16-bit type: in dx it stays fp32, in any order.",
+       {.when = common::in_sixteen_bits,
+        .wdy = [](Backward& p) { p.x_hat = common::rounded(p.dtype, p.x_hat); }}},
+      {"wdy was rounded to the 16-bit type: multiply as floats.",
+       {.when = common::in_sixteen_bits,
+        .wdy = [](Backward& p) { p.wdy = common::rounded(p.dtype, p.wdy); }}},
+      {"x_hat was rounded to the 16-bit type: where the weight is applied in fp32, the forward "
+       "pass did not round it either.",
+       {.when = [](const Case& call) { return order_of(call) == CastOrder::weight_in_fp32; },
+        .x_hat = [](Backward& p) { p.rounded_x_hat = true; }}},
+      {"x_hat was not rounded: in LLaMA's order the forward pass rounded it to the 16-bit type "
+       "before it met the weight, so dweight takes the rounded value.",
+       {.when = [](const Case& call) { return order_of(call) == CastOrder::llama; },
+        .x_hat = [](Backward& p) { p.rounded_x_hat = false; }}}}},
+};
+
+}  // namespace
+
+std::vector<verdict::Oracle> backward_mistakes() {
+  return common::backward_mistakes(false, kOwnMistakes, backward_of);
+}
+
+}  // namespace onepass::rmsnorm
