@@ -38,7 +38,7 @@ Field dx_of(const Tensors& in) {
   pass.weight = in.weight;
   pass.mean = rows.mean;
   pass.rstd = rows.rstd;
-  return backward_dx(pass);
+  return *backward_dx(pass);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ TEST_CASE("dx by hand: rstd * (wdy - its mean - x_hat * the mean of wdy * x_hat)
   pass.x.values = {3.5, 2.5, 3.5, 2.5};
   pass.mean = Field(1, 1, 3.0);
   pass.rstd = Field(1, 1, 2.0);  // x_hat: 1, -1, 1, -1; wdy * x_hat: 1, -2, 3, -6, whose mean is -1
-  const Field dx = backward_dx(pass);
+  const Field dx = *backward_dx(pass);
   CHECK(dx(0, 0) == -2.0);  // 2 * (1 - 3 + 1)
   CHECK(dx(0, 1) == -4.0);  // 2 * (2 - 3 - 1)
   CHECK(dx(0, 2) == 2.0);

@@ -41,7 +41,7 @@ Backward exact(const Field& dy, const Field& x, const Field& weight, double eps)
 
 Field exact_dx(const Field& dy, const Field& x, const Field& weight, double eps) {
   Backward pass = exact(dy, x, weight, eps);
-  return backward_dx(pass);
+  return *backward_dx(pass);
 }
 
 // ---- Honest kernels: the same formulas in fp32, in different orders and forms ----

@@ -28,11 +28,14 @@ Backward backward_of(const verdict::Case& call) {
   return pass;
 }
 
-Field backward_dx(Backward& pass, const BackwardHooks& hooks) {
+std::optional<Field> backward_dx(Backward& pass, const BackwardHooks& hooks) {
+  bool applies = true;
   const auto means = [&](const Field& terms) {
+    const RowSum sum = hooks.row_sum ? hooks.row_sum : right_sum;
+    const std::optional<Field> sums = sum(pass.dtype, terms);
+    applies = applies && sums.has_value();
     const auto cols = static_cast<double>(terms.cols);
-    return map(hooks.row_sums ? hooks.row_sums(pass, terms) : row_sums(terms),
-               [cols](double sum) { return sum / cols; });
+    return map(sums.value_or(Field(terms.rows, 1)), [cols](double total) { return total / cols; });
   };
   const auto of = [](const Field& mean, std::int64_t row, std::int64_t col) {
     return mean(row, mean.cols == 1 ? 0 : col);
@@ -43,6 +46,9 @@ Field backward_dx(Backward& pass, const BackwardHooks& hooks) {
   spoil(hooks.wdy, pass);
   pass.mean_wdy = pass.centred ? means(pass.wdy) : Field(pass.wdy.rows, 1);
   pass.mean_wdy_hat = means(product(pass.wdy, pass.x_hat));
+  if (!applies) {
+    return std::nullopt;
+  }
   spoil(hooks.means, pass);
   return verdict::field_of(pass.wdy.rows, pass.wdy.cols, [&](std::int64_t row, std::int64_t col) {
     return pass.rstd(row, 0) * (pass.wdy(row, col) - of(pass.mean_wdy, row, col) -

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "chapters/common/row_sum.h"
 #include "chapters/common/rows.h"
 #include "verdict/case.h"
 
@@ -49,8 +50,8 @@ struct BackwardHooks {
   Spoil x_hat = {};
   /// Changes wdy or x_hat before their means are taken, for dx only.
   Spoil wdy = {};
-  /// Instead of row_sums(). [rows, 1], or [rows, cols] if each column has its thread's own.
-  std::function<Field(const Backward& pass, const Field& terms)> row_sums = {};
+  /// Instead of right_sum.
+  RowSum row_sum = {};
   /// Changes anything that the last line of dx takes.
   Spoil means = {};
   /// Instead of what is added up for "dweight" or "dbias".
@@ -59,8 +60,9 @@ struct BackwardHooks {
   std::function<std::optional<Field>(verdict::Dtype dtype, const Field& terms)> column_sums = {};
 };
 
-/// dx of what the pass is given. Leaves in the pass what was made on the way.
-Field backward_dx(Backward& pass, const BackwardHooks& hooks = {});
+/// dx of what the pass is given. Leaves in the pass what was made on the way. Nothing where a hook
+/// makes no difference.
+std::optional<Field> backward_dx(Backward& pass, const BackwardHooks& hooks = {});
 
 /// [rows, cols]: whose sums over the rows are `output`, "dweight" or "dbias".
 Field backward_terms(Backward& pass, const std::string& output, const BackwardHooks& hooks = {});

@@ -3,10 +3,7 @@
 #include <utility>
 
 #include "chapters/common/column_sums.h"
-#include "chapters/common/lost_columns.h"
 #include "chapters/common/misread.h"
-#include "chapters/common/sixteen_bit_sums.h"
-#include "chapters/common/thread_sums.h"
 
 namespace onepass::common {
 
@@ -106,92 +103,22 @@ Mistake<BackwardHooks> wrong_indices() {
            {"Row and column of dy are swapped in an index.", misread("dy", read)}}};
 }
 
-/// What each column's thread takes for the sum of the row, where thread t has the packs t,
-/// t + threads, ... of `pack` columns.
-Field held(const ThreadSums& sums, std::int64_t pack, const Field& terms) {
-  const auto thread_of = [&](std::int64_t col) {
-    return static_cast<std::size_t>(col / pack % sums.threads);
-  };
-  Field all(terms.rows, terms.cols);
-  for (std::int64_t row = 0; row < terms.rows; ++row) {
-    std::vector<double> shares(static_cast<std::size_t>(sums.threads), 0.0);
-    for (std::int64_t col = 0; col < terms.cols; ++col) {
-      shares[thread_of(col)] += terms(row, col);
-    }
-    const std::vector<double> totals = sums.reduce(shares);
-    for (std::int64_t col = 0; col < terms.cols; ++col) {
-      all(row, col) = totals[thread_of(col)];
-    }
-  }
-  return all;
-}
-
-BackwardHooks with_held(const ThreadSums& sums, bool packs_of_16_bytes) {
-  const auto pack_for = [=](verdict::Dtype dtype) {
-    return packs_of_16_bytes ? static_cast<std::int64_t>(16 / verdict::size_of(dtype)) : 1;
-  };
-  return {
-      .when = [=](const Case& call) { return call.integer("cols") % pack_for(call.dtype()) == 0; },
-      .row_sums = [=](const Backward& pass,
-                      const Field& terms) { return held(sums, pack_for(pass.dtype), terms); }};
-}
-
-/// What is past the end of the row read as its first or last column.
-Field with_surplus(std::int64_t threads, bool last, const Field& terms) {
-  const auto surplus = static_cast<double>((threads - terms.cols % threads) % threads);
-  Field sums = row_sums(terms);
-  for (std::int64_t row = 0; row < terms.rows; ++row) {
-    sums(row, 0) += surplus * terms(row, last ? terms.cols - 1 : 0);
-  }
-  return sums;
-}
-
-Mistake<BackwardHooks> sixteen_bit_row_sums(bool centred) {
-  Mistake<BackwardHooks> mistake{"half-accumulation", {}};
-  for (const SixteenBitSum how : sixteen_bit_sums()) {
-    mistake.ways.push_back(
+BackwardTable wrong_row_sums(bool centred) {
+  Mistake<RowSum> sixteen_bits{"half-accumulation", {}};
+  for (const RowSum& sum : sums_in_sixteen_bits()) {
+    sixteen_bits.ways.push_back(
         {std::string(centred ? "The two sums are" : "The row's sum is") +
              " what adding up in the 16-bit type gives: convert to float and add in float.",
-         {.when = in_sixteen_bits,
-          .row_sums = [how](const Backward& pass,
-                            const Field& terms) { return sum_in(pass.dtype, terms, how); }},
-         verdict::kSixteenBitSlack});
+         sum, verdict::kSixteenBitSlack});
   }
-  return mistake;
-}
-
-BackwardTable wrong_row_sums() {
-  Mistake<BackwardHooks> surplus{"wrong-when-narrow", {}};
-  for (std::int64_t threads : {32, 64, 128, 256, 512, 1024}) {
-    for (bool last : {false, true}) {
-      surplus.ways.push_back(
-          {"Threads whose column is past the end of the row add something too: their share must be "
-           "0.",
-           {.row_sums = [=](const Backward&, const Field& terms) {
-             return with_surplus(threads, last, terms);
-           }}});
-    }
-  }
-  BackwardTable table = {surplus};
-  for (const LostColumns& lost : lost_columns()) {
-    const auto sums = [counted = lost.counted](const Backward&, const Field& terms) {
-      return row_sums(
-          only(terms, [&](std::int64_t, std::int64_t col) { return counted(col, terms.cols); }));
-    };
-    table.push_back({lost.mistake, {{lost.sentence, {.row_sums = sums}}}});
-  }
-  for (const ThreadSums& sums : thread_sums()) {
-    table.push_back(
-        {sums.mistake,
-         {{sums.sentence, with_held(sums, false)}, {sums.sentence, with_held(sums, true)}}});
-  }
-  return table;
+  return placed(joined<RowSum>({{sixteen_bits}, wrong_shares(), wrong_totals()}),
+                [](const RowSum& sum) { return BackwardHooks{.row_sum = sum}; });
 }
 
 /// Do the hooks concern that output?
 bool concern(const BackwardHooks& hooks, const std::string& output) {
   if (output == "dx") {
-    return hooks.read || hooks.x_hat || hooks.wdy || hooks.row_sums || hooks.means;
+    return hooks.read || hooks.x_hat || hooks.wdy || hooks.row_sum || hooks.means;
   }
   const bool has_x_hat = output != "dbias";
   return hooks.read || (has_x_hat && hooks.x_hat) || hooks.terms || hooks.column_sums;
@@ -223,16 +150,12 @@ bool in_sixteen_bits(const Case& call) {
 std::vector<verdict::Oracle> backward_mistakes(
     bool centred, const BackwardTable& own,
     const std::function<Backward(const Case& call)>& given) {
-  BackwardTable all;
-  for (const BackwardTable& table : {wrong_formulas(centred),
-                                     {sixteen_bit_row_sums(centred)},
-                                     own,
-                                     {wrong_strides()},
-                                     wrong_row_sums(),
-                                     column_sum_mistakes(),
-                                     {wrong_indices()}}) {
-    all.insert(all.end(), table.begin(), table.end());
-  }
+  const BackwardTable all = joined<BackwardHooks>({wrong_formulas(centred),
+                                                   own,
+                                                   {wrong_strides()},
+                                                   wrong_row_sums(centred),
+                                                   column_sum_mistakes(),
+                                                   {wrong_indices()}});
   return oracles<BackwardHooks>(
       all, [given](const Case& call, const std::string& output, const BackwardHooks& hooks) {
         return result(given, call, output, hooks);

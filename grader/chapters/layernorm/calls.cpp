@@ -139,7 +139,7 @@ Case backward_call(const Function& function, Gradients inputs, const Arrangement
 
 Expectation expected_dx(const Case& call) {
   Backward pass = common::backward_of(call);
-  const Field dx = backward_dx(pass);
+  const Field dx = *backward_dx(pass);
   const auto& [x, mean, rstd, x_hat, wdy] =
       std::tie(pass.x, pass.mean, pass.rstd, pass.x_hat, pass.wdy);
   const auto cols = static_cast<double>(x.cols);

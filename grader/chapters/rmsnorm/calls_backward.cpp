@@ -51,7 +51,7 @@ Backward backward_of(const Case& call) {
 
 Expectation expected_dx(const Case& call) {
   Backward pass = backward_of(call);
-  const Field dx = backward_dx(pass);
+  const Field dx = *backward_dx(pass);
   const Field mean_magnitude = row_means(magnitudes(product(pass.wdy, pass.x_hat)));
   Field bound(dx.rows, dx.cols);
   for (std::int64_t row = 0; row < dx.rows; ++row) {
