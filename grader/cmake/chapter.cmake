@@ -24,6 +24,9 @@ function(onepass_chapter name)
                                                     ${PROJECT_SOURCE_DIR}/grader/include)
   add_executable(grade-${name} ${checks})
   target_link_libraries(grade-${name} PRIVATE onepass_${name} onepass_verdict_main)
+  target_compile_definitions(grade-${name} PRIVATE # chapters/common/exercise.h
+    ONEPASS_CHAPTER="${name}" ONEPASS_CHAPTER_FOLDER="${chapter_FOLDER}"
+    ONEPASS_CHAPTER_DOCS="${chapter_DOCS}")
   onepass_warnings(onepass_${name})
   onepass_warnings(grade-${name})
 

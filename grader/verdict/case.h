@@ -20,6 +20,10 @@
 
 namespace onepass::verdict {
 
+namespace contract {
+struct Function;
+}
+
 /// input: read only, and compared with its original afterwards. output: write only, filled with
 /// poison before the call. in_place: has contents and may be changed.
 enum class Role { input, output, in_place };
@@ -56,8 +60,9 @@ struct Buffer {
 
 class Case {
  public:
-  /// `function` and `dtype` name an entry of the binding's table.
-  Case(std::string function, Dtype dtype) : function_(std::move(function)), dtype_(dtype) {}
+  /// `function` and `dtype` name an entry of the binding's table. contract: see contract().
+  Case(std::string function, Dtype dtype, const contract::Function* contract = nullptr)
+      : function_(std::move(function)), dtype_(dtype), contract_(contract) {}
   /// One that has no dtype there.
   explicit Case(std::string function) : function_(std::move(function)) {}
 
@@ -76,6 +81,9 @@ class Case {
   Case& null(const std::string& name, Role role, Dtype dtype, const std::string& over = "");
 
   const std::string& function() const { return function_; }
+  /// The description that the call was made from (contract/call.h): it outlives the call. nullptr
+  /// for one that was put together by hand.
+  const contract::Function* contract() const { return contract_; }
   Dtype dtype() const { return dtype_.value(); }  // throws std::bad_optional_access without one
   std::string dtype_name() const { return dtype_ ? name(*dtype_) : ""; }
   const std::vector<Buffer>& buffers() const { return buffers_; }
@@ -109,6 +117,7 @@ class Case {
 
   std::string function_;
   std::optional<Dtype> dtype_;
+  const contract::Function* contract_ = nullptr;
   std::vector<std::pair<std::string, std::variant<std::int64_t, double>>> scalars_;
   std::vector<Buffer> buffers_;
 };

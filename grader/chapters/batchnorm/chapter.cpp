@@ -3,20 +3,18 @@
 #include <utility>
 
 #include "chapters/batchnorm/calls.h"
-#include "verdict/contract/measured.h"
+#include "chapters/common/exercise.h"
 
 namespace onepass::batchnorm {
 namespace {
 
+using common::exercise;
 using verdict::Exercise;
 using verdict::Measurement;
 using namespace verdict::contract;
 
-// A shape's rows are channels, its columns the elements of a channel: of so many samples.
-constexpr std::int64_t kBatch = 32;
-
-Sizes sizes_of(const verdict::Shape& shape) {
-  return {{"batch", kBatch}, {"channels", shape.rows}, {"space", shape.cols / kBatch}};
+Sizes of_32_samples(std::int64_t channels, std::int64_t space) {
+  return {{"batch", 32}, {"channels", channels}, {"space", space}};
 }
 
 Inputs without_tensors(const Case& sampled) {
@@ -84,57 +82,41 @@ std::vector<Expectation> sampled_evaluate(const Case& sampled,
   return {expected_in_evaluation(in, sampled.dtype())};
 }
 
-// Few channels, because the simulator runs every thread.
-std::vector<verdict::Shape> traffic_shapes() {
-  return {{8, kBatch * 128, Dtype::fp32},
-          {8, kBatch * 128, Dtype::fp16},
-          {8, kBatch * 128, Dtype::bf16}};
-}
-
-// Feature maps of a residual network, from its first layers to its last but one; the smallest of
-// them in a type in which x and y together do not fit in L2.
-std::vector<verdict::Shape> bandwidth_shapes() {
-  return {{64, kBatch * 112 * 112, Dtype::bf16},
-          {256, kBatch * 56 * 56, Dtype::fp16},
-          {256, kBatch * 56 * 56, Dtype::fp32},
-          {512, kBatch * 28 * 28, Dtype::fp32}};
-}
-
-/// rows: what a call is sampled by.
-Measurement measurement_of(const Function& function, Extent rows) {
-  Measurement measurement = measured(function, sizes_of, {});
-  measurement.make_case = [make = measurement.make_case, rows](const verdict::Shape& shape,
-                                                               std::uint64_t seed) {
-    return make(shape, seed).integer("rows", rows.in(sizes_of(shape)));
-  };
-  measurement.traffic = traffic_shapes();
-  measurement.bandwidth = bandwidth_shapes();
-  measurement.map = {2, kBatch * 32, Dtype::fp32};
-  measurement.cols_step = kBatch;
+/// sampled: what a call is sampled by.
+Measurement measured(const Function& function, const Extent& sampled,
+                     decltype(Measurement::expectations) expectations) {
+  Measurement measurement = verdict::contract::measured(function, {});
+  // Few channels, because the simulator runs every thread.
+  const Sizes small = of_32_samples(8, 128);
+  measurement.traffic = {{small, Dtype::fp32}, {small, Dtype::fp16}, {small, Dtype::bf16}};
+  // Feature maps of a residual network, from its first layers to its last but one; the smallest of
+  // them in a type in which x and y together do not fit in L2.
+  measurement.bandwidth = {{of_32_samples(64, 112 * 112), Dtype::bf16},
+                           {of_32_samples(256, 56 * 56), Dtype::fp16},
+                           {of_32_samples(256, 56 * 56), Dtype::fp32},
+                           {of_32_samples(512, 28 * 28), Dtype::fp32}};
+  measurement.map = {of_32_samples(2, 32), Dtype::fp32};
+  measurement.rows = "channels";
+  measurement.cols = "space * batch";
+  measurement.sampled_rows = sampled;
+  measurement.expectations = std::move(expectations);
   return measurement;
 }
 
-/// Sampled by channels: all of x belongs to the sample, and of y the channels of sample 0.
-Exercise forward_exercise() {
-  Measurement measurement = measurement_of(kForward, "channels");
-  measurement.expectations = sampled_forward;
-  return {"batchnorm/forward", "The forward pass", "04_batchnorm/forward.cu",
-          "docs/04_batchnorm.md, \"4.1 The forward pass\"", std::move(measurement)};
-}
-
-/// Sampled by rows of x, each a sample's channel.
-Exercise evaluate_exercise() {
-  Measurement measurement = measurement_of(kEvaluate, "batch * channels");
-  measurement.expectations = sampled_evaluate;
-  return {"batchnorm/evaluate", "Evaluation", "04_batchnorm/evaluate.cu",
-          "docs/04_batchnorm.md, \"4.2 Evaluation\"", std::move(measurement)};
+/// The forward pass by channels: all of x belongs to the sample, and of y the channels of sample 0.
+/// Evaluation by rows of x, each a sample's channel.
+std::vector<Exercise> exercises() {
+  return {
+      exercise("forward", "The forward pass", "4.1 The forward pass",
+               measured(kForward, "channels", sampled_forward)),
+      exercise("evaluate", "Evaluation", "4.2 Evaluation",
+               measured(kEvaluate, "batch * channels", sampled_evaluate)),
+  };
 }
 
 }  // namespace
 }  // namespace onepass::batchnorm
 
 int main(int argc, char** argv) {
-  using namespace onepass::batchnorm;
-  return onepass::verdict::grade({"batchnorm", {forward_exercise(), evaluate_exercise()}}, argc,
-                                 argv);
+  return onepass::verdict::grade({ONEPASS_CHAPTER, onepass::batchnorm::exercises()}, argc, argv);
 }

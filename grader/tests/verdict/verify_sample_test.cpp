@@ -12,9 +12,19 @@ constexpr std::int64_t kRows = 5;
 constexpr std::int64_t kCols = 40;
 constexpr std::uint64_t kGeneration = 9;
 
+const contract::Function kFunction = {"f",
+                                      {{"rows"}, {"cols"}},
+                                      {{"x", Role::input, "rows", "cols"},
+                                       {"mean", Role::input, "rows", 1},
+                                       {"weight", Role::input, 1, "cols"},
+                                       {"sums", Role::output, 1, "cols"},
+                                       {"scratch", Role::output, 1, 1},
+                                       {"ids", Role::input, "rows", 1}},
+                                      {{"eps", 0.5}}};
+
 /// A call whose hash fills have these seeds.
 Case call_with(std::uint64_t x_seed, std::uint64_t mean_seed) {
-  Case call("f", Dtype::fp16);
+  Case call("f", Dtype::fp16, &kFunction);
   call.integer("rows", kRows).integer("cols", kCols).real("eps", 0.5);
   call.input("x", Dtype::fp16, kRows, kCols, HashFill{x_seed, 0.0, 1.0});
   call.input("mean", Dtype::fp32, kRows, 1, HashFill{mean_seed, 2.0, 0.1});
@@ -29,9 +39,9 @@ Case as_timed() {
 }
 
 TEST_SUITE("sample of a timed call") {
-  TEST_CASE("of columns: all rows of these, and whole what is not as wide as the call") {
+  TEST_CASE("of columns: all rows of these, and whole what has other columns") {
     const std::vector<std::int64_t> cols = {0, 7, 39};
-    const Case sampled = sample_of_columns(call_with(1, 2), kGeneration, cols);
+    const Case sampled = sample_of_columns(call_with(1, 2), kGeneration, "cols", cols);
     const Matrix x = sampled.values("x");
     REQUIRE(x.rows() == kRows);
     REQUIRE(x.cols() == 3);
@@ -49,8 +59,8 @@ TEST_SUITE("sample of a timed call") {
     CHECK(sampled.real("eps") == 0.5);
   }
 
-  TEST_CASE("of rows: these of all that has as many rows as the call") {
-    const Case sampled = sample_of_rows(call_with(1, 2), kGeneration, {1, 4});
+  TEST_CASE("of rows: these of all that has such rows") {
+    const Case sampled = sample_of_rows(call_with(1, 2), kGeneration, "rows", {1, 4});
     const Matrix x = sampled.values("x");
     REQUIRE(x.rows() == 2);
     const Matrix whole = as_timed().values("x");
@@ -84,14 +94,14 @@ TEST_SUITE("sample of a timed call") {
   }
 
   TEST_CASE("given values are what they are at every generation") {
-    Case call("f", Dtype::fp32);
+    Case call("f", Dtype::fp32, &kFunction);
     call.integer("rows", 3).integer("cols", 2);
     Matrix ids(Dtype::int32, 3, 1);
     ids.set(0, 0, 5);
     ids.set(2, 0, 7);
     call.input("ids", ids);
-    CHECK(sample_of_rows(call, 1, {0, 2}).values("ids").get(1, 0) == 7);
-    CHECK(sample_of_columns(call, 2, {1}).values("ids").bytes() == ids.bytes());
+    CHECK(sample_of_rows(call, 1, "rows", {0, 2}).values("ids").get(1, 0) == 7);
+    CHECK(sample_of_columns(call, 2, "cols", {1}).values("ids").bytes() == ids.bytes());
   }
 }
 

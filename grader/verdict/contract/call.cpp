@@ -30,7 +30,7 @@ class Maker {
         arrangement_(arrangement),
         sizes_(all_sizes(function, arguments_)),
         told_(sizes_),
-        call_(function.name, dtype) {
+        call_(function.name, dtype, &function) {
     if (!arguments_.none.empty()) {
       told_[arguments_.none] = 0;
     }
@@ -89,7 +89,7 @@ class Maker {
       call_.null(tensor.name, tensor.role, dtype, tensor.traits.over);
     } else if (tensor.traits.optional && (!given || arrangement_.left_out.count(tensor.name) > 0)) {
       call_.null(tensor.name, tensor.role, dtype);
-    } else if (tensor.traits.scratch != nullptr) {
+    } else if (tensor.is_scratch()) {
       call_.output(tensor.name, dtype, 1, std::max<std::int64_t>(1, tensor.traits.scratch(told_)));
     } else if (tensor.role == output) {
       call_.output(tensor.name, dtype, tensor.rows.in(sizes_), tensor.cols.in(sizes_),
@@ -147,10 +147,15 @@ Case call(const Function& function, Dtype dtype, Arguments arguments,
   return Maker(function, dtype, std::move(arguments), arrangement).make();
 }
 
+bool is_scratch(const Case& call, const std::string& buffer) {
+  const Tensor* tensor = call.contract() == nullptr ? nullptr : call.contract()->find(buffer);
+  return tensor != nullptr && tensor->is_scratch();
+}
+
 std::int64_t least_bytes(const Function& function, Dtype dtype, const Sizes& sizes) {
   std::int64_t bytes = 0;
   for (const Tensor& tensor : function.tensors) {
-    if (tensor.traits.scratch == nullptr) {
+    if (tensor.is_data()) {
       const auto size = static_cast<std::int64_t>(size_of(tensor.dtype_in(dtype)));
       const int times = tensor.role == in_place ? 2 : 1;
       bytes += times * tensor.rows.in(sizes)*tensor.cols.in(sizes)*size;

@@ -50,9 +50,14 @@ struct Arguments {
 };
 
 /// Throws std::logic_error if the arguments do not fit the function. A tensor may have more rows
-/// than its extent, for what would be out of bounds to be a wrong number.
+/// than its extent, for what would be out of bounds to be a wrong number. The case keeps a pointer
+/// to the function.
 Case call(const Function& function, Dtype dtype, Arguments arguments,
           const Arrangement& arrangement = {});
+Case call(Function&&, Dtype, Arguments, const Arrangement& = {}) = delete;
+
+/// Is that buffer of the call scratch?
+bool is_scratch(const Case& call, const std::string& buffer);
 
 /// The least number of bytes that any kernel can move: each input read once, each output written
 /// once, all others not at all.

@@ -1,5 +1,6 @@
 #include "verdict/contract/function.h"
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 
@@ -51,13 +52,41 @@ void Extent::tell(std::int64_t extent, Sizes& sizes) const {
   }
 }
 
-const Tensor& Function::tensor(const std::string& wanted) const {
-  for (const Tensor& candidate : tensors) {
-    if (candidate.name == wanted) {
-      return candidate;
+const std::string* Extent::only_factor() const {
+  return factors.size() == 1 && divisor == 1 ? &factors.front() : nullptr;
+}
+
+const Tensor* Function::find(const std::string& wanted) const {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const Tensor& tensor) { return tensor.name == wanted; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+namespace {
+
+std::vector<std::string> sizes_that_are(const Function& function, Extent Tensor::*extent) {
+  std::vector<std::string> names;
+  for (const Size& size : function.sizes) {
+    const auto is_size = [&](const Tensor& tensor) {
+      const std::string* only = (tensor.*extent).only_factor();
+      return only != nullptr && *only == size.name;
+    };
+    if (size.is_argument &&
+        std::any_of(function.tensors.begin(), function.tensors.end(), is_size)) {
+      names.push_back(size.name);
     }
   }
-  throw std::out_of_range(name + " has no tensor " + wanted);
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> Function::row_sizes() const {
+  return sizes_that_are(*this, &Tensor::rows);
+}
+
+std::vector<std::string> Function::col_sizes() const {
+  return sizes_that_are(*this, &Tensor::cols);
 }
 
 }  // namespace onepass::verdict::contract

@@ -34,6 +34,10 @@ struct Extent {
 
   Extent(const char* text);
   Extent(int one);
+  bool operator==(const Extent&) const = default;
+
+  /// The one size that it is, and nothing else; nullptr if there is no such one.
+  const std::string* only_factor() const;
 
   /// Throws std::logic_error if a factor is unknown.
   std::int64_t in(const Sizes& sizes) const;
@@ -56,6 +60,7 @@ struct Traits {
   bool optional = false;            // may be null
   std::string over = {};            // an output: the input over which it may be written
   double mean = 0.0, scale = 1.0;   // an input: what it holds in a timed call, see HashFill
+  bool returned = false;            // no tensor, but what the launcher returns (worker/binding.h)
   /// To be used freely: one row of so many elements. Never compared, and not counted.
   std::int64_t (*scratch)(const Sizes&) = nullptr;
 };
@@ -67,13 +72,13 @@ struct Tensor {
   Traits traits = {};
 
   Dtype dtype_in(Dtype call) const { return traits.dtype.value_or(call); }
+  bool is_scratch() const { return traits.scratch != nullptr; }
+  bool is_data() const { return !is_scratch() && !traits.returned; }
 };
 
-/// What the launcher returns (worker/binding.h). Inline, for the tables are made before main().
+/// Inline, for the tables are made before main().
 inline const Tensor kReturned = {
-    "returned", output, 1, 1, {.dtype = Dtype::int32, .scratch = [](const Sizes&) {
-                                 return std::int64_t{1};
-                               }}};
+    "returned", output, 1, 1, {.dtype = Dtype::int32, .returned = true}};
 
 /// A scalar that is no size, and its usual value.
 struct Scalar {
@@ -87,8 +92,14 @@ struct Function {
   std::vector<Tensor> tensors;
   std::vector<Scalar> scalars = {};
 
-  /// Throws std::out_of_range if there is no such tensor.
-  const Tensor& tensor(const std::string& name) const;
+  /// nullptr if there is no such tensor.
+  const Tensor* find(const std::string& tensor) const;
+
+  /// The sizes, of those that the function is told, that are the number of rows of some tensor: a
+  /// launch has blocks for them. And those that are the number of columns of one: a block's threads
+  /// share them.
+  std::vector<std::string> row_sizes() const;
+  std::vector<std::string> col_sizes() const;
 };
 
 }  // namespace onepass::verdict::contract

@@ -12,14 +12,13 @@ std::vector<Expectation> expectations(const Outputs& outputs, const Case& call) 
   return all;
 }
 
-Measurement measured(const Function& function, Sizes (*sizes)(const Shape&), const Outputs& outputs,
-                     const Outputs& column_sums) {
+Measurement measured(const Function& function, const Outputs& outputs, const Outputs& column_sums) {
   Measurement measurement;
-  measurement.least_bytes = [&function, sizes](const Shape& shape) {
-    return least_bytes(function, shape.dtype, sizes(shape));
+  measurement.least_bytes = [&function](const Shape& shape) {
+    return least_bytes(function, shape.dtype, shape.sizes);
   };
-  measurement.make_case = [&function, sizes](const Shape& shape, std::uint64_t seed) {
-    return call(function, shape.dtype, {.sizes = sizes(shape), .seed = seed});
+  measurement.make_case = [&function](const Shape& shape, std::uint64_t seed) {
+    return call(function, shape.dtype, {.sizes = shape.sizes, .seed = seed});
   };
   measurement.expectations = [outputs](const Case& sampled, const std::vector<std::int64_t>&) {
     return expectations(outputs, sampled);
@@ -30,10 +29,6 @@ Measurement measured(const Function& function, Sizes (*sizes)(const Shape&), con
     };
   }
   return measurement;
-}
-
-Sizes rows_and_cols(const Shape& shape) {
-  return {{"rows", shape.rows}, {"cols", shape.cols}};
 }
 
 }  // namespace onepass::verdict::contract

@@ -13,12 +13,9 @@ namespace onepass::verdict::contract {
 using Outputs = std::vector<std::function<Expectation(const Case&)>>;
 std::vector<Expectation> expectations(const Outputs& outputs, const Case& call);
 
-/// The bytes and calls of the function at the sizes that belong to a shape, and what is expected of
-/// a sample (Measurement in session/chapter.h).
-Measurement measured(const Function& function, Sizes (*sizes)(const Shape&), const Outputs& outputs,
+/// The bytes and calls of the function at a shape, and what is expected of a sample (Measurement in
+/// session/chapter.h).
+Measurement measured(const Function& function, const Outputs& outputs,
                      const Outputs& column_sums = {});
-
-/// The sizes of an operator on rows.
-Sizes rows_and_cols(const Shape& shape);
 
 }  // namespace onepass::verdict::contract

@@ -62,7 +62,7 @@ std::vector<Option> options_of(const Function& function, Dtype dtype,
                                const std::set<std::string>& only, Offsets offsets) {
   std::vector<Option> options = {{Option::odd_rows}, {Option::padded_rows}};
   for (const Tensor& tensor : function.tensors) {
-    if (tensor.traits.scratch != nullptr || (!only.empty() && only.count(tensor.name) == 0)) {
+    if (!tensor.is_data() || (!only.empty() && only.count(tensor.name) == 0)) {
       continue;
     }
     const auto vector = 16 / static_cast<std::int64_t>(size_of(tensor.dtype_in(dtype)));

@@ -68,7 +68,7 @@ Matrix contents(const Buffer& buffer, Generation generation, const Numbers& rows
 /// The call with the rows and columns of each buffer that the two functions pick.
 template <typename Rows, typename Cols>
 Case sample(const Case& call, Generation generation, Rows rows_of, Cols cols_of) {
-  Case sampled(call.function(), call.dtype());
+  Case sampled(call.function(), call.dtype(), call.contract());
   for (const auto& [name, value] : call.scalars()) {
     if (std::holds_alternative<std::int64_t>(value)) {
       sampled.integer(name, std::get<std::int64_t>(value));
@@ -91,6 +91,23 @@ Case sample(const Case& call, Generation generation, Rows rows_of, Cols cols_of)
     }
   }
   return sampled;
+}
+
+const contract::Tensor& tensor_of(const Case& call, const Buffer& buffer) {
+  const contract::Tensor* tensor =
+      call.contract() == nullptr ? nullptr : call.contract()->find(buffer.name);
+  return tensor == nullptr ? throw std::logic_error(buffer.name + " is not described") : *tensor;
+}
+
+/// How many rows or columns an extent is in this call: as many as a tensor has whose extent it is.
+std::int64_t count_of(const Case& call, const contract::Extent& extent,
+                      contract::Extent contract::Tensor::*side, std::int64_t Buffer::*count) {
+  for (const Buffer& buffer : call.buffers()) {
+    if (!buffer.null && tensor_of(call, buffer).*side == extent) {
+      return buffer.*count;
+    }
+  }
+  throw std::logic_error("no tensor has what is to be sampled");
 }
 
 Numbers all_rows(const Buffer& buffer) {
@@ -143,7 +160,8 @@ std::string difference(const Outputs& outputs, const Buffer& output, const Expec
 /// The first output that is wrong: "y[3][0] = 1, expected 2". Empty if all are right.
 std::string first_difference(const Case& call, Generation generation, std::uint64_t seed,
                              const Numbers& rows, const Verify& verify, const Outputs& outputs) {
-  for (const Expectation& expected : verify.rows(sample_of_rows(call, generation, rows), rows)) {
+  const Case sampled = sample_of_rows(call, generation, verify.sampled_rows, rows);
+  for (const Expectation& expected : verify.rows(sampled, rows)) {
     const Buffer& output = call.buffer(expected.output);
     const std::string wrong = difference(outputs, output, expected, rows, all_cols(output));
     if (!wrong.empty()) {
@@ -154,8 +172,11 @@ std::string first_difference(const Case& call, Generation generation, std::uint6
     return "";
   }
   // Sums down the columns have one row, the first, which is among the drawn ones.
-  const Numbers cols = draw(call.integer("cols"), seed, "columns of a timed call");
-  for (const Expectation& expected : verify.columns(sample_of_columns(call, generation, cols))) {
+  const std::int64_t count =
+      count_of(call, verify.sampled_cols, &contract::Tensor::cols, &Buffer::cols);
+  const Numbers cols = draw(count, seed, "columns of a timed call");
+  const Case of_cols = sample_of_columns(call, generation, verify.sampled_cols, cols);
+  for (const Expectation& expected : verify.columns(of_cols)) {
     const std::string wrong =
         difference(outputs, call.buffer(expected.output), expected, rows, cols);
     if (!wrong.empty()) {
@@ -165,30 +186,33 @@ std::string first_difference(const Case& call, Generation generation, std::uint6
   return "";
 }
 
-Numbers drawn_rows(const Case& call, std::uint64_t seed) {
-  return draw(call.integer("rows"), seed, "rows of a timed call");
+Numbers drawn_rows(const Case& call, std::uint64_t seed, const Verify& verify) {
+  return draw(count_of(call, verify.sampled_rows, &contract::Tensor::rows, &Buffer::rows), seed,
+              "rows of a timed call");
 }
 
 }  // namespace
 
-Case sample_of_rows(const Case& call, Generation generation, const Numbers& rows) {
-  const std::int64_t call_rows = call.integer("rows");
+Case sample_of_rows(const Case& call, Generation generation, const contract::Extent& extent,
+                    const Numbers& rows) {
   return sample(
       call, generation,
-      [&](const Buffer& buffer) { return buffer.rows == call_rows ? rows : all(buffer.rows); },
+      [&](const Buffer& buffer) {
+        return tensor_of(call, buffer).rows == extent ? rows : all(buffer.rows);
+      },
       all_cols);
 }
 
-Case sample_of_columns(const Case& call, Generation generation, const Numbers& cols) {
-  const std::int64_t call_cols = call.integer("cols");
+Case sample_of_columns(const Case& call, Generation generation, const contract::Extent& extent,
+                       const Numbers& cols) {
   return sample(call, generation, all_rows, [&](const Buffer& buffer) {
-    return buffer.cols == call_cols ? cols : all(buffer.cols);
+    return tensor_of(call, buffer).cols == extent ? cols : all(buffer.cols);
   });
 }
 
 std::string verify_sample(WorkerClient& worker, const Case& call, std::uint64_t generation,
                           std::uint64_t seed, const Verify& verify) {
-  const Numbers rows = drawn_rows(call, seed);
+  const Numbers rows = drawn_rows(call, seed, verify);
   const Reply reply = worker.fetch(rows, kFetchLimit);
   if (reply.outcome != Outcome::ok) {
     return reply.error;
@@ -207,7 +231,7 @@ std::string verify_sample(WorkerClient& worker, const Case& call, std::uint64_t 
 std::string verify_answer(const Answer& answer, const Case& call, std::uint64_t seed,
                           const Verify& verify) {
   const std::string wrong = first_difference(
-      call, std::nullopt, seed, drawn_rows(call, seed), verify,
+      call, std::nullopt, seed, drawn_rows(call, seed, verify), verify,
       [&](const Buffer& output, const Numbers& rows) {
         const Matrix& whole = answer[output.name];
         return part(output.dtype, rows, all_cols(output),

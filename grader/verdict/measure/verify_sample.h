@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "verdict/case.h"
+#include "verdict/contract/function.h"
 #include "verdict/session/session.h"
 #include "verdict/worker/worker_client.h"
 
@@ -18,21 +19,24 @@ namespace onepass::verdict {
 /// are what the case says.
 using Generation = std::optional<std::uint64_t>;
 
-/// The call as it was at `generation`, with the given rows only: buffers with as many
-/// rows as the call hold those, others are whole.
-Case sample_of_rows(const Case& call, Generation generation, const std::vector<std::int64_t>& rows);
-
-/// The same with the given columns only, and all rows.
-Case sample_of_columns(const Case& call, Generation generation,
-                       const std::vector<std::int64_t>& cols);
-
 /// What the outputs of a measured call must be (Measurement in session/chapter.h).
 struct Verify {
+  contract::Extent sampled_rows = "rows";
   std::function<std::vector<Expectation>(const Case& sampled,
                                          const std::vector<std::int64_t>& rows)>
       rows;
+  contract::Extent sampled_cols = "cols";
   std::function<std::vector<Expectation>(const Case& sampled)> columns;  // may be empty
 };
+
+/// The call, one of contract::call(), as it was at `generation`, with the given numbers of `extent`
+/// only: tensors with that many rows, by the function's description, hold those; others are whole.
+Case sample_of_rows(const Case& call, Generation generation, const contract::Extent& extent,
+                    const std::vector<std::int64_t>& rows);
+
+/// The same of columns, with all rows.
+Case sample_of_columns(const Case& call, Generation generation, const contract::Extent& extent,
+                       const std::vector<std::int64_t>& cols);
 
 /// Fetches rows of the worker's last timed call and compares them. Empty if they are right, else a
 /// sentence.

@@ -7,7 +7,6 @@
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/failure.h"
 #include "verdict/session/judge.h"
-#include "verdict/session/shapes.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -19,7 +18,7 @@ constexpr double kLimit = 10.0;                                // seconds for a 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 22;  // more is slow, and never drawn
 
 /// Why the shape cannot be drawn; nothing if it can.
-std::optional<std::string> refusal(const Exercise& exercise, const Shape& shape) {
+std::optional<std::string> refusal(const Exercise& exercise, const RowsByCols& shape) {
   if (shape.rows < 1 || shape.cols < 1) {
     return "A map needs at least one row and one column.";
   }
@@ -60,11 +59,11 @@ json describe(const Case& call, const Run& run, const Finding& finding) {
 }  // namespace
 
 json access_map(const Exercise& exercise, const std::vector<std::string>& worker,
-                const Shape& shape, std::uint64_t seed, std::size_t most) {
+                const RowsByCols& shape, std::uint64_t seed, std::size_t most) {
   if (const auto reason = refusal(exercise, shape)) {
     return {{"refused", *reason}};
   }
-  const Case call = exercise.measurement.make_case(shape, seed);
+  const Case call = exercise.measurement.make_case(shape_of(exercise, shape), seed);
   WorkerClient client(worker);
   const TracedRun traced = client.trace(call, most, kLimit);
   const Run& run = traced.run;

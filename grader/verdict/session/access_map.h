@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "verdict/session/chapter.h"
+#include "verdict/session/shapes.h"
 
 namespace onepass::verdict {
 
@@ -22,6 +23,6 @@ namespace onepass::verdict {
 ///
 /// A shape that the exercise cannot have gives {"refused": a sentence} instead.
 nlohmann::json access_map(const Exercise& exercise, const std::vector<std::string>& worker,
-                          const Shape& shape, std::uint64_t seed, std::size_t most);
+                          const RowsByCols& shape, std::uint64_t seed, std::size_t most);
 
 }  // namespace onepass::verdict

@@ -11,36 +11,43 @@
 #include <vector>
 
 #include "verdict/case.h"
+#include "verdict/contract/function.h"
 #include "verdict/session/session.h"
 
 namespace onepass::verdict {
 
-/// A size at which traffic or bandwidth is measured.
+/// Where traffic or bandwidth is measured: all sizes of the function, by their names.
 struct Shape {
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
+  contract::Sizes sizes;
   Dtype dtype = Dtype::fp32;
 };
 
 /// How an exercise is measured.
 struct Measurement {
-  std::vector<Shape> traffic;         // on the simulator: small, a second or less
-  std::vector<Shape> bandwidth;       // on a GPU: several times larger than its L2
-  Shape map = {4, 256, Dtype::fp32};  // for an access map: small enough to see every request
-  std::int64_t cols_step = 1;         // make_case() takes multiples of it as cols
+  std::vector<Shape> traffic;    // on the simulator: small, a second or less
+  std::vector<Shape> bandwidth;  // on a GPU: several times larger than its L2
+  // For an access map: small enough to see every request.
+  Shape map = {{{"rows", 4}, {"cols", 256}}, Dtype::fp32};
+  /// What tables and --rows and --cols call rows and columns. In a user's shape each tells its
+  /// first factor; all other sizes are as in `map`, and then as `follow` makes them.
+  contract::Extent rows = "rows", cols = "cols";
+  void (*follow)(contract::Sizes& sizes) = nullptr;
+  /// What a call's sample has some of: the extent of rows, and the columns of sums down them.
+  contract::Extent sampled_rows = "rows", sampled_cols = "cols";
   /// The least number of bytes that any kernel can move: each input read once, each output written
   /// once, what all rows share counted once.
   std::function<std::int64_t(const Shape&)> least_bytes;
   /// A call of that shape. Its inputs are hash filled, from seeds that depend on `seed`.
   std::function<Case(const Shape&, std::uint64_t seed)> make_case;
   /// What the outputs must be in some rows of a timed call. `rows` are their numbers. `sampled` is
-  /// the call with only those rows: buffers that have a row for each row of the call hold these,
-  /// others (a weight: 1 x cols) are whole. Scalars are those of the whole call.
+  /// the call with only those rows: tensors whose rows are `sampled_rows` hold these, others (a
+  /// weight: 1 x cols) are whole. Scalars are those of the whole call.
   std::function<std::vector<Expectation>(const Case& sampled,
                                          const std::vector<std::int64_t>& rows)>
       expectations;
   /// The same for outputs that are sums down the columns, over all rows. `sampled` is the call with
-  /// some columns only: buffers as wide as the call hold these. Empty where there are no such sums.
+  /// some columns only, of tensors whose columns are `sampled_cols`. Empty where there are no such
+  /// sums.
   std::function<std::vector<Expectation>(const Case& sampled)> column_sums;
 };
 

@@ -152,7 +152,7 @@ bool introduce(WorkerClient& worker, Events& events) {
 
 /// No checks: the user's shapes are measured.
 void measure_shapes(const Exercise& exercise, const Options& options) {
-  std::vector<Shape> shapes;
+  std::vector<RowsByCols> shapes;
   for (const std::string& shape : options.shapes) {
     shapes.push_back(shape_named(shape));
   }
@@ -204,8 +204,8 @@ void grade_exercise(const Exercise& exercise, const Options& options) {
 }
 
 /// The shape of the one call that is to be mapped or recorded.
-Shape shape_of_call(const Exercise& exercise, const Options& options) {
-  Shape shape = exercise.measurement.map;
+RowsByCols shape_of_call(const Exercise& exercise, const Options& options) {
+  RowsByCols shape = shown(exercise, exercise.measurement.map);
   shape.rows = options.rows.value_or(shape.rows);
   shape.cols = options.cols.value_or(shape.cols);
   shape.dtype = options.dtype.empty() ? shape.dtype : dtype_named(options.dtype);
@@ -235,9 +235,10 @@ int grade(const Chapter& chapter, int argc, char** argv) {
       throw std::invalid_argument(fmt::format("There is no exercise \"{}\" in {}: see --list.",
                                               options.exercise, chapter.name));
     }
-    const Shape shape = shape_of_call(*exercise, options);
+    const RowsByCols shape = shape_of_call(*exercise, options);
     if (!options.request.empty()) {
-      record_request(*exercise, shape, options.seed, options.device == "cpu", options.request);
+      record_request(*exercise, shape_of(*exercise, shape), options.seed, options.device == "cpu",
+                     options.request);
       return 0;
     }
     if (options.worker.empty()) {

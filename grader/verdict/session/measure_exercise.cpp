@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr double kTrafficLimit = 60.0;                          // seconds for a launch
 constexpr std::int64_t kMostSimulated = std::int64_t{1} << 24;  // elements: more takes minutes
 
-json event_of(const char* kind, const Exercise& exercise, const Shape& shape) {
+json event_of(const char* kind, const Exercise& exercise, const RowsByCols& shape) {
   return {{"event", kind},
           {"exercise", exercise.id},
           {"rows", shape.rows},
@@ -29,22 +29,22 @@ json event_of(const char* kind, const Exercise& exercise, const Shape& shape) {
           {"dtype", name(shape.dtype)}};
 }
 
-json event_with(const char* kind, const Exercise& exercise, const Shape& shape,
+json event_with(const char* kind, const Exercise& exercise, const RowsByCols& shape,
                 const std::string& message) {
   json event = event_of(kind, exercise, shape);
   event["message"] = message;
   return event;
 }
 
-json failed(const Exercise& exercise, const Shape& shape, const std::string& message) {
+json failed(const Exercise& exercise, const RowsByCols& shape, const std::string& message) {
   return event_with("measurement_failed", exercise, shape, message);
 }
 
-json skipped(const Exercise& exercise, const Shape& shape, const std::string& message) {
+json skipped(const Exercise& exercise, const RowsByCols& shape, const std::string& message) {
   return event_with("skipped", exercise, shape, message);
 }
 
-json bandwidth_event(const Exercise& exercise, const Shape& shape, std::int64_t bytes,
+json bandwidth_event(const Exercise& exercise, const RowsByCols& shape, std::int64_t bytes,
                      const Bandwidth& result) {
   json event = event_of("bandwidth", exercise, shape);
   event["bytes"] = bytes;
@@ -115,7 +115,8 @@ class Bench {
       : exercise_(exercise),
         what_(what),
         seed_(seed),
-        verify_{exercise.measurement.expectations, exercise.measurement.column_sums} {
+        verify_{exercise.measurement.sampled_rows, exercise.measurement.expectations,
+                exercise.measurement.sampled_cols, exercise.measurement.column_sums} {
     add("student", implementations.student);
     add("naive", implementations.naive);
     add("reference", implementations.reference);
@@ -129,9 +130,6 @@ class Bench {
 
   /// The event that tells what became of the shape.
   json measure(const Shape& shape) {
-    if (const auto reason = objection(exercise_, shape)) {
-      return skipped(exercise_, shape, *reason);
-    }
     return what_ == Measured::traffic ? traffic(shape) : bandwidth(shape);
   }
 
@@ -148,14 +146,15 @@ class Bench {
   }
 
   json traffic(const Shape& shape) {
-    if (shape.rows > kMostSimulated / shape.cols) {
-      return skipped(exercise_, shape,
+    const RowsByCols table = shown(exercise_, shape);
+    if (table.rows > kMostSimulated / table.cols) {
+      return skipped(exercise_, table,
                      fmt::format("The simulator runs every thread, and {} is too much for it: take "
                                  "fewer rows.",
-                                 name(shape)));
+                                 name(table)));
     }
     const Case call = exercise_.measurement.make_case(shape, seed_);
-    json event = event_of("traffic", exercise_, shape);
+    json event = event_of("traffic", exercise_, table);
     event["least_bytes"] = exercise_.measurement.least_bytes(shape);
     event["naive"] = event["reference"] = nullptr;
     Traffic student, reference;
@@ -167,7 +166,7 @@ class Bench {
         fault = fault_of(call, run, seed_, verify_);
       }
       if (!fault.empty() || run.outcome != Outcome::ok) {
-        return failed(exercise_, shape, fmt::format("{}: {}", candidate.name, fault));
+        return failed(exercise_, table, fmt::format("{}: {}", candidate.name, fault));
       }
       const Traffic counted = traffic_of(run);
       event[candidate.name] = {{"requested_bytes", counted.requested_bytes},
@@ -183,6 +182,7 @@ class Bench {
   }
 
   json bandwidth(const Shape& shape) {
+    const RowsByCols table = shown(exercise_, shape);
     const std::int64_t bytes = exercise_.measurement.least_bytes(shape);
     const Case call = exercise_.measurement.make_case(shape, seed_);
     std::vector<Contestant> contestants;
@@ -198,17 +198,17 @@ class Bench {
     const double needed = memory_needed(contestants);
     const double memory = kUsableMemory * device.value("memory_bytes", 0.0);
     if (memory > 0.0 && needed > memory) {
-      return skipped(exercise_, shape,
+      return skipped(exercise_, table,
                      fmt::format("{} takes {:.1f} GB to measure, and this GPU has room for {:.1f}.",
-                                 name(shape), needed * 1e-9, memory * 1e-9));
+                                 name(table), needed * 1e-9, memory * 1e-9));
     }
     BandwidthSettings settings;
     settings.least_bytes = bytes;
     settings.seed = seed_;
     const Bandwidth result = measure_bandwidth(contestants, settings,
                                                device.value("l2_bytes", std::int64_t{0}), verify_);
-    return result.error.empty() ? bandwidth_event(exercise_, shape, bytes, result)
-                                : failed(exercise_, shape, result.error);
+    return result.error.empty() ? bandwidth_event(exercise_, table, bytes, result)
+                                : failed(exercise_, table, result.error);
   }
 
   const Exercise& exercise_;
@@ -235,10 +235,12 @@ void measure(const Exercise& exercise, const Implementations& implementations, M
 }
 
 void measure(const Exercise& exercise, const Implementations& implementations, Measured what,
-             std::uint64_t seed, const std::vector<Shape>& shapes, Events& events) {
+             std::uint64_t seed, const std::vector<RowsByCols>& shapes, Events& events) {
   Bench bench(exercise, implementations, what, seed);
-  for (const Shape& shape : shapes) {
-    events.write(bench.measure(shape));
+  for (const RowsByCols& shape : shapes) {
+    const auto reason = objection(exercise, shape);
+    events.write(reason ? skipped(exercise, shape, *reason)
+                        : bench.measure(shape_of(exercise, shape)));
   }
 }
 

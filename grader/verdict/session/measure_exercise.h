@@ -6,6 +6,7 @@
 
 #include "verdict/session/chapter.h"
 #include "verdict/session/events.h"
+#include "verdict/session/shapes.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -27,6 +28,6 @@ void measure(const Exercise& exercise, const Implementations& implementations, M
 /// At the user's shapes. Writes an event for each: a shape that cannot be had is skipped, and after
 /// a failure the next one is measured.
 void measure(const Exercise& exercise, const Implementations& implementations, Measured what,
-             std::uint64_t seed, const std::vector<Shape>& shapes, Events& events);
+             std::uint64_t seed, const std::vector<RowsByCols>& shapes, Events& events);
 
 }  // namespace onepass::verdict
