@@ -6,10 +6,13 @@
 #include <cmath>
 #include <limits>
 
+#include "verdict/contract/function.h"
 #include "verdict/pattern.h"
 
 namespace onepass::verdict {
 namespace {
+
+constexpr std::int64_t kMostBlocksInY = 65535;  // and in z
 
 /// |got - oracle| in units of the bound, which grows with the oracle's value where that is larger.
 double distance(double got, double oracle, double value, double bound) {
@@ -133,19 +136,23 @@ std::optional<Diagnosis> explain_pattern(const std::string& output, const Compar
 
 Diagnosis explain_launch_error(const Case& call, const std::string& error) {
   const bool bad_value = lower(error).find("invalid") != std::string::npos;
-  for (const char* many : {"rows", "tokens"}) {
-    if (bad_value && call.has_scalar(many) && call.integer(many) > 65535) {
-      return {
-          "grid-limit",
-          fmt::format("The grid may be at most 65,535 blocks in y and z, but 2^31 - 1 in x: put "
-                      "the {} in x.",
-                      many)};
+  if (bad_value && call.contract() != nullptr) {
+    for (const std::string& size : call.contract()->row_sizes()) {
+      if (call.integer(size) > kMostBlocksInY) {
+        return {"grid-limit",
+                fmt::format("The grid may be at most 65,535 blocks in y and z, but 2^31 - 1 in x: "
+                            "put the {} in x.",
+                            size)};
+      }
     }
-  }
-  if (bad_value && call.has_scalar("cols") && call.integer("cols") > 1024) {
-    return {"shared-row-too-big",
-            "With this many columns the launch asks for more threads or more shared memory than a "
-            "block can have: let each thread do several columns."};
+    for (const std::string& size : call.contract()->col_sizes()) {
+      if (call.integer(size) > kMostThreads) {
+        return {"shared-row-too-big",
+                fmt::format("With {} = {} the launch asks for more threads or more shared memory "
+                            "than a block can have: let each thread do several of them.",
+                            size, call.integer(size))};
+      }
+    }
   }
   return {"launch-failed",
           "The kernel was never started: look at the launch's grid, block and shared "

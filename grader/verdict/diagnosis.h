@@ -16,6 +16,8 @@
 
 namespace onepass::verdict {
 
+constexpr std::int64_t kMostThreads = 1024;  // of a block
+
 /// What a student is told: the mistake's id, stable, used in reports, and one sentence.
 struct Diagnosis {
   std::string mistake;  // for instance "eps-ignored"

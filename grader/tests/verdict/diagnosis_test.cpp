@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "verdict/contract/call.h"
 #include "verdict/diagnosis.h"
 #include "verdict/worker/finding.h"
 
@@ -83,11 +84,17 @@ TEST_CASE("only lane 0 right: the sum was not broadcast") {
 
 TEST_CASE("a launch error is told by what the call asked for") {
   const std::string error = "cudaErrorInvalidValue: invalid argument";
-  CHECK(explain_launch_error(Case("f", Dtype::fp32).integer("rows", 65537), error).mistake ==
-        "grid-limit");
-  CHECK(
-      explain_launch_error(Case("f", Dtype::fp32).integer("rows", 1).integer("cols", 65536), error)
-          .mistake == "shared-row-too-big");
+  const contract::Function turn = {
+      "turn", {{"tokens"}, {"dim"}}, {{"x", Role::input, "tokens", "dim"}}};
+  const auto told = [&](std::int64_t tokens, std::int64_t dim) {
+    const Case call =
+        contract::call(turn, Dtype::fp32, {.sizes = {{"tokens", tokens}, {"dim", dim}}, .seed = 1});
+    return explain_launch_error(call, error);
+  };
+  CHECK(told(65537, 1).mistake == "grid-limit");
+  CHECK(told(65537, 1).sentence.find("put the tokens in x") != std::string::npos);
+  CHECK(told(1, 65536).mistake == "shared-row-too-big");
+  CHECK(told(1, 1024).mistake == "launch-failed");
   CHECK(explain_launch_error(Case("f", Dtype::fp32), error).mistake == "launch-failed");
 }
 

@@ -1,18 +1,26 @@
 // What a finding means depends on the call: on its strides, and on how many rows a block does.
 #include <doctest/doctest.h>
 
+#include "verdict/contract/call.h"
 #include "verdict/session/explain_finding.h"
 
 using namespace onepass::verdict;
 
 namespace {
 
+const contract::Function kFunction = {
+    "f",
+    {{"rows"}, {"cols"}},
+    {{"x", Role::input, "rows", "cols", {.strided = true}},
+     {"y", Role::output, "rows", "cols"},
+     {"partial", Role::output, 1, 1, {.scratch = [](const contract::Sizes&) {
+        return std::int64_t{10};
+      }}}}};
+
 /// x: three rows of 65, `stride` apart.
 Case strided(std::int64_t stride) {
-  Case call("f", Dtype::fp16);
-  call.integer("rows", 3).integer("cols", 65);
-  call.input("x", Matrix(Dtype::fp16, 3, 65), {stride, 0}).output("y", Dtype::fp16, 3, 65);
-  return call;
+  return contract::call(kFunction, Dtype::fp16, {.values = {{"x", Matrix(Dtype::fp16, 3, 65)}}},
+                        {{"x", {.gap = stride - 65}}});
 }
 
 Finding access(const std::string& kind, std::optional<std::int64_t> index, int block) {
@@ -101,11 +109,9 @@ TEST_CASE("a race in global memory: an update lost, in place, or nothing that or
 }
 
 TEST_CASE("past the end of scratch: too many groups") {
-  Case call("f", Dtype::fp32);
-  call.output("scratch", Dtype::fp32, 1, 10);
   Finding finding = access("out-of-bounds-global", 10, 0);
-  finding.buffer = "scratch";
-  CHECK(named(call, finding) == "scratch-overrun");
+  finding.buffer = "partial";
+  CHECK(named(strided(65), finding) == "scratch-overrun");
 }
 
 TEST_CASE("a shared array indexed by column is too small for a row") {
@@ -125,6 +131,6 @@ TEST_CASE("slots that are empty because their threads returned") {
 }
 
 TEST_CASE("the memory that a call needs counts the gaps between its rows") {
-  CHECK(strided(80).span_bytes() == 2 * (2 * 80 + 65) + 2 * 3 * 65);
+  CHECK(strided(80).span_bytes() == 2 * (2 * 80 + 65) + 2 * 3 * 65 + 2 * 10);
   CHECK(strided((std::int64_t{1} << 30) + 8).span_bytes() > (std::int64_t{1} << 32));
 }

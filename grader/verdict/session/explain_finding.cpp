@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "verdict/contract/call.h"
+#include "verdict/diagnosis.h"
+
 namespace onepass::verdict {
 
 const char* const kStrideAdvice =
@@ -10,14 +13,15 @@ const char* const kStrideAdvice =
     "with cols or another tensor's stride.";
 const char* const kOverflowAdvice =
     "In this call row * stride is beyond 2^31: compute it in 64 bits, as int64_t.";
-const char* const kScratchAdvice =
-    "scratch has room for a limited number of groups of rows, and for no more than there are rows: "
-    "take no more groups than the header grants.";
+std::string scratch_advice(const std::string& buffer) {
+  return buffer +
+         " has room for a limited number of groups of rows, and for no more than there are rows: "
+         "take no more groups than the header grants.";
+}
 
 namespace {
 
 constexpr std::int64_t kBeyondInt = std::int64_t{1} << 31;
-constexpr std::int64_t kMostThreads = 1024;  // of a block
 
 bool is_far(const Buffer& buffer) {
   return !buffer.null && buffer.rows > 1 && (buffer.rows - 1) * buffer.stride() >= kBeyondInt;
@@ -94,12 +98,21 @@ bool begins_with(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
 }
 
-/// Has some launch of the kernel fewer blocks than the call has rows? Else no block does two.
-bool blocks_do_several_rows(const Case& call, const Run& run, const std::string& kernel) {
-  return call.has_scalar("rows") &&
-         std::any_of(run.traffic.begin(), run.traffic.end(), [&](const LaunchTraffic& launch) {
-           return launch.kernel == kernel && launch.blocks < call.integer("rows");
-         });
+/// The rows that a block does several of, by their name: those that are more than some launch of
+/// the kernel has blocks. Nothing if each block does one.
+std::optional<std::string> rows_of_a_block(const Case& call, const Run& run,
+                                           const std::string& kernel) {
+  if (call.contract() == nullptr) {
+    return std::nullopt;
+  }
+  for (const LaunchTraffic& launch : run.traffic) {
+    for (const std::string& rows : call.contract()->row_sizes()) {
+      if (launch.kernel == kernel && launch.blocks < call.integer(rows)) {
+        return rows;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 /// A slot was read, and then overwritten before all had read it. Nothing for other races: those of
@@ -113,12 +126,13 @@ std::optional<Meaning> explain_overwriting(const Case& call, const Run& run,
     return std::nullopt;
   }
   const bool goes_back = finding.parties[1].line <= finding.parties[0].line;
-  if (goes_back && blocks_do_several_rows(call, run, finding.kernel)) {
-    return Meaning{"row-loop-race",
-                   finding.account() +
-                       "\nA block goes on to its next row while some threads still "
-                       "read this one's: put a __syncthreads() at the end of the "
-                       "loop over rows."};
+  const std::optional<std::string> rows = rows_of_a_block(call, run, finding.kernel);
+  if (goes_back && rows) {
+    return Meaning{"row-loop-race", finding.account() + "\nA block goes on to the next of its " +
+                                        *rows +
+                                        " while some threads still read this one's: put a "
+                                        "__syncthreads() at the end of the loop over " +
+                                        *rows + "."};
   }
   return Meaning{"reused-buffer-race",
                  finding.account() +
@@ -168,8 +182,8 @@ Meaning explain_finding(const Case& call, const Run& run, const Finding& finding
   if (is_overflow(call, finding)) {
     return {"index-overflow", finding.account() + "\n" + kOverflowAdvice};
   }
-  if (finding.kind == "out-of-bounds-global" && finding.buffer == "scratch") {
-    return {"scratch-overrun", finding.account() + "\n" + kScratchAdvice};
+  if (finding.kind == "out-of-bounds-global" && contract::is_scratch(call, finding.buffer)) {
+    return {"scratch-overrun", finding.account() + "\n" + scratch_advice(finding.buffer)};
   }
   if (misses_strided_rows(call, finding)) {
     if (is_beyond_row_0(call, finding)) {

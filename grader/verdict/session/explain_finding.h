@@ -34,6 +34,7 @@ std::optional<std::int64_t> first_far_row(const Case& call);
 
 extern const char* const kStrideAdvice;
 extern const char* const kOverflowAdvice;
-extern const char* const kScratchAdvice;
+/// For who wrote past the end of that buffer.
+std::string scratch_advice(const std::string& buffer);
 
 }  // namespace onepass::verdict

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "verdict/contract/call.h"
 #include "verdict/pattern.h"
 #include "verdict/session/explain_finding.h"
 
@@ -144,12 +145,12 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run) {
   if (!run.trespasses.empty()) {
     const Trespass& trespass = run.trespasses.front();
     // Who takes the stride for cols writes between the rows, and never gets to the end of the last.
-    const bool scratch = trespass.buffer == "scratch";
+    const bool scratch = contract::is_scratch(call, trespass.buffer);
     const bool stride = call.is_strided(trespass.buffer) && any_unwritten(call, run);
     failure.mistake = scratch ? "scratch-overrun" : stride ? "stride-ignored" : "no-tail-mask";
     failure.message = fmt::format(
         "Memory that does not belong to {} was written: {}.\n{}", trespass.buffer, trespass.where,
-        scratch  ? kScratchAdvice
+        scratch  ? scratch_advice(trespass.buffer)
         : stride ? kStrideAdvice
                  : "Check the index against the number of rows or columns.");
     return failure;
