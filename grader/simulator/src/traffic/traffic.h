@@ -15,7 +15,7 @@ namespace simulator {
 
 class Traffic {
  public:
-  /// Without `count_requests`, global memory's bytes are counted, not its requests.
+  /// Without `count_requests`, global memory's bytes are counted, and no requests.
   Traffic(const Memory& memory, bool count_requests, std::size_t most_traced)
       : counter_(memory, most_traced), counts_requests_(count_requests) {}
 
@@ -23,9 +23,10 @@ class Traffic {
   void on(const BlockResume& event) { warps_.resume(event); }
 
   [[gnu::always_inline]] void on(const AccessEvent& event) {
-    const bool is_global = event.place.space == MemorySpace::global;
-    if (is_global) counter_.count_bytes(event.access.type, event.access.size);
-    if (is_global && !counts_requests_) return;
+    if (event.place.space == MemorySpace::global) {
+      counter_.count_bytes(event.access.type, event.access.size);
+    }
+    if (!counts_requests_) return;
     warp_of(event.thread).add(event.thread % 32, event.access, event.place.space, counter_);
   }
 

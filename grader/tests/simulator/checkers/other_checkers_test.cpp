@@ -137,6 +137,22 @@ TEST_CASE("traffic: 32 floats side by side are 4 sectors, of 32 rows 32") {
   }
 }
 
+TEST_CASE("traffic: where no requests are counted, bytes of global memory are") {
+  Scene scene;
+  Traffic checker(scene.memory, false, 0);
+  begin_block(checker, 0);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    access_x(scene, lane, AccessType::read, lane, here(), to(checker));
+    access_shared(scene, lane, AccessType::write, lane, here(), to(checker));
+    checker.on(BarrierWait{lane, here()});
+  }
+  LaunchTraffic traffic;
+  std::vector<TracedRequest> trace;
+  checker.finish(traffic, trace);
+  CHECK(traffic.read_bytes == 128);
+  CHECK(traffic.lines.empty());
+}
+
 TEST_CASE("each checker can be left out of a launch") {
   for (const bool with_races : {true, false}) {
     Scene scene;
