@@ -1,21 +1,16 @@
 // Calls of chapter 4's functions.
 #include "chapters/batchnorm/calls.h"
 
-#include <cmath>
 #include <utility>
 
-#include "chapters/common/misread.h"
-#include "verdict/bounds.h"
+#include "chapters/batchnorm/bounds.h"
 
 namespace onepass::batchnorm {
-
-namespace bounds = verdict::bounds;
 
 namespace {
 
 Case call_of(const Function& function, Arguments arguments) {
-  const Dtype dtype = arguments.x.dtype();
-  return call(function, dtype,
+  return call(function,
               {.values = {{"x", std::move(arguments.x)},
                           {"weight", std::move(arguments.weight)},
                           {"bias", std::move(arguments.bias)},
@@ -25,30 +20,24 @@ Case call_of(const Function& function, Arguments arguments) {
               arguments.arrangement);
 }
 
-bounds::Channel channel_of(const Field& x, const Field& magnitudes, const Field& variance,
-                           std::int64_t channel) {
-  return {x.cols, magnitudes(channel, 0), variance(channel, 0)};
-}
-
 /// Bounds of what 4.1 saves and of the running statistics, one a channel.
 Field channel_bounds(const Inputs& in, const Statistics& right, const std::string& output) {
-  const Field magnitudes =
-      common::row_means(common::map(in.x, [](double x) { return std::abs(x); }));
+  const Field mean_magnitude = common::row_means(common::magnitudes(in.x));
   const double unbiased = static_cast<double>(in.count()) / static_cast<double>(in.count() - 1);
   Field bound(in.channels(), 1);
   for (std::int64_t c = 0; c < in.channels(); ++c) {
-    const bounds::Channel channel = channel_of(in.x, magnitudes, right.variance, c);
+    const Channel channel = {in.count(), mean_magnitude(c, 0), right.variance(c, 0)};
     if (output == "save_mean") {
-      bound(c, 0) = bounds::batchnorm_mean(channel);
+      bound(c, 0) = mean_bound(channel);
     } else if (output == "save_rstd") {
-      bound(c, 0) = bounds::batchnorm_rstd(channel, right.rstd(c, 0));
+      bound(c, 0) = rstd_bound(channel, right.rstd(c, 0));
     } else if (output == "running_mean") {
-      bound(c, 0) = bounds::batchnorm_running(in.momentum, in.running_mean(c, 0), right.mean(c, 0),
-                                              bounds::batchnorm_mean(channel));
+      bound(c, 0) =
+          running_bound(in.momentum, in.running_mean(c, 0), right.mean(c, 0), mean_bound(channel));
     } else {
-      bound(c, 0) = bounds::batchnorm_running(in.momentum, in.running_var(c, 0),
-                                              unbiased * right.variance(c, 0),
-                                              unbiased * bounds::batchnorm_variance(channel));
+      bound(c, 0) =
+          running_bound(in.momentum, in.running_var(c, 0), unbiased * right.variance(c, 0),
+                        unbiased * variance_bound(channel));
     }
   }
   return bound;
@@ -62,10 +51,9 @@ Field y_bounds(Dtype dtype, const Inputs& in, const Field& y, const BoundInputs&
   Field bound = y;
   for (std::int64_t c = 0; c < y.rows; ++c) {
     for (std::int64_t j = 0; j < y.cols; ++j) {
-      bound(c, j) =
-          bounds::batchnorm_y(dtype, {in.x(c, j), statistics.mean(c, 0), statistics.rstd(c, 0),
-                                      in.weight(c, 0), in.bias(c, 0), y(c, j),
-                                      statistics.mean_error(c, 0), statistics.rstd_error(c, 0)});
+      bound(c, j) = y_bound(dtype, {in.x(c, j), statistics.mean(c, 0), statistics.rstd(c, 0),
+                                    in.weight(c, 0), in.bias(c, 0), y(c, j),
+                                    statistics.mean_error(c, 0), statistics.rstd_error(c, 0)});
     }
   }
   return bound;
@@ -92,7 +80,7 @@ Inputs inputs_of(const Case& call) {
   in.bias = call.values("bias").field();
   in.running_mean = call.values("running_mean").field();
   in.running_var = call.values("running_var").field();
-  in.eps = static_cast<float>(call.real("eps"));
+  in.eps = eps_of(call);
   in.momentum = is_training(call) ? static_cast<float>(call.real("momentum")) : 0.0;
   in.batch = call.integer("batch");
   in.dtype = call.dtype();
@@ -117,7 +105,7 @@ Expectation expected_in_evaluation(const Inputs& in, Dtype dtype) {
   BoundInputs statistics{running.mean, running.rstd, none, none};
   for (std::int64_t c = 0; c < in.channels(); ++c) {
     // No sum, so rstd is exact but for eps, the root and the reciprocal.
-    statistics.rstd_error(c, 0) = bounds::batchnorm_rstd({}, statistics.rstd(c, 0));
+    statistics.rstd_error(c, 0) = rstd_bound({}, statistics.rstd(c, 0));
   }
   const Field y = *batchnorm_evaluate(in);
   return {"y", as_tensor(y, in.batch), as_tensor(y_bounds(dtype, in, y, statistics), in.batch)};

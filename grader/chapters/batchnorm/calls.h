@@ -7,17 +7,11 @@
 #include <string>
 
 #include "chapters/batchnorm/reference.h"
-#include "verdict/contract/call.h"
-#include "verdict/session/session.h"
+#include "chapters/common/calls.h"
 
 namespace onepass::batchnorm {
 
-using verdict::Case;
-using verdict::Dtype;
-using verdict::Expectation;
-using verdict::Matrix;
-using verdict::contract::Arrangement;
-using verdict::contract::Function;
+using namespace common;
 
 extern const Function kForward, kEvaluate;
 

@@ -19,7 +19,7 @@ Sizes of_32_samples(std::int64_t channels, std::int64_t space) {
 
 Inputs without_tensors(const Case& sampled) {
   Inputs in;
-  in.eps = static_cast<float>(sampled.real("eps"));
+  in.eps = eps_of(sampled);
   return in;
 }
 
@@ -83,8 +83,8 @@ std::vector<Expectation> sampled_evaluate(const Case& sampled,
 }
 
 /// sampled: what a call is sampled by.
-Measurement measured(const Function& function, const Extent& sampled,
-                     decltype(Measurement::expectations) expectations) {
+Measurement measurement_of(const Function& function, const Extent& sampled,
+                           decltype(Measurement::expectations) expectations) {
   Measurement measurement = verdict::contract::measured(function, {});
   // Few channels, because the simulator runs every thread.
   const Sizes small = of_32_samples(8, 128);
@@ -108,9 +108,9 @@ Measurement measured(const Function& function, const Extent& sampled,
 std::vector<Exercise> exercises() {
   return {
       exercise("forward", "The forward pass", "4.1 The forward pass",
-               measured(kForward, "channels", sampled_forward)),
+               measurement_of(kForward, "channels", sampled_forward)),
       exercise("evaluate", "Evaluation", "4.2 Evaluation",
-               measured(kEvaluate, "batch * channels", sampled_evaluate)),
+               measurement_of(kEvaluate, "batch * channels", sampled_evaluate)),
   };
 }
 

@@ -6,24 +6,22 @@
 
 #include "chapters/batchnorm/mistakes.h"
 #include "chapters/batchnorm/shapes.h"
-#include "verdict/session/check.h"
+#include "chapters/common/check.h"
 
 namespace onepass::batchnorm::forward_checks {
 namespace {
 
-using common::expect_nothing_done;
-using verdict::points;
-using verdict::session;
-using verdict::todo;
+const std::vector<std::string> kRunning = {"running_mean", "running_var"};
+const std::vector<std::string> kAll = {"save_mean", "save_rstd", "running_mean", "running_var",
+                                       "y"};
 
 void check(const std::vector<std::string>& outputs, Arguments arguments) {
-  static const std::vector<verdict::Oracle> mistakes = forward_mistakes();
   const Case call = forward_call(std::move(arguments));
   std::vector<Expectation> expectations;
   for (const std::string& output : outputs) {
     expectations.push_back(expected(call, output));
   }
-  session().expect(call, expectations, mistakes);
+  expect<forward_mistakes>(call, expectations);
 }
 
 /// The outputs, for each dtype and each of the shapes.
@@ -47,9 +45,13 @@ Arguments spikes(Dtype dtype, Shape shape, const std::vector<std::int64_t>& elem
   return arguments;
 }
 
-Arguments spikes_at_the_ends(Dtype dtype, const Shape& shape) {
-  const std::int64_t count = shape.batch * shape.space;
-  return spikes(dtype, shape, {0, shape.space - 1, count / 2, count - 2, count - 1});
+void check_spikes(const std::string& output) {
+  for (Dtype dtype : {Dtype::fp32, Dtype::fp16}) {
+    for (const Shape& shape : {Shape{3, 1, 33}, Shape{2, 1, 520}, Shape{70, 1, 1}}) {
+      const std::int64_t count = shape.batch * shape.space;
+      check({output}, spikes(dtype, shape, {0, shape.space - 1, count / 2, count - 2, count - 1}));
+    }
+  }
 }
 
 /// The outputs, in every way that the tensors may lie.
@@ -73,11 +75,7 @@ TEST_SUITE("batchnorm/forward") {
 
   TEST_CASE("one large number in a channel of small ones counts wherever it is" * points(1) *
             todo(1)) {
-    for (Dtype dtype : {Dtype::fp32, Dtype::fp16}) {
-      check({"save_mean"}, spikes_at_the_ends(dtype, {3, 1, 33}));
-      check({"save_mean"}, spikes_at_the_ends(dtype, {2, 1, 520}));
-      check({"save_mean"}, spikes_at_the_ends(dtype, {70, 1, 1}));
-    }
+    check_spikes("save_mean");
   }
 
   TEST_CASE("fp16 and bf16 are added up in fp32" * points(1) * todo(1)) {
@@ -122,27 +120,22 @@ TEST_SUITE("batchnorm/forward") {
 
   TEST_CASE("one large number in a channel of small ones: its square counts" * points(1) *
             todo(2)) {
-    for (Dtype dtype : {Dtype::fp32, Dtype::fp16}) {
-      check({"save_rstd"}, spikes_at_the_ends(dtype, {3, 1, 33}));
-      check({"save_rstd"}, spikes_at_the_ends(dtype, {2, 1, 520}));
-      check({"save_rstd"}, spikes_at_the_ends(dtype, {70, 1, 1}));
-    }
+    check_spikes("save_rstd");
   }
 
   // ---- TODO 3: running statistics ----
 
   TEST_CASE("running_mean and running_var move by momentum; the variance is divided by count - 1" *
             points(3) * todo(3)) {
-    const std::vector<std::string> running = {"running_mean", "running_var"};
     for (float momentum : {0.1f, 0.01f, 0.75f}) {
       for (const Shape& shape : {Shape{2, 3, 1}, Shape{4, 2, 5}, Shape{3, 40, 1}}) {
         Arguments arguments = random_arguments(Dtype::fp32, shape, 1.0, 2.0);
         arguments.momentum = momentum;
-        check(running, arguments);
+        check(kRunning, arguments);
       }
     }
-    check(running, random_arguments(Dtype::fp16, {4, 2, 16}, 1.0, 2.0));
-    check(running, random_arguments(Dtype::bf16, {4, 2, 7}, 1.0, 2.0));
+    check(kRunning, random_arguments(Dtype::fp16, {4, 2, 16}, 1.0, 2.0));
+    check(kRunning, random_arguments(Dtype::bf16, {4, 2, 7}, 1.0, 2.0));
   }
 
   TEST_CASE("momentum 0 keeps the running statistics, momentum 1 replaces them" * points(1) *
@@ -150,7 +143,7 @@ TEST_SUITE("batchnorm/forward") {
     for (float momentum : {1.0f, 0.0f}) {
       Arguments arguments = random_arguments(Dtype::fp32, {3, 2, 11}, 1.0);
       arguments.momentum = momentum;
-      check({"running_mean", "running_var"}, arguments);
+      check(kRunning, arguments);
     }
   }
 
@@ -191,22 +184,18 @@ TEST_SUITE("batchnorm/forward") {
 
   TEST_CASE("an empty tensor: nothing is written" * points(1) * todo(4)) {
     check({"y"}, random_arguments(Dtype::fp32, {2, 1, 3}));
-    expect_nothing_done(kForward, "The tensor is empty, yet {} was written.");
+    expect_nothing_done(kForward);
   }
 
   TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(4)) {
-    const std::vector<std::string> all = {"save_mean", "save_rstd", "running_mean", "running_var",
-                                          "y"};
     for (int repeat = 0; repeat < 3; ++repeat) {
-      check(all, random_arguments(Dtype::fp32, {4, 3, 50}));
-      check(all, random_arguments(Dtype::bf16, {2 + repeat, 2, 24}));
+      check(kAll, random_arguments(Dtype::fp32, {4, 3, 50}));
+      check(kAll, random_arguments(Dtype::bf16, {2 + repeat, 2, 24}));
     }
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(4)) {
-    draw_tensors(kForward, 5, [](Arguments arguments) {
-      check({"save_mean", "save_rstd", "running_mean", "running_var", "y"}, std::move(arguments));
-    });
+    draw_tensors(kForward, 5, [](Arguments arguments) { check(kAll, std::move(arguments)); });
   }
 }
 

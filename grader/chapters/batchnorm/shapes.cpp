@@ -43,7 +43,7 @@ void sweep_tensors(const Function& function, const CheckArguments& check,
     arguments.arrangement = way.arrangement;
     check(std::move(arguments));
   };
-  common::sweep(function, check_way, only);
+  sweep(function, check_way, only);
 }
 
 void draw_tensors(const Function& function, int count, const CheckArguments& check) {

@@ -5,12 +5,9 @@
 #include <vector>
 
 #include "chapters/batchnorm/calls.h"
-#include "chapters/common/shapes.h"
+#include "chapters/common/sweeps.h"
 
 namespace onepass::batchnorm {
-
-using common::kEveryDtype;
-using common::kSixteenBit;
 
 struct Shape {
   std::int64_t batch, channels, space;

@@ -6,18 +6,12 @@
 #include <optional>
 #include <vector>
 
+#include "chapters/common/calls.h"
 #include "chapters/layernorm/reference.h"
-#include "verdict/contract/call.h"
-#include "verdict/session/session.h"
 
 namespace onepass::layernorm {
 
-using verdict::Case;
-using verdict::Dtype;
-using verdict::Expectation;
-using verdict::Matrix;
-using verdict::contract::Arrangement;
-using verdict::contract::Function;
+using namespace common;
 
 extern const Function kForward, kBackwardDx, kBackwardDweightDbias, kBackward;
 
@@ -51,10 +45,5 @@ Case backward_call(const Function& function, Gradients inputs, const Arrangement
 Expectation expected_dx(const Case& call);
 Expectation expected_dweight(const Case& call);
 Expectation expected_dbias(const Case& call);
-
-/// The numbers of a call. Those of a weight or bias that is not there: ones, or zeros.
-Field values_or(const Case& call, const char* name, double otherwise);
-/// The calls' eps is fp32; references need the number that the kernel gets.
-double eps_of(const Case& call);
 
 }  // namespace onepass::layernorm

@@ -24,8 +24,8 @@ std::vector<Shape> narrow_and_many() {
   return row_shapes({{2048, 128, Dtype::fp32}, {2048, 128, Dtype::fp16}});
 }
 
-Measurement measured(const Function& function, const std::vector<Shape>& traffic,
-                     const Outputs& outputs, const Outputs& column_sums = {}) {
+Measurement measurement_of(const Function& function, const std::vector<Shape>& traffic,
+                           const Outputs& outputs, const Outputs& column_sums = {}) {
   Measurement measurement = verdict::contract::measured(function, outputs, column_sums);
   measurement.traffic = traffic;
   // The hidden sizes of language models; the largest go well beyond any L2.
@@ -39,17 +39,18 @@ Measurement measured(const Function& function, const std::vector<Shape>& traffic
 
 std::vector<Exercise> exercises() {
   return {
-      exercise("forward", "LayerNorm, the forward pass", "2.1 The forward pass",
-               measured(kForward, wide_and_few(), {expected_mean, expected_rstd, expected_y})),
+      exercise(
+          "forward", "LayerNorm, the forward pass", "2.1 The forward pass",
+          measurement_of(kForward, wide_and_few(), {expected_mean, expected_rstd, expected_y})),
       exercise("backward_dx", "LayerNorm, the gradient of x", "2.2 The gradient of x",
-               measured(kBackwardDx, wide_and_few(), {expected_dx})),
+               measurement_of(kBackwardDx, wide_and_few(), {expected_dx})),
       exercise("backward_dweight_dbias", "LayerNorm, the gradients of weight and bias",
                "2.3 The gradients of weight and bias",
-               measured(kBackwardDweightDbias, narrow_and_many(), {},
-                        {expected_dweight, expected_dbias})),
+               measurement_of(kBackwardDweightDbias, narrow_and_many(), {},
+                              {expected_dweight, expected_dbias})),
       exercise("backward_fused", "LayerNorm, the whole backward pass", "2.4 One pass",
-               measured(kBackward, narrow_and_many(), {expected_dx},
-                        {expected_dweight, expected_dbias})),
+               measurement_of(kBackward, narrow_and_many(), {expected_dx},
+                              {expected_dweight, expected_dbias})),
   };
 }
 

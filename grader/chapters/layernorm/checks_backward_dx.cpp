@@ -3,24 +3,17 @@
 // rstd are numbers of their own, not x's, for else dx would be 0.
 #include <utility>
 
-#include "chapters/layernorm/calls.h"
+#include "chapters/common/check.h"
 #include "chapters/layernorm/mistakes.h"
 #include "chapters/layernorm/shapes.h"
 #include "chapters/layernorm/witness.h"
-#include "verdict/session/check.h"
 
 namespace onepass::layernorm::backward_dx_checks {
 namespace {
 
-using common::expect_nothing_done;
-using verdict::points;
-using verdict::session;
-using verdict::todo;
-
 void check(Gradients inputs, const Arrangement& arrangement = {}) {
-  static const std::vector<verdict::Oracle> mistakes = backward_mistakes();
-  const Case call = backward_call(kBackwardDx, std::move(inputs), arrangement);
-  session().expect(call, {expected_dx(call)}, mistakes);
+  expect<backward_mistakes>(backward_call(kBackwardDx, std::move(inputs), arrangement),
+                            Outputs{expected_dx});
 }
 
 void check_random(Dtype dtype, std::int64_t rows, std::int64_t cols,
@@ -76,22 +69,16 @@ TEST_SUITE("layernorm/backward_dx") {
             todo(2)) {
     const Gradients inputs = random_gradients(Dtype::fp32, 3, 37);
     const Case call = backward_call(kBackwardDx, inputs);
-    const verdict::Answer answer = session().expect(call, {expected_dx(call)}, backward_mistakes());
-    Expectation differences = expected_dx(call);
-    differences.value =
-        dx_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight->field(), 1e-5);
-    for (double& bound : differences.bound.values) {
-      bound += 1e-6;  // of the differences, and of mean and rstd, which were rounded
-    }
-    session().compare(call, answer, {differences});
+    expect_derivative<backward_mistakes>(
+        call, expected_dx(call),
+        dx_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight->field(), 1e-5));
   }
 
   TEST_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is" * points(1) *
             todo(2)) {
-    for (std::int64_t cols : {63, 257, 1000}) {
-      check(spikes(Dtype::fp32, cols, boundary_columns(cols)));
-    }
-    check(spikes(Dtype::fp16, 1003, boundary_columns(1003)));
+    sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
+      check(spikes(dtype, cols, columns));
+    });
   }
 
   TEST_CASE("mean 100 and 1000: x - mean comes first" * points(1) * todo(2)) {
@@ -111,18 +98,13 @@ TEST_SUITE("layernorm/backward_dx") {
 
   TEST_CASE("dy, x and dx have strides of their own, and start at any address" * points(2) *
             todo(2)) {
-    sweep_rows(kBackwardDx, check_random);
-    sweep_far_apart(kBackwardDx, check_random);
+    sweep_arrangements(kBackwardDx, check_random);
   }
 
   TEST_CASE("no rows, one row, many rows, 65,536 columns" * points(1) * todo(2)) {
-    check(random_gradients(Dtype::fp32, 1, 100));
-    expect_nothing_done(kBackwardDx, "With rows = 0 there is no row to write, yet {} was.");
+    check_row_counts(kBackwardDx, check_random);
     check(random_gradients(Dtype::fp32, 129, 33), {{"dy", {7}}, {"x", {4}}, {"dx", {2}}});
-    check(random_gradients(Dtype::fp16, 1, 65536));
-    if (session().device() == "gpu") {
-      check(random_gradients(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
-    }
+    check_widest(kBackwardDx, check_random);
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {

@@ -3,22 +3,16 @@
 
 #include <fmt/format.h>
 
+#include "chapters/common/check.h"
 #include "chapters/layernorm/mistakes.h"
 #include "chapters/layernorm/shapes.h"
 #include "verdict/compare.h"
 
 namespace onepass::layernorm {
 
-using verdict::session;
-
 Gradients cancelling(Dtype dtype, std::int64_t rows, std::int64_t cols) {
   Gradients inputs = random_gradients(dtype, rows, cols);
-  // Rows 0 and 1 are the same x, so that their huge contributions to dweight cancel too.
-  for (std::int64_t col = 0; col < cols; ++col) {
-    inputs.dy.set(0, col, 1024.0);
-    inputs.dy.set(1, col, -1024.0);
-    inputs.x.set(1, col, inputs.x.get(0, col));
-  }
+  cancel_rows(inputs.dy, inputs.x);
   return gradients(inputs.dy, inputs.x, inputs.weight);
 }
 
@@ -40,11 +34,10 @@ Gradients scattered(Dtype dtype, std::int64_t rows, std::int64_t cols) {
 }
 
 void check_repeats(const Case& call, int times, const std::vector<Expectation>& expectations) {
-  static const std::vector<verdict::Oracle> mistakes = backward_mistakes();
-  const verdict::Answer first = session().expect(call, expectations, mistakes);
+  const verdict::Answer first = expect<backward_mistakes>(call, expectations);
   const bool promised = first["returned"].get(0, 0) == 0.0;  // Summation::fixed_order
   for (int repeat = 1; repeat < times; ++repeat) {
-    const verdict::Answer next = session().expect(call, expectations, mistakes);
+    const verdict::Answer next = expect<backward_mistakes>(call, expectations);
     for (const Expectation& expectation : expectations) {
       const auto change =
           verdict::first_change(first[expectation.output], next[expectation.output]);

@@ -7,8 +7,7 @@
 
 namespace onepass::layernorm {
 
-/// Cancelling rows: in each column a huge number and its negative, in rows of different groups, and
-/// small ones. Partial sums that are rounded to 16 bits lose the small ones.
+/// Random numbers with two rows that cancel (cancel_rows()).
 Gradients cancelling(Dtype dtype, std::int64_t rows, std::int64_t cols);
 
 /// Many rows, among them a few huge ones that cancel, spread at random: whoever adds up some of the

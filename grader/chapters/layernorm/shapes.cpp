@@ -3,15 +3,6 @@
 
 namespace onepass::layernorm {
 
-Matrix random_tensor(const char* tensor, Dtype dtype, std::int64_t rows, std::int64_t cols,
-                     double mean, double deviation) {
-  return numbers(tensor, dtype, rows, cols).normal_matrix(dtype, rows, cols, mean, deviation);
-}
-
-Matrix random_weight(Dtype dtype, std::int64_t cols) {
-  return numbers("weight", dtype, 1, cols).uniform_matrix(dtype, 1, cols, 0.5, 1.5);
-}
-
 Matrix random_bias(Dtype dtype, std::int64_t cols) {
   return numbers("bias", dtype, 1, cols).uniform_matrix(dtype, 1, cols, -2.0, -1.0);
 }

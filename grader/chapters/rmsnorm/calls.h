@@ -6,20 +6,12 @@
 #include <optional>
 #include <vector>
 
+#include "chapters/common/calls.h"
 #include "chapters/common/forward.h"
-#include "verdict/contract/call.h"
-#include "verdict/session/session.h"
 
 namespace onepass::rmsnorm {
 
-using verdict::Case;
-using verdict::Dtype;
-using verdict::Expectation;
-using verdict::Field;
-using verdict::Layout;
-using verdict::Matrix;
-using verdict::contract::Arrangement;
-using verdict::contract::Function;
+using namespace common;
 
 extern const Function kBlockSum, kForward, kForwardFast, kBackward, kResidual;
 
@@ -39,8 +31,5 @@ Expectation expected_y(const Case& call);
 
 /// What a call of them gives the pass.
 common::Forward forward_of(const Case& call);
-
-/// A call says eps in fp64; the kernel, and so the reference, gets it rounded to fp32.
-double eps_of(const Case& call);
 
 }  // namespace onepass::rmsnorm

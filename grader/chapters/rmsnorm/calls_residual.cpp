@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "chapters/rmsnorm/reference.h"
-#include "verdict/bounds.h"
 
 namespace onepass::rmsnorm {
 
@@ -19,8 +18,7 @@ Matrix sum_of(const Case& call) {
 
 Case residual_call(Matrix x, Matrix residual, Matrix weight, double eps,
                    const Arrangement& arrangement) {
-  const Dtype dtype = x.dtype();
-  return call(kResidual, dtype,
+  return call(kResidual,
               {.values = {{"x", std::move(x)},
                           {"residual", std::move(residual)},
                           {"weight", std::move(weight)}},

@@ -16,8 +16,8 @@ using verdict::Exercise;
 using verdict::Measurement;
 using verdict::contract::Outputs;
 
-Measurement measured(const Function& function, const Outputs& outputs,
-                     const Outputs& column_sums = {}) {
+Measurement measurement_of(const Function& function, const Outputs& outputs,
+                           const Outputs& column_sums = {}) {
   Measurement measurement = verdict::contract::measured(function, outputs, column_sums);
   // Few rows, because the simulator runs every thread; wide enough that the weight and what is
   // saved for each row do not count.
@@ -33,7 +33,7 @@ Measurement measured(const Function& function, const Outputs& outputs,
 }
 
 Measurement forward_fast() {
-  Measurement measurement = measured(kForwardFast, {expected_rstd, expected_y});
+  Measurement measurement = measurement_of(kForwardFast, {expected_rstd, expected_y});
   for (const verdict::Shape& wide : row_shapes({{32768, 8192, Dtype::bf16},
                                                 {8192, 16384, Dtype::bf16},
                                                 {4096, 32768, Dtype::bf16},
@@ -44,7 +44,7 @@ Measurement forward_fast() {
 }
 
 Measurement backward() {
-  Measurement measurement = measured(kBackward, {expected_dx}, {expected_dweight});
+  Measurement measurement = measurement_of(kBackward, {expected_dx}, {expected_dweight});
   // Narrow, so that the rows outnumber the blocks: their partial sums do not count then.
   measurement.traffic = row_shapes({{2048, 32, Dtype::fp32}});
   measurement.bandwidth = row_shapes({{4096, 4096, Dtype::fp16},
@@ -57,14 +57,16 @@ Measurement backward() {
 
 std::vector<Exercise> exercises() {
   return {
-      exercise("block_sum", "Sum a row", "1.1 Sum a row", measured(kBlockSum, {expected_sums})),
+      exercise("block_sum", "Sum a row", "1.1 Sum a row",
+               measurement_of(kBlockSum, {expected_sums})),
       exercise("forward", "The forward pass", "1.2 The forward pass",
-               measured(kForward, {expected_rstd, expected_y})),
+               measurement_of(kForward, {expected_rstd, expected_y})),
       exercise("backward", "The backward pass", "1.3 The backward pass", backward()),
       exercise("forward_fast", "At the speed of memory", "1.4 At the speed of memory",
                forward_fast()),
-      exercise("residual", "With the residual", "1.5 With the residual",
-               measured(kResidual, {expected_sum, expected_residual_rstd, expected_residual_y})),
+      exercise(
+          "residual", "With the residual", "1.5 With the residual",
+          measurement_of(kResidual, {expected_sum, expected_residual_rstd, expected_residual_y})),
   };
 }
 

@@ -5,24 +5,16 @@
 #include <functional>
 #include <utility>
 
-#include "chapters/rmsnorm/calls.h"
+#include "chapters/common/check.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/shapes.h"
-#include "verdict/session/check.h"
 
 namespace onepass::rmsnorm::block_sum_checks {
 namespace {
 
-using common::expect_nothing_done;
-using verdict::points;
-using verdict::session;
-using verdict::todo;
-
 /// Runs block_sum on x and looks at all sums.
 void check_sums(Matrix x, const Arrangement& arrangement = {}) {
-  static const std::vector<verdict::Oracle> mistakes = block_sum_mistakes();
-  const Case call = block_sum_call(std::move(x), arrangement);
-  session().expect(call, {expected_sums(call)}, mistakes);
+  expect<block_sum_mistakes>(block_sum_call(std::move(x), arrangement), Outputs{expected_sums});
 }
 
 void check_random(Dtype dtype, std::int64_t rows, std::int64_t cols,
@@ -112,10 +104,9 @@ TEST_SUITE("rmsnorm/block_sum") {
 
   TEST_CASE("one number in a row of zeros: every column counts, first and last" * points(1) *
             todo(3)) {
-    for (std::int64_t cols : {63, 257, 1000, 4097}) {
-      check_sums(spikes(Dtype::fp32, cols, boundary_columns(cols)));
-    }
-    check_sums(spikes(Dtype::fp16, 1003, boundary_columns(1003)));
+    sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
+      check_sums(spikes(dtype, cols, columns));
+    });
   }
 
   TEST_CASE("fp16 and bf16 are added up in fp32" * points(1) * todo(3)) {
@@ -126,8 +117,7 @@ TEST_SUITE("rmsnorm/block_sum") {
   }
 
   TEST_CASE("65,536 columns: the widest rows there are" * points(1) * todo(3)) {
-    check_sums(random_x(Dtype::fp32, 1, 65536));
-    check_sums(random_x(Dtype::fp16, 1, 65536));
+    check_widest(kBlockSum, check_random, {Dtype::fp32, Dtype::fp16});
   }
 
   TEST_CASE("strided rows at any address are read where they are" * points(1) * todo(3)) {
@@ -139,19 +129,11 @@ TEST_SUITE("rmsnorm/block_sum") {
   }
 
   TEST_CASE("no rows, one row, many rows: each gets its own sum" * points(1) * todo(3)) {
-    check_sums(random_x(Dtype::fp32, 1, 100));
-    expect_nothing_done(kBlockSum, "With rows = 0 there is no row to sum, yet {} was written.");
-    check_sums(random_x(Dtype::fp32, 257, 33));
-    if (session().device() == "gpu") {              // seconds in the simulator
-      check_sums(random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
-    }
+    check_row_counts(kBlockSum, check_random);
   }
 
   TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(3)) {
-    for (int repeat = 0; repeat < 5; ++repeat) {
-      check_sums(random_x(Dtype::fp32, 4, 1000));
-      check_sums(random_x(Dtype::bf16, 2 + repeat, 300));
-    }
+    check_again(check_random);
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(3)) {

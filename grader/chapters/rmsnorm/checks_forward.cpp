@@ -3,48 +3,37 @@
 #include <functional>
 #include <utility>
 
-#include "chapters/rmsnorm/calls.h"
+#include "chapters/common/check.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/shapes.h"
-#include "verdict/session/check.h"
 
 namespace onepass::rmsnorm::forward_checks {
 namespace {
 
-using common::expect_nothing_done;
-using verdict::points;
-using verdict::session;
-using verdict::todo;
-
-constexpr double kEps = 1e-6;
-
-const std::vector<verdict::Oracle>& mistakes() {
-  static const std::vector<verdict::Oracle> all = forward_mistakes();
-  return all;
+/// Runs the forward pass on x, with random weights, and looks at an output.
+void check(const Outputs& outputs, Matrix x, double eps = kEps,
+           const Arrangement& arrangement = {}) {
+  Matrix weight = random_weight(x.dtype(), x.cols());
+  expect<forward_mistakes>(forward_call(std::move(x), std::move(weight), eps, arrangement),
+                           outputs);
 }
 
-/// Runs the forward pass on x, with random weights, and looks at rstd.
-void check_rstd(Matrix x, double eps = kEps, const Arrangement& arrangement = {}) {
-  Matrix weight = random_weight(x.dtype(), x.cols());
-  const Case call = forward_call(std::move(x), std::move(weight), eps, arrangement);
-  session().expect(call, {expected_rstd(call)}, mistakes());
+void check_rstd(Matrix x, double eps = kEps) {
+  check({expected_rstd}, std::move(x), eps);
 }
 
-/// The same, and looks at y.
-void check_y(Matrix x, double eps = kEps, const Arrangement& arrangement = {}) {
-  Matrix weight = random_weight(x.dtype(), x.cols());
-  const Case call = forward_call(std::move(x), std::move(weight), eps, arrangement);
-  session().expect(call, {expected_y(call)}, mistakes());
+void check_y(Matrix x, double eps = kEps) {
+  check({expected_y}, std::move(x), eps);
 }
 
 void check_random_rstd(Dtype dtype, std::int64_t rows, std::int64_t cols,
                        const Arrangement& arrangement) {
-  check_rstd(random_x(dtype, rows, cols), kEps, arrangement);
+  check({expected_rstd}, random_x(dtype, rows, cols), kEps, arrangement);
 }
 
 void check_random_y(Dtype dtype, std::int64_t rows, std::int64_t cols,
                     const Arrangement& arrangement) {
-  check_y(random_x(dtype, rows, cols), kEps, arrangement);
+  check({expected_y}, random_x(dtype, rows, cols), kEps, arrangement);
 }
 
 /// Row r of x made `factor(r)` times as large.
@@ -70,10 +59,9 @@ TEST_SUITE("rmsnorm/forward") {
 
   TEST_CASE("one large number in a row of small ones: its square counts wherever it is" *
             points(1) * todo(1)) {
-    for (std::int64_t cols : {63, 257, 1000, 4097}) {
-      check_rstd(small_but_for(Dtype::fp32, cols, boundary_columns(cols)));
-    }
-    check_rstd(small_but_for(Dtype::fp16, 1003, boundary_columns(1003)));
+    sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
+      check_rstd(small_but_for(dtype, cols, columns));
+    });
   }
 
   TEST_CASE("eps is added to the mean, inside the root, as it is given" * points(2) * todo(1)) {
@@ -146,8 +134,7 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("65,536 columns: the widest rows there are" * points(1) * todo(2)) {
-    check_y(random_x(Dtype::fp32, 1, 65536));
-    check_y(random_x(Dtype::fp16, 1, 65536));
+    check_widest(kForward, check_random_y, {Dtype::fp32, Dtype::fp16});
   }
 
   TEST_CASE("row * stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(2)) {
@@ -155,19 +142,11 @@ TEST_SUITE("rmsnorm/forward") {
   }
 
   TEST_CASE("no rows, one row, many rows: each is normalised" * points(1) * todo(2)) {
-    check_y(random_x(Dtype::fp32, 1, 100));
-    expect_nothing_done(kForward, "With rows = 0 there is no row to write, yet {} was.");
-    check_y(random_x(Dtype::fp32, 257, 33));
-    if (session().device() == "gpu") {           // seconds in the simulator
-      check_y(random_x(Dtype::fp16, 65537, 3));  // more than a grid's y and z can have
-    }
+    check_row_counts(kForward, check_random_y);
   }
 
   TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(2)) {
-    for (int repeat = 0; repeat < 5; ++repeat) {
-      check_y(random_x(Dtype::fp32, 4, 1000));
-      check_y(random_x(Dtype::bf16, 2 + repeat, 300));
-    }
+    check_again(check_random_y);
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {

@@ -6,28 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include "chapters/rmsnorm/calls.h"
+#include "chapters/common/check.h"
+#include "chapters/common/requests.h"
 #include "chapters/rmsnorm/mistakes.h"
-#include "chapters/rmsnorm/requests.h"
 #include "chapters/rmsnorm/shapes.h"
-#include "verdict/session/check.h"
 
 namespace onepass::rmsnorm::forward_fast_checks {
 namespace {
 
-using common::expect_nothing_done;
-using verdict::points;
-using verdict::session;
-using verdict::todo;
-
-constexpr double kEps = 1e-6;
-
 const Outputs kBoth = {expected_rstd, expected_y};
-
-const std::vector<verdict::Oracle>& mistakes() {
-  static const std::vector<verdict::Oracle> all = forward_mistakes();
-  return all;
-}
 
 Case call_of(Matrix x, const Arrangement& arrangement = {}, double eps = kEps) {
   Matrix weight = random_weight(x.dtype(), x.cols());
@@ -36,8 +23,7 @@ Case call_of(Matrix x, const Arrangement& arrangement = {}, double eps = kEps) {
 
 void check(const Outputs& outputs, Matrix x, const Arrangement& arrangement = {},
            double eps = kEps) {
-  const Case call = call_of(std::move(x), arrangement, eps);
-  session().expect(call, expectations(outputs, call), mistakes());
+  expect<forward_mistakes>(call_of(std::move(x), arrangement, eps), outputs);
 }
 
 void check_both(Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
@@ -53,7 +39,7 @@ void check_without_weight(Matrix x) {
 void check_loaded_once(std::int64_t rows, std::int64_t cols, Dtype dtype,
                        const Arrangement& arrangement = {}) {
   const Case call = call_of(random_x(dtype, rows, cols), arrangement);
-  if (const auto traffic = session().expect_and_count(call, {expected_y(call)}, mistakes())) {
+  if (const auto traffic = expect_and_count<forward_mistakes>(call, Outputs{expected_y})) {
     require_loaded_once(call, *traffic, "x");
   }
 }
@@ -61,14 +47,14 @@ void check_loaded_once(std::int64_t rows, std::int64_t cols, Dtype dtype,
 void check_packs(std::int64_t rows, std::int64_t cols, Dtype dtype,
                  const Arrangement& arrangement = {}) {
   const Case call = call_of(random_x(dtype, rows, cols), arrangement);
-  if (const auto traffic = session().expect_and_count(call, {expected_y(call)}, mistakes())) {
+  if (const auto traffic = expect_and_count<forward_mistakes>(call, Outputs{expected_y})) {
     require_packs(call, *traffic, "x", "read");
     require_packs(call, *traffic, "y", "write");
   }
 }
 
 /// Rows of random numbers.
-common::CheckRows rows_of(const Outputs& outputs) {
+CheckRows rows_of(const Outputs& outputs) {
   return
       [outputs](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
         check(outputs, random_x(dtype, rows, cols), arrangement);
@@ -101,9 +87,9 @@ TEST_SUITE("rmsnorm/forward_fast") {
 
   TEST_CASE("one large number in a row of small ones: its square counts wherever it is" *
             points(1) * todo(1)) {
-    for (std::int64_t cols : {63, 257, 1000, 4097}) {
-      check({expected_rstd}, small_but_for(Dtype::fp32, cols, boundary_columns(cols)));
-    }
+    sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
+      check({expected_rstd}, small_but_for(dtype, cols, columns));
+    });
     check({expected_rstd}, small_but_for(Dtype::fp16, 1008, boundary_columns(1008)));
   }
 
@@ -153,15 +139,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
 
   TEST_CASE("no rows, one row, and numbers of rows that no block size divides" * points(1) *
             todo(2)) {
-    for (std::int64_t rows : {1, 3, 7, 31}) {
-      check(kBoth, random_x(Dtype::fp32, rows, 32));
-      check(kBoth, random_x(Dtype::bf16, rows, 200));
-    }
-    expect_nothing_done(kForwardFast, "With rows = 0 there is no row to write, yet {} was.");
-    check(kBoth, random_x(Dtype::fp16, 1031, 3));
-    if (session().device() == "gpu") {
-      check(kBoth, random_x(Dtype::fp16, 65537, 8));  // more than a grid's y and z can have
-    }
+    check_row_counts(kForwardFast, check_both);
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
@@ -193,7 +171,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
     check(kBoth, random_x(Dtype::fp32, 1, 32769));  // odd
     check(kBoth, random_x(Dtype::fp16, 1, 65536));
     check(kBoth, random_x(Dtype::fp16, 1, 131079));  // odd
-    check(kBoth, random_x(Dtype::fp16, 1, 262144));
+    check_widest(kForwardFast, check_both);
     check({expected_rstd}, small_but_for(Dtype::fp16, 40000, {0, 32767, 32768, 39999}));
   }
 
@@ -205,9 +183,8 @@ TEST_SUITE("rmsnorm/forward_fast") {
   }
 
   TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(4)) {
+    check_again(check_both);
     for (int repeat = 0; repeat < 3; ++repeat) {
-      check(kBoth, random_x(Dtype::fp32, 9, 100));
-      check(kBoth, random_x(Dtype::bf16, 2 + repeat, 1000));
       check(kBoth, random_x(Dtype::fp16, 1, 33000));
     }
   }

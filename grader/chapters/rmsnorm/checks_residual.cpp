@@ -1,28 +1,16 @@
 // The checks of exercise 1.5. Those of TODO 1 look at the sum only, those of TODO 2 at rstd.
 #include <utility>
 
+#include "chapters/common/check.h"
+#include "chapters/common/requests.h"
 #include "chapters/rmsnorm/calls_residual.h"
 #include "chapters/rmsnorm/mistakes.h"
-#include "chapters/rmsnorm/requests.h"
 #include "chapters/rmsnorm/shapes.h"
-#include "verdict/session/check.h"
 
 namespace onepass::rmsnorm::residual_checks {
 namespace {
 
-using common::expect_nothing_done;
-using verdict::points;
-using verdict::session;
-using verdict::todo;
-
-constexpr double kEps = 1e-6;
-
 const Outputs kAll = {expected_sum, expected_residual_rstd, expected_residual_y};
-
-const std::vector<verdict::Oracle>& mistakes() {
-  static const std::vector<verdict::Oracle> every = residual_mistakes();
-  return every;
-}
 
 /// What is added, and where it lies.
 struct Inputs {
@@ -30,8 +18,7 @@ struct Inputs {
 };
 
 Inputs random_inputs(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean = 0.0) {
-  return {random_x(dtype, rows, cols),
-          numbers("residual", dtype, rows, cols).normal_matrix(dtype, rows, cols, mean, 2.0)};
+  return {random_x(dtype, rows, cols), random_tensor("residual", dtype, rows, cols, mean, 2.0)};
 }
 
 Case call_of(Inputs inputs, const Arrangement& arrangement = {}, double eps = kEps) {
@@ -42,8 +29,7 @@ Case call_of(Inputs inputs, const Arrangement& arrangement = {}, double eps = kE
 
 void check(const Outputs& outputs, Inputs inputs, const Arrangement& arrangement = {},
            double eps = kEps) {
-  const Case call = call_of(std::move(inputs), arrangement, eps);
-  session().expect(call, expectations(outputs, call), mistakes());
+  expect<residual_mistakes>(call_of(std::move(inputs), arrangement, eps), outputs);
 }
 
 /// A residual that all but cancels x: what is left is small, and different in each column.
@@ -58,7 +44,7 @@ Inputs cancelling(Dtype dtype, std::int64_t rows, std::int64_t cols) {
 }
 
 /// Rows of random numbers.
-common::CheckRows rows_of(const Outputs& outputs) {
+CheckRows rows_of(const Outputs& outputs) {
   return
       [outputs](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
         check(outputs, random_inputs(dtype, rows, cols), arrangement);
@@ -67,9 +53,7 @@ common::CheckRows rows_of(const Outputs& outputs) {
 
 void check_wide(const Outputs& outputs) {
   sweep_widths(769, 1025, rows_of(outputs));
-  check(outputs, random_inputs(Dtype::bf16, 1, 4097));  // odd
-  check(outputs, random_inputs(Dtype::fp32, 1, 16384));
-  check(outputs, random_inputs(Dtype::fp16, 1, 65536));
+  check_wide_rows(kResidual, rows_of(outputs));
 }
 
 /// over: the outputs that are.
@@ -152,8 +136,7 @@ TEST_SUITE("rmsnorm/residual") {
   }
 
   TEST_CASE("four strides of their own, at any address" * points(2) * todo(3)) {
-    sweep_rows(kResidual, rows_of(kAll));
-    sweep_far_apart(kResidual, rows_of(kAll));
+    sweep_arrangements(kResidual, rows_of(kAll));
   }
 
   TEST_CASE("in place: y is written over x, with the sum over residual or not" * points(2) *
@@ -172,8 +155,7 @@ TEST_SUITE("rmsnorm/residual") {
             arrangement.over = {"sum", "y"};
           }
           const Case call = call_of(random_inputs(dtype, 2, cols), arrangement);
-          if (const auto traffic =
-                  session().expect_and_count(call, expectations(kAll, call), mistakes())) {
+          if (const auto traffic = expect_and_count<residual_mistakes>(call, kAll)) {
             if (!in_place) {
               require_not_loaded(call, *traffic, "sum");
             }
@@ -186,22 +168,11 @@ TEST_SUITE("rmsnorm/residual") {
   }
 
   TEST_CASE("no rows, one row, many rows" * points(1) * todo(3)) {
-    check(kAll, random_inputs(Dtype::fp32, 1, 100));
-    expect_nothing_done(kResidual, "With rows = 0 there is no row to write, yet {} was.");
-    for (std::int64_t rows : {3, 7, 31}) {
-      check(kAll, random_inputs(Dtype::bf16, rows, 32));
-    }
-    check(kAll, random_inputs(Dtype::fp16, 1031, 3));
-    if (session().device() == "gpu") {
-      check(kAll, random_inputs(Dtype::fp16, 65537, 8));  // more than a grid's y and z can have
-    }
+    check_row_counts(kResidual, rows_of(kAll));
   }
 
   TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(3)) {
-    for (int repeat = 0; repeat < 3; ++repeat) {
-      check(kAll, random_inputs(Dtype::fp32, 9, 100));
-      check(kAll, random_inputs(Dtype::bf16, 2 + repeat, 1000));
-    }
+    check_again(rows_of(kAll));
   }
 
   TEST_CASE("shapes drawn at random" * points(1) * todo(3)) {

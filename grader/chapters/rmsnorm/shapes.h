@@ -1,31 +1,16 @@
-// The inputs that chapter 1's checks share: which widths and why, and matrices made for a purpose.
+// The inputs that chapter 1's checks share.
 #pragma once
-
-#include <cstdint>
-#include <vector>
 
 #include "chapters/common/shapes.h"
 #include "chapters/rmsnorm/calls.h"
 
 namespace onepass::rmsnorm {
 
-using common::boundary_columns;
-using common::draw_rows;
-using common::kEveryDtype;
-using common::kSixteenBit;
-using common::numbers;
-using common::Outputs;
-using common::small_but_for;
-using common::sweep_far_apart;
-using common::sweep_rows;
-using common::sweep_widths;
-using common::zero_but_for;
+inline constexpr double kEps = 1e-6;
 
-/// Normally distributed.
-Matrix random_x(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean = 0.0,
-                double deviation = 1.0);
-
-/// Weights [1, cols], all different, from 0.5 to 1.5: weights of 1 would not be missed.
-Matrix random_weight(Dtype dtype, std::int64_t cols);
+inline Matrix random_x(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean = 0.0,
+                       double deviation = 1.0) {
+  return random_tensor("x", dtype, rows, cols, mean, deviation);
+}
 
 }  // namespace onepass::rmsnorm

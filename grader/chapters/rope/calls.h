@@ -6,18 +6,12 @@
 #include <cstdint>
 #include <string>
 
+#include "chapters/common/calls.h"
 #include "chapters/rope/reference.h"
-#include "verdict/contract/call.h"
-#include "verdict/session/session.h"
 
 namespace onepass::rope {
 
-using verdict::Case;
-using verdict::Dtype;
-using verdict::Expectation;
-using verdict::Matrix;
-using verdict::contract::Arrangement;
-using verdict::contract::Function;
+using namespace common;
 
 extern const Function kInterleaved, kBackward;
 /// rope_half_split with tables in fp32 and positions of 32 bits, or what its name says else. With

@@ -39,8 +39,8 @@ Sizes some_queries(std::int64_t tokens, std::int64_t heads) {
 
 /// The values of `output` in some tokens. Tables with numbers in [-1, 1) do for cosines and sines:
 /// whatever is in them is multiplied.
-Measurement measured(const Function& function, const std::vector<const char*>& outputs,
-                     Sizes (*sizes)(std::int64_t tokens, std::int64_t heads)) {
+Measurement measurement_of(const Function& function, const std::vector<const char*>& outputs,
+                           Sizes (*sizes)(std::int64_t tokens, std::int64_t heads)) {
   Outputs expected_outputs;
   for (const char* output : outputs) {
     expected_outputs.emplace_back([output](const Case& call) { return expected(call, output); });
@@ -72,7 +72,7 @@ Case half_split_call(const verdict::Shape& shape, std::uint64_t seed) {
 }
 
 Measurement half_split() {
-  Measurement measurement = measured(kHalfSplit, {"q", "k"}, some_queries);
+  Measurement measurement = measurement_of(kHalfSplit, {"q", "k"}, some_queries);
   measurement.make_case = half_split_call;
   measurement.cols = "k_heads * queries_per_key * head_dim";
   measurement.follow = follow;
@@ -82,9 +82,9 @@ Measurement half_split() {
 std::vector<Exercise> exercises() {
   return {
       exercise("interleaved", "Interleaved pairs", "3.1 Interleaved pairs",
-               measured(kInterleaved, {"x"}, some_tokens)),
+               measurement_of(kInterleaved, {"x"}, some_tokens)),
       exercise("backward", "The backward pass", "3.2 The backward pass",
-               measured(kBackward, {"dx"}, some_tokens)),
+               measurement_of(kBackward, {"dx"}, some_tokens)),
       exercise("half_split", "Split halves", "3.3 Split halves", half_split()),
   };
 }

@@ -4,25 +4,19 @@
 #include <cmath>
 #include <utility>
 
+#include "chapters/common/check.h"
 #include "chapters/rope/mistakes.h"
 #include "chapters/rope/shapes.h"
 #include "verdict/compare.h"
-#include "verdict/session/check.h"
 
 namespace onepass::rope::interleaved_checks {
 namespace {
 
-using common::expect_nothing_done;
-using verdict::points;
-using verdict::session;
-using verdict::todo;
-
 // Where the tables begin: at position 0 nothing turns.
 constexpr std::int64_t kFirst = 5;
 
-const std::vector<verdict::Oracle>& mistakes() {
-  static const std::vector<verdict::Oracle> all = interleaved_mistakes();
-  return all;
+verdict::Answer expect_x(const Case& call) {
+  return expect<interleaved_mistakes>(call, std::vector{expected(call, "x")});
 }
 
 /// Turns x, whose token t is at position first + t, and looks at all of it. The tables have as many
@@ -32,14 +26,14 @@ Matrix check_turned(Matrix x, std::int64_t heads, std::int64_t first = kFirst,
   const std::int64_t half = x.cols() / heads / 2;
   Tables angles = tables(first, x.rows() * heads, half);
   const Case call = interleaved_call(std::move(x), std::move(angles), arrangement);
-  return session().expect(call, {expected(call, "x")}, mistakes())["x"];
+  return expect_x(call)["x"];
 }
 
 /// Does every pair have the length it had before? A rotation keeps it.
 void check_lengths(Dtype dtype, std::int64_t tokens, std::int64_t heads, std::int64_t head_dim) {
   const Matrix x = random_x(dtype, tokens, heads * head_dim);
   const Case call = interleaved_call(x, tables(kFirst, tokens, head_dim / 2));
-  const verdict::Answer answer = session().expect(call, {expected(call, "x")}, mistakes());
+  const verdict::Answer answer = expect_x(call);
   const Matrix& after = answer["x"];
   for (std::int64_t token = 0; token < tokens; ++token) {
     for (std::int64_t col = 0; col < heads * head_dim; col += 2) {
@@ -81,23 +75,22 @@ void check_there_and_back(Dtype dtype, std::int64_t tokens, std::int64_t heads,
       original.bound(token, col) += 2.0 * verdict::ulp(dtype, length);
     }
   }
-  session().expect(call, {original}, mistakes());
+  expect<interleaved_mistakes>(call, std::vector{original});
 }
 
 /// Every way that x and the tables may lie, heads that are whole vectors and heads that are not.
 void check_arrangements(std::int64_t tokens, std::int64_t heads) {
-  common::sweep(
-      kInterleaved, [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
-        const std::int64_t head_dim = (number % 2 == 0 ? 64 : 96) + (way.odd_rows ? 2 : 0);
-        check_turned(random_x(dtype, tokens, heads * head_dim), heads, kFirst, way.arrangement);
-      });
+  sweep(kInterleaved, [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
+    const std::int64_t head_dim = (number % 2 == 0 ? 64 : 96) + (way.odd_rows ? 2 : 0);
+    check_turned(random_x(dtype, tokens, heads * head_dim), heads, kFirst, way.arrangement);
+  });
 }
 
 TEST_SUITE("rope/interleaved") {
   TEST_CASE("one token, one head of 2 to 258 elements: pair i is elements 2i and 2i + 1" *
             points(2) * todo(1)) {
     for (Dtype dtype : kEveryDtype) {
-      for (std::int64_t head_dim : kHeadDims) {
+      for (std::int64_t head_dim : head_dims()) {
         check_turned(random_x(dtype, 1, head_dim), 1);
       }
     }
@@ -109,7 +102,7 @@ TEST_SUITE("rope/interleaved") {
         const std::int64_t half = 33;
         const Case call =
             interleaved_call(random_x(dtype, 1, heads * 2 * half), tables(kFirst, 1, half));
-        session().expect(call, {expected(call, "x")}, mistakes());
+        expect_x(call);
       }
     }
   }
@@ -141,7 +134,7 @@ TEST_SUITE("rope/interleaved") {
   TEST_CASE("heads of 2 to 258 elements: a pair's number within its head is its angle's column" *
             points(1) * todo(2)) {
     for (Dtype dtype : kEveryDtype) {
-      for (std::int64_t head_dim : kHeadDims) {
+      for (std::int64_t head_dim : head_dims()) {
         check_turned(random_x(dtype, 3, 2 * head_dim), 2);
       }
     }
@@ -174,8 +167,7 @@ TEST_SUITE("rope/interleaved") {
 
   TEST_CASE("no tokens, one token, many tokens: each is turned" * points(1) * todo(2)) {
     check_turned(random_x(Dtype::fp32, 1, 64), 1);
-    expect_nothing_done(kInterleaved,
-                        "With tokens = 0 there is nothing to turn, yet {} was written.");
+    expect_nothing_done(kInterleaved);
     check_turned(random_x(Dtype::fp16, 257, 3 * 6), 3);
     if (session().device() == "gpu") {
       check_turned(random_x(Dtype::fp16, 65537, 2 * 2), 2);  // more than a grid's y and z can have

@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace onepass::rope {
 
-Matrix random_x(Dtype dtype, std::int64_t tokens, std::int64_t cols, double deviation,
-                const char* tensor) {
-  return numbers(tensor, dtype, tokens, cols).normal_matrix(dtype, tokens, cols, 0.0, deviation);
+std::vector<std::int64_t> head_dims() {
+  std::vector<std::int64_t> dims = verdict::contract::some_widths(1, 129);
+  for (std::int64_t& dim : dims) {
+    dim *= 2;
+  }
+  return dims;
 }
 
 Tables tables(std::int64_t first, std::int64_t rows, std::int64_t half, Dtype dtype, double base) {
@@ -34,10 +38,8 @@ Matrix positions(Dtype dtype, const std::vector<std::int64_t>& values) {
 }
 
 std::vector<std::int64_t> counting(std::int64_t tokens) {
-  std::vector<std::int64_t> values;
-  for (std::int64_t token = 0; token < tokens; ++token) {
-    values.push_back(token);
-  }
+  std::vector<std::int64_t> values(static_cast<std::size_t>(tokens));
+  std::iota(values.begin(), values.end(), 0);
   return values;
 }
 

@@ -1,32 +1,25 @@
-// The inputs that chapter 3's checks share: which sizes of heads and why, tensors and tables.
+// The inputs that chapter 3's checks share: sizes of heads, tensors and tables.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "chapters/common/shapes.h"
+#include "chapters/common/sweeps.h"
 #include "chapters/rope/calls.h"
 
 namespace onepass::rope {
 
-using common::kEveryDtype;
-using common::kSixteenBit;
-using common::numbers;
-
-// Elements of a head.
-inline const std::vector<std::int64_t> kHeadDims = {
-    2,                 // a single pair
-    4,  6,  10,        // fewer pairs than 16 bytes hold, or no multiple of that
-    16, 64, 128, 256,  // as models have them
-    80, 96,            // no powers of two, but multiples of 16 bytes
-    30, 66, 258};      // the same off by a pair
+/// Elements of a head, 2 to 258: such that its pairs end around vectors, warps and blocks.
+std::vector<std::int64_t> head_dims();
 
 /// The base of the frequencies; pair i of d / 2 turns by base^(-2i / d) from token to token.
 inline constexpr double kBase = 10000.0;
 
-/// Normally distributed, [tokens, heads * head_dim].
-Matrix random_x(Dtype dtype, std::int64_t tokens, std::int64_t cols, double deviation = 1.0,
-                const char* tensor = "x");
+/// [tokens, heads * head_dim].
+inline Matrix random_x(Dtype dtype, std::int64_t tokens, std::int64_t cols, double deviation = 1.0,
+                       const char* tensor = "x") {
+  return random_tensor(tensor, dtype, tokens, cols, 0.0, deviation);
+}
 
 /// Row r holds the angles of position first + r.
 Tables tables(std::int64_t first, std::int64_t rows, std::int64_t half, Dtype dtype = Dtype::fp32,

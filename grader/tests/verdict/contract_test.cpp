@@ -1,6 +1,7 @@
 // What follows from the description of a function: calls, bytes, the sweep.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 
@@ -75,6 +76,7 @@ bool exclude(const std::string& a, const std::string& b) {
 TEST_CASE("an extent is a product of sizes, and tells the one that is not known") {
   const Extent extent = "heads * head_dim / 2";
   CHECK(extent.in({{"heads", 3}, {"head_dim", 8}}) == 12);
+  CHECK(extent.text() == "heads * head_dim / 2");
   Sizes sizes = {{"heads", 3}};
   extent.tell(12, sizes);
   CHECK(sizes.at("head_dim") == 8);
@@ -193,6 +195,12 @@ TEST_CASE("widths stand around the ends of vectors, warps and blocks") {
   CHECK(widths(2, 9) == std::vector<std::int64_t>{2, 3, 4, 5, 7, 8, 9});
   CHECK(widths(255, 2000) ==
         std::vector<std::int64_t>{255, 256, 257, 511, 512, 513, 1023, 1024, 1025});
+  CHECK(some_widths(1, 33) == std::vector<std::int64_t>{1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33});
+}
+
+TEST_CASE("the widest is what the header promises, where that is an end") {
+  CHECK(widest(kNorm, "cols") == std::vector<std::int64_t>{1000});
+  CHECK(widest(kNorm, "rows").empty());
 }
 
 TEST_CASE("padded rows each start with a vector of 16 bytes") {

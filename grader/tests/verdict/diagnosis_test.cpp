@@ -85,7 +85,7 @@ TEST_CASE("only lane 0 right: the sum was not broadcast") {
 TEST_CASE("a launch error is told by what the call asked for") {
   const std::string error = "cudaErrorInvalidValue: invalid argument";
   const contract::Function turn = {
-      "turn", {{"tokens"}, {"dim"}}, {{"x", Role::input, "tokens", "dim"}}};
+      "turn", {{"tokens"}, {"dim", 1, 65'536}}, {{"x", Role::input, "tokens", "dim"}}};
   const auto told = [&](std::int64_t tokens, std::int64_t dim) {
     const Case call =
         contract::call(turn, Dtype::fp32, {.sizes = {{"tokens", tokens}, {"dim", dim}}, .seed = 1});

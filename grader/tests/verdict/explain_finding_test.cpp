@@ -108,6 +108,10 @@ TEST_CASE("a race in global memory: an update lost, in place, or nothing that or
   CHECK(named(call, finding) == "in-place-race");
 }
 
+TEST_CASE("advice calls the columns what the function does") {
+  CHECK(stride_advice(strided(80), "x").find("not with cols or") != std::string::npos);
+}
+
 TEST_CASE("past the end of scratch: too many groups") {
   Finding finding = access("out-of-bounds-global", 10, 0);
   finding.buffer = "partial";

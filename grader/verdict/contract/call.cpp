@@ -13,8 +13,8 @@ Sizes all_sizes(const Function& function, const Arguments& arguments) {
     for (const Tensor& tensor : function.tensors) {
       const auto given = arguments.values.find(tensor.name);
       if (given != arguments.values.end()) {
-        tensor.rows.tell(given->second.rows(), sizes);
-        tensor.cols.tell(given->second.cols(), sizes);
+        tensor.rows.tell(given->second->rows(), sizes);
+        tensor.cols.tell(given->second->cols(), sizes);
       }
     }
   }
@@ -124,7 +124,7 @@ class Maker {
       return;
     }
     Matrix values =
-        given == arguments_.values.end() ? Matrix(dtype, rows, cols) : std::move(given->second);
+        given == arguments_.values.end() ? Matrix(dtype, rows, cols) : std::move(*given->second);
     if (values.rows() < rows || values.cols() != cols) {
       throw std::logic_error(tensor.name + " has another shape than its function says");
     }
@@ -144,7 +144,19 @@ class Maker {
 
 Case call(const Function& function, Dtype dtype, Arguments arguments,
           const Arrangement& arrangement) {
+  std::erase_if(arguments.values, [](const auto& value) { return !value.second; });
   return Maker(function, dtype, std::move(arguments), arrangement).make();
+}
+
+Case call(const Function& function, Arguments arguments, const Arrangement& arrangement) {
+  for (const Tensor& tensor : function.tensors) {
+    const auto given = arguments.values.find(tensor.name);
+    if (!tensor.traits.dtype && given != arguments.values.end() && given->second) {
+      const Dtype dtype = given->second->dtype();
+      return call(function, dtype, std::move(arguments), arrangement);
+    }
+  }
+  throw std::logic_error("nothing tells the dtype of a call of " + function.name);
 }
 
 bool is_scratch(const Case& call, const std::string& buffer) {

@@ -38,7 +38,7 @@ struct Arrangement {
 
 /// What a call is given. Sizes that the tensors tell need not be; a scalar is the usual one.
 struct Arguments {
-  std::map<std::string, Matrix> values = {};  // of inputs
+  std::map<std::string, std::optional<Matrix>> values = {};  // of inputs; nothing: not given
   std::map<std::string, double> scalars = {};
   Sizes sizes = {};
   /// An input without values is filled from this seed (integers are 0); without a seed it is null,
@@ -54,7 +54,10 @@ struct Arguments {
 /// to the function.
 Case call(const Function& function, Dtype dtype, Arguments arguments,
           const Arrangement& arrangement = {});
+/// The same in the dtype of the values that have no dtype of their own.
+Case call(const Function& function, Arguments arguments, const Arrangement& arrangement = {});
 Case call(Function&&, Dtype, Arguments, const Arrangement& = {}) = delete;
+Case call(Function&&, Arguments, const Arrangement& = {}) = delete;
 
 /// Is that buffer of the call scratch?
 bool is_scratch(const Case& call, const std::string& buffer);

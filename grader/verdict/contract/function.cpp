@@ -1,5 +1,7 @@
 #include "verdict/contract/function.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
@@ -52,8 +54,9 @@ void Extent::tell(std::int64_t extent, Sizes& sizes) const {
   }
 }
 
-const std::string* Extent::only_factor() const {
-  return factors.size() == 1 && divisor == 1 ? &factors.front() : nullptr;
+std::string Extent::text() const {
+  const std::string product = fmt::format("{}", fmt::join(factors, " * "));
+  return divisor == 1 ? product : fmt::format("{} / {}", product, divisor);
 }
 
 const Tensor* Function::find(const std::string& wanted) const {
@@ -64,15 +67,14 @@ const Tensor* Function::find(const std::string& wanted) const {
 
 namespace {
 
-std::vector<std::string> sizes_that_are(const Function& function, Extent Tensor::*extent) {
+std::vector<std::string> sizes_that_are(const Function& function, Extent Tensor::*extent,
+                                        bool with_an_end) {
   std::vector<std::string> names;
   for (const Size& size : function.sizes) {
-    const auto is_size = [&](const Tensor& tensor) {
-      const std::string* only = (tensor.*extent).only_factor();
-      return only != nullptr && *only == size.name;
-    };
-    if (size.is_argument &&
-        std::any_of(function.tensors.begin(), function.tensors.end(), is_size)) {
+    const Extent alone = size.name.c_str();
+    const bool wanted = size.is_argument && (!with_an_end || size.most < Size().most);
+    if (wanted && std::any_of(function.tensors.begin(), function.tensors.end(),
+                              [&](const Tensor& tensor) { return tensor.*extent == alone; })) {
       names.push_back(size.name);
     }
   }
@@ -82,11 +84,11 @@ std::vector<std::string> sizes_that_are(const Function& function, Extent Tensor:
 }  // namespace
 
 std::vector<std::string> Function::row_sizes() const {
-  return sizes_that_are(*this, &Tensor::rows);
+  return sizes_that_are(*this, &Tensor::rows, false);
 }
 
 std::vector<std::string> Function::col_sizes() const {
-  return sizes_that_are(*this, &Tensor::cols);
+  return sizes_that_are(*this, &Tensor::cols, true);
 }
 
 }  // namespace onepass::verdict::contract

@@ -36,8 +36,8 @@ struct Extent {
   Extent(int one);
   bool operator==(const Extent&) const = default;
 
-  /// The one size that it is, and nothing else; nullptr if there is no such one.
-  const std::string* only_factor() const;
+  /// "heads * head_dim"
+  std::string text() const;
 
   /// Throws std::logic_error if a factor is unknown.
   std::int64_t in(const Sizes& sizes) const;
@@ -96,8 +96,8 @@ struct Function {
   const Tensor* find(const std::string& tensor) const;
 
   /// The sizes, of those that the function is told, that are the number of rows of some tensor: a
-  /// launch has blocks for them. And those that are the number of columns of one: a block's threads
-  /// share them.
+  /// launch has blocks for them. And those that are the number of columns of one, and have an end:
+  /// a block's threads share them.
   std::vector<std::string> row_sizes() const;
   std::vector<std::string> col_sizes() const;
 };

@@ -174,16 +174,43 @@ std::vector<Arrangement> far_apart(const Function& function) {
   return arrangements;
 }
 
-std::vector<std::int64_t> widths(std::int64_t least, std::int64_t most) {
+namespace {
+
+/// Those from `least` to `most` that are beside one of the ends, and the ends.
+std::set<std::int64_t> beside(const std::vector<std::int64_t>& ends, std::int64_t least,
+                              std::int64_t most) {
   std::set<std::int64_t> all;
-  for (std::int64_t power = 2; power <= 1024; power *= 2) {
-    for (std::int64_t width : {power - 1, power, power + 1}) {
+  for (const std::int64_t end : ends) {
+    for (const std::int64_t width : {end - 1, end, end + 1}) {
       if (least <= width && width <= most) {
         all.insert(width);
       }
     }
   }
+  return all;
+}
+
+constexpr std::int64_t kAffordable = std::int64_t{1} << 18;  // columns of a row
+
+}  // namespace
+
+std::vector<std::int64_t> widths(std::int64_t least, std::int64_t most) {
+  const auto all = beside({2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}, least, most);
   return {all.begin(), all.end()};
+}
+
+std::vector<std::int64_t> some_widths(std::int64_t least, std::int64_t most) {
+  const auto all = beside({2, 4, 8, 32, 128}, least, most);
+  return {all.begin(), all.end()};
+}
+
+std::vector<std::int64_t> widest(const Function& function, const std::string& name) {
+  for (const Size& size : function.sizes) {
+    if (size.name == name && size.most <= kAffordable) {
+      return {size.most};
+    }
+  }
+  return {};
 }
 
 }  // namespace onepass::verdict::contract

@@ -2,11 +2,9 @@
 // It follows from the description, so that no combination is left out because nobody thought of it.
 //
 // The ways are, of each tensor,
-//   - a start off a 16-byte boundary, by each number of elements that a vector of 16 bytes has (in
-//     bf16, which has as many as fp16, by 1, 2 and 4);
-//   - rows apart, if it has a stride: by a number of elements that keeps each row on such a
-//   boundary,
-//     and by an odd one;
+//   - a start off a 16-byte boundary, by each number of elements that a vector of 16 bytes has;
+//     in bf16, which has as many as fp16, by 1, 2 and 4;
+//   - rows apart, if it has a stride: so that each row is on such a boundary, and not;
 //   - null, if it may be, and over its input, if it may be;
 // and of all of them together rows that fill no vector, without gaps or each starting with one.
 // Alone each of them shows which one a kernel cannot take. Then come a few calls in which every two
@@ -41,5 +39,13 @@ std::vector<Arrangement> far_apart(const Function& function);
 /// From `least` to `most`: the numbers beside the powers of two up to 1024, at which vectors, warps
 /// and blocks end, and the powers themselves.
 std::vector<std::int64_t> widths(std::int64_t least, std::int64_t most);
+
+/// Fewer of them, for what is multiplied by other sizes: those around vectors of 2, 4 and 8, a
+/// warp, and a block of 128.
+std::vector<std::int64_t> some_widths(std::int64_t least, std::int64_t most);
+
+/// The most that the header promises of that size, if it promises an end that the simulator comes
+/// to in moments; else nothing.
+std::vector<std::int64_t> widest(const Function& function, const std::string& size);
 
 }  // namespace onepass::verdict::contract

@@ -8,11 +8,26 @@
 
 namespace onepass::verdict {
 
-const char* const kStrideAdvice =
-    "The rows of this call lie further apart than they are long: find a row with its stride, not "
-    "with cols or another tensor's stride.";
 const char* const kOverflowAdvice =
     "In this call row * stride is beyond 2^31: compute it in 64 bits, as int64_t.";
+
+namespace {
+
+/// What the function calls the number of its columns.
+std::string columns_of(const Case& call, const std::string& buffer) {
+  const contract::Tensor* tensor =
+      call.contract() == nullptr ? nullptr : call.contract()->find(buffer);
+  return tensor == nullptr ? "cols" : tensor->cols.text();
+}
+
+}  // namespace
+
+std::string stride_advice(const Case& call, const std::string& buffer) {
+  return "The rows of this call lie further apart than they are long: find a row with its stride, "
+         "not with " +
+         columns_of(call, buffer) + " or another tensor's stride.";
+}
+
 std::string scratch_advice(const std::string& buffer) {
   return buffer +
          " has room for a limited number of groups of rows, and for no more than there are rows: "
@@ -187,12 +202,12 @@ Meaning explain_finding(const Case& call, const Run& run, const Finding& finding
   }
   if (misses_strided_rows(call, finding)) {
     if (is_beyond_row_0(call, finding)) {
-      return {"stride-ignored", finding.account() + "\n" + kStrideAdvice};
+      return {"stride-ignored", finding.account() + "\n" + stride_advice(call, finding.buffer)};
     }
     if (finding.kind == "uninitialised-global") {
-      return {std::nullopt, finding.account() +
-                                "\nThat lies between two rows: check the column against cols, and "
-                                "find each row with its stride."};
+      return {std::nullopt,
+              finding.account() + "\nThat lies between two rows: check the column against " +
+                  columns_of(call, finding.buffer) + ", and find each row with its stride."};
     }
   }
   if (finding.kind == "out-of-bounds-shared" && finding.index.value_or(0) >= kMostThreads) {

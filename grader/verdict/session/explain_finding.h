@@ -32,8 +32,9 @@ Meaning explain_finding(const Case& call, const Run& run, const Finding& finding
 /// there is none.
 std::optional<std::int64_t> first_far_row(const Case& call);
 
-extern const char* const kStrideAdvice;
 extern const char* const kOverflowAdvice;
+/// For who takes rows of that buffer, which lie further apart than they are long, to be dense.
+std::string stride_advice(const Case& call, const std::string& buffer);
 /// For who wrote past the end of that buffer.
 std::string scratch_advice(const std::string& buffer);
 

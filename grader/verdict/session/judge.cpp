@@ -151,7 +151,7 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run) {
     failure.message = fmt::format(
         "Memory that does not belong to {} was written: {}.\n{}", trespass.buffer, trespass.where,
         scratch  ? scratch_advice(trespass.buffer)
-        : stride ? kStrideAdvice
+        : stride ? stride_advice(call, trespass.buffer)
                  : "Check the index against the number of rows or columns.");
     return failure;
   }

@@ -1,11 +1,11 @@
 // What a call asked of one tensor.
-#include "chapters/rmsnorm/requests.h"
+#include "chapters/common/requests.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-namespace onepass::rmsnorm {
+namespace onepass::common {
 namespace {
 
 constexpr double kOnce = 1.01;       // room for an element or two that are looked at again
@@ -85,4 +85,4 @@ void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
   }
 }
 
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::common

@@ -1,5 +1,4 @@
-// What a call asked of one tensor, counted by the simulator: the lessons of 1.4 and 1.5 that need
-// no clock.
+// What a call asked of one tensor, counted by the simulator: lessons of traffic that need no clock.
 #pragma once
 
 #include <optional>
@@ -9,7 +8,7 @@
 #include "verdict/measure/traffic.h"
 #include "verdict/session/session.h"
 
-namespace onepass::rmsnorm {
+namespace onepass::common {
 
 struct Requests {
   std::int64_t bytes = 0;  // of all accesses, those of one element again counted again
@@ -36,4 +35,4 @@ void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traff
 void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
                    const std::string& buffer, const std::string& type);
 
-}  // namespace onepass::rmsnorm
+}  // namespace onepass::common

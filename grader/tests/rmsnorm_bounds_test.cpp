@@ -6,14 +6,15 @@
 #include <functional>
 #include <vector>
 
-#include "verdict/bounds.h"
+#include "chapters/rmsnorm/bounds.h"
 #include "verdict/values/random.h"
 
+using namespace onepass;
 using namespace onepass::verdict;
 
 namespace {
 
-using Sum = std::function<float(const std::vector<float>&)>;
+using Summation = std::function<float(const std::vector<float>&)>;
 
 float sequential(const std::vector<float>& terms) {
   float sum = 0.0f;
@@ -37,7 +38,8 @@ float by_256_threads(const std::vector<float>& terms) {
 }
 
 /// The largest error of y over its bound, computed as an honest kernel would.
-double worst_ratio(Dtype dtype, std::int64_t cols, double mean, const Sum& sum, bool round_early) {
+double worst_ratio(Dtype dtype, std::int64_t cols, double mean, const Summation& sum,
+                   bool round_early) {
   const Random random = Random(static_cast<std::uint64_t>(cols)).stream(name(dtype));
   const Matrix x = random.stream("x").normal_matrix(dtype, 1, cols, mean, 1.3);
   const Matrix weight = random.stream("weight").normal_matrix(dtype, 1, cols, 1.0, 0.5);
@@ -50,14 +52,14 @@ double worst_ratio(Dtype dtype, std::int64_t cols, double mean, const Sum& sum, 
   }
   const double rstd = 1.0 / std::sqrt(exact / static_cast<double>(cols) + 1e-6);
   const float got_rstd = 1.0f / std::sqrt(sum(squares) / static_cast<float>(cols) + 1e-6f);
-  double worst = std::abs(got_rstd - rstd) / bounds::rmsnorm_rstd(cols, rstd);
+  double worst = std::abs(got_rstd - rstd) / rmsnorm::rstd_bound(cols, rstd);
   for (std::int64_t col = 0; col < cols; ++col) {
     const double y = x.get(0, col) * rstd * weight.get(0, col);
     double normalized = static_cast<float>(x.get(0, col)) * got_rstd;
     normalized = round_early ? round_to(dtype, normalized) : normalized;
     const float product = static_cast<float>(normalized) * static_cast<float>(weight.get(0, col));
     worst =
-        std::max(worst, std::abs(round_to(dtype, product) - y) / bounds::rmsnorm_y(dtype, cols, y));
+        std::max(worst, std::abs(round_to(dtype, product) - y) / rmsnorm::y_bound(dtype, cols, y));
   }
   return worst;
 }
@@ -65,7 +67,7 @@ double worst_ratio(Dtype dtype, std::int64_t cols, double mean, const Sum& sum, 
 }  // namespace
 
 TEST_CASE("honest orders of summation stay within the bound") {
-  for (const Sum& sum : {Sum(sequential), Sum(by_256_threads)}) {
+  for (const Summation& sum : {Summation(sequential), Summation(by_256_threads)}) {
     for (const std::int64_t cols : {1, 17, 33, 1000, 4097, 65536}) {
       for (const double mean : {0.0, 100.0}) {
         CAPTURE(cols);
@@ -95,7 +97,7 @@ TEST_CASE("a row sum in any honest order stays within the bound") {
       exact += x.get(0, col);
       magnitudes += std::abs(x.get(0, col));
     }
-    for (const Sum& sum : {Sum(sequential), Sum(by_256_threads)}) {
+    for (const Summation& sum : {Summation(sequential), Summation(by_256_threads)}) {
       CHECK(std::abs(sum(terms) - exact) <= 0.6 * bounds::row_sum(cols, magnitudes));
     }
   }

@@ -1,0 +1,76 @@
+// Checks that follow from a function's description: every way that its tensors may lie, and sizes
+// where kernels go wrong.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "chapters/common/shapes.h"
+#include "verdict/contract/sweep.h"
+
+namespace onepass::common {
+
+/// Every way that a function's tensors may lie (the sweep), in every type. `number` counts those of
+/// a type, to take other sizes for each. only: the tensors that matter to the check, if not all do.
+using CheckWay =
+    std::function<void(Dtype dtype, std::size_t number, const verdict::contract::Way& way)>;
+void sweep(const Function& function, const CheckWay& check, const std::set<std::string>& only = {});
+
+/// Runs the function once for each of its sizes that may be 0, with that one at 0 and all others as
+/// small as they get. Nothing may be written.
+void expect_nothing_done(const Function& function);
+
+// ---- Of operators on rows ----
+
+/// Looks at a call on random numbers.
+using CheckRows = std::function<void(Dtype dtype, std::int64_t rows, std::int64_t cols,
+                                     const Arrangement& arrangement)>;
+
+/// A few rows of some width in each way that the tensors may lie.
+void sweep_rows(const Function& function, const CheckRows& check,
+                const std::set<std::string>& only = {});
+
+/// The same with rows so far apart, of one tensor after the other, that row * stride is beyond
+/// 2^31.
+void sweep_far_apart(const Function& function, const CheckRows& check);
+/// Both.
+void sweep_arrangements(const Function& function, const CheckRows& check,
+                        const std::set<std::string>& only = {});
+
+/// Two rows of each width from `least` to `most` around which vectors, warps and blocks end, in
+/// every type; and a square, in which swapped indices stay inside the tensors. No more rows than
+/// columns: who takes a row for a column finds a number too.
+void sweep_widths(std::int64_t least, std::int64_t most, const CheckRows& check);
+
+/// Rows as wide as the function's header promises.
+void check_widest(const Function& function, const CheckRows& check,
+                  const std::vector<Dtype>& dtypes = {Dtype::fp16}, std::int64_t rows = 1);
+
+/// Rows that no block of threads holds at one element a thread, to the widest.
+void check_wide_rows(const Function& function, const CheckRows& check);
+
+/// No row, one row, numbers of rows that nothing divides, and on a GPU more than a grid's y and z
+/// can have.
+void check_row_counts(const Function& function, const CheckRows& check);
+
+/// For sums down the columns: rows that no number of groups divides, columns that no number of
+/// threads does.
+void sweep_column_sums(const CheckRows& check);
+
+/// More rows than there are blocks, or than scratch has room for groups: some have several.
+void check_many_rows(const CheckRows& check);
+
+/// The same function on other numbers, and on the same.
+void check_again(const CheckRows& check);
+
+/// Shapes drawn from the seed, so that no list of shapes can be learned by heart.
+void draw_rows(const Function& function, int count, const CheckRows& check);
+
+/// Rows of so many columns, each to have one number that must not be lost, row r in columns[r].
+using CheckSpikes =
+    std::function<void(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns)>;
+void sweep_spikes(const CheckSpikes& check);
+
+}  // namespace onepass::common
