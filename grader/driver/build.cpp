@@ -8,11 +8,11 @@
 #include "driver/cache.h"
 #include "driver/files.h"
 #include "driver/includes.h"
-#include "driver/process.h"
+#include "process/process.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
-using End = ProcessResult::End;
+using End = process::Result::End;
 
 namespace {
 
@@ -36,8 +36,8 @@ std::string describe(const Toolchain& toolchain) {
 }
 
 // A program of the toolchain. That it fails is the student's business, that it cannot run is not.
-ProcessResult run_tool(const std::vector<std::string>& command) {
-  ProcessResult result = run_process(command, {kCompileSeconds});
+process::Result run_tool(const std::vector<std::string>& command) {
+  process::Result result = process::run({command}, kCompileSeconds);
   if (result.end == End::not_started) {
     throw GraderFault(fmt::format("{} {}.", command[0], result.describe()));
   }
@@ -100,8 +100,8 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
              rewritten ? source : fmt::format("#line 1 \"{}\"\n{}", implementation.shown, source));
   if (rewritten) {
     const fs::path output = folder / fs::path(name).replace_extension(".cpp");
-    const ProcessResult rewrite = run_tool({toolchain_.rewriter.string(), to_include.string(),
-                                            output.string(), "--path", implementation.shown});
+    const process::Result rewrite = run_tool({toolchain_.rewriter.string(), to_include.string(),
+                                              output.string(), "--path", implementation.shown});
     if (!rewrite.succeeded()) {
       return {"", explain(rewrite.output, implementation), ""};
     }
@@ -115,7 +115,7 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
   compile.insert(compile.end(),
                  {fmt::format("-DONEPASS_SUBMISSION=\"{}\"", to_include.string()), "-MD", "-MF",
                   dependencies, "-c", implementation.binding.string(), "-o", object});
-  const ProcessResult compiled = run_tool(compile);
+  const process::Result compiled = run_tool(compile);
   if (!compiled.succeeded()) {
     return {"", explain(compiled.output, implementation), ""};
   }
@@ -130,7 +130,7 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
   const std::string worker = (folder / "worker").string();
   std::vector<std::string> link = {toolchain_.compiler.string(), object, "-o", worker};
   link.insert(link.end(), toolchain_.link_flags.begin(), toolchain_.link_flags.end());
-  const ProcessResult linked = run_tool(link);
+  const process::Result linked = run_tool(link);
   if (!linked.succeeded()) {
     return {"", explain(linked.output, implementation), ""};
   }

@@ -8,11 +8,11 @@
 #include "driver/bad_input.h"
 #include "driver/files.h"
 #include "driver/gpu_lock.h"
-#include "driver/interrupt.h"
 #include "driver/run.h"
 #include "driver/submission.h"
 #include "driver/terminal.h"
 #include "driver/text.h"
+#include "process/interrupt.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
@@ -53,7 +53,7 @@ void work_until_interrupted(Run& run) {
   try {
     run.work();
   } catch (const GraderFault&) {
-    if (!interrupted()) {
+    if (!process::interrupted()) {
       throw;
     }
   }
@@ -93,7 +93,7 @@ int grade(const Config& config, const GradeOptions& options) {
   settings.report = options.report.empty()
                         ? config.build / "report" / (submission.filename().string() + ".json")
                         : options.report;
-  catch_interrupts();
+  process::catch_interrupts();
   Json report;
   {
     Run run(config, std::move(tasks), settings);

@@ -1,41 +1,53 @@
 #include "driver/grader.h"
 
 #include <fmt/format.h>
-
-#include <chrono>
+#include <poll.h>
+#include <unistd.h>
 
 #include "driver/bad_input.h"
-#include "driver/process.h"
+#include "process/process.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
+using process::Waited;
 
 namespace {
 
+constexpr const char* kEventPipe = "/dev/fd/3";  // the first of a program's pipes
+constexpr double kListSeconds = 60;
 // A grader that says nothing for so long hangs: it limits the time of each call itself.
-constexpr auto kSilence = std::chrono::minutes(5);
-constexpr double kRunSeconds = 4 * 3600;
+constexpr double kSilentSeconds = 300;
 
-// Makes events of the pieces in which they come.
-class EventReader {
- public:
-  /// Hands over each line that `piece` completes. True if there was one.
-  bool read(const std::string& piece, const std::function<void(const Json&)>& on_event) {
-    unfinished_ += piece;
-    std::size_t begin = 0;
-    for (std::size_t end; (end = unfinished_.find('\n', begin)) != std::string::npos;) {
-      const std::string line = unfinished_.substr(begin, end - begin);
-      begin = end + 1;
-      on_event(Json::parse(line));
-    }
-    unfinished_.erase(0, begin);
-    return begin > 0;
+// Hands over each line of the pipe's next piece, and keeps what is of an unfinished one. False at
+// the end of the pipe.
+bool read_lines(int pipe, std::string& unfinished,
+                const std::function<void(const std::string& line)>& on_line) {
+  char piece[64 << 10];
+  const ssize_t length = read(pipe, piece, sizeof piece);
+  unfinished.append(piece, std::max<ssize_t>(length, 0));
+  std::size_t begin = 0;
+  for (std::size_t end; (end = unfinished.find('\n', begin)) != std::string::npos;) {
+    on_line(unfinished.substr(begin, end - begin));
+    begin = end + 1;
   }
+  unfinished.erase(0, begin);
+  return length != 0;
+}
 
- private:
-  std::string unfinished_;
-};
+// Runs the grader, and hands over what it writes to its pipe for events.
+process::Result run_and_read(const std::vector<std::string>& command,
+                             const std::function<void(const std::string& line)>& on_line) {
+  process::Process grader({command, {process::Pipe::from_program}});
+  std::string unfinished;
+  Waited waited;
+  do {
+    waited = grader.wait(grader.pipe(0), POLLIN, process::after(kSilentSeconds));
+  } while (waited == Waited::ready && read_lines(grader.pipe(0), unfinished, on_line));
+  if (waited == Waited::ready) {
+    waited = grader.wait_for_exit(process::after(kSilentSeconds));
+  }
+  return grader.end(waited);
+}
 
 std::vector<std::string> command_of(const GraderRun& run) {
   std::vector<std::string> command = {run.chapter->grader.string(),
@@ -48,7 +60,7 @@ std::vector<std::string> command_of(const GraderRun& run) {
                                       "--seed",
                                       fmt::format("{}", run.seed),
                                       "--events",
-                                      kMessagePipe};
+                                      kEventPipe};
   if (run.naive) {
     command.insert(command.end(), {"--naive", run.naive->string()});
   }
@@ -80,7 +92,7 @@ Json list_exercises(const Chapter& chapter) {
     throw BadInput(
         fmt::format("The grader of {0} is not built: run make -C build grade_{0}.", chapter.name));
   }
-  const ProcessResult result = run_process({chapter.grader.string(), "--list"}, {60});
+  const process::Result result = process::run({{chapter.grader.string(), "--list"}}, kListSeconds);
   if (!result.succeeded()) {
     throw GraderFault(fmt::format("{} --list {}:\n{}", chapter.grader.string(), result.describe(),
                                   result.output));
@@ -95,37 +107,27 @@ Json list_exercises(const Chapter& chapter) {
 
 std::optional<std::string> run_grader(const GraderRun& run,
                                       const std::function<void(const Json&)>& on_event) {
-  EventReader reader;
   bool complete = false;
   std::string unavailable;
-  std::string malformed;
-  auto last_event = Clock::now();
-  const auto read_events = [&](const std::string& piece) {
-    try {
-      const bool any = malformed.empty() && reader.read(piece, [&](const Json& event) {
-        const std::string kind = event.at("event").get<std::string>();
-        complete = complete || kind == "end";
-        if (kind == "unavailable") {
-          unavailable = event.at("reason").get<std::string>();
-        }
-        on_event(event);
-      });
-      last_event = any ? Clock::now() : last_event;
-      return Clock::now() - last_event < kSilence;
-    } catch (const std::exception& error) {
-      malformed = error.what();
-      return false;
-    }
-  };
-
-  const ProcessResult result = run_process(command_of(run), {kRunSeconds}, read_events);
+  process::Result result;
+  try {
+    result = run_and_read(command_of(run), [&](const std::string& line) {
+      const Json event = Json::parse(line);
+      const std::string kind = event.at("event").get<std::string>();
+      complete = complete || kind == "end";
+      if (kind == "unavailable") {
+        unavailable = event.at("reason").get<std::string>();
+      }
+      on_event(event);
+    });
+  } catch (const std::exception& error) {
+    return fmt::format("{} said something malformed: {}", run.chapter->grader.string(),
+                       error.what());
+  }
   if (!unavailable.empty()) {
     throw BadInput(run.device == Device::gpu
                        ? unavailable + " Without it, grade on the simulator: --device cpu."
                        : unavailable);
-  }
-  if (!malformed.empty()) {
-    return fmt::format("{} said something malformed: {}", run.chapter->grader.string(), malformed);
   }
   if (!complete || !result.succeeded()) {
     return fmt::format("{} {}.\n{}", run.chapter->grader.string(), result.describe(),

@@ -12,11 +12,11 @@
 #include "driver/config.h"
 #include "driver/files.h"
 #include "driver/grade.h"
-#include "driver/interrupt.h"
 #include "driver/map.h"
 #include "driver/measure.h"
 #include "driver/naming.h"
 #include "driver/skeleton.h"
+#include "process/interrupt.h"
 
 namespace onepass::driver {
 namespace {
@@ -41,7 +41,7 @@ int build(const Config& config, const BuildOptions& options) {
     throw BadInput(fmt::format("There is no file {}.", options.file.string()));
   }
   const Exercise& exercise = *exercise_named(config, {{options.exercise}, "", ""}).exercise;
-  catch_interrupts();
+  process::catch_interrupts();
   const Builder builder(config, options.device == "cpu" ? Device::cpu : Device::gpu);
   const BuildResult result = builder.build(
       {exercise.id, options.file, shown_path(options.file, config.source), exercise.binding});
@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", error.what());
     return onepass::driver::kBadInput;
   } catch (const std::exception& error) {
-    if (onepass::driver::interrupted()) {  // whatever was going on has failed by that
+    if (onepass::process::interrupted()) {  // whatever was going on has failed by that
       fmt::print(stderr, "Interrupted.\n");
       return onepass::driver::kInterrupted;
     }

@@ -10,11 +10,11 @@
 #include "driver/build.h"
 #include "driver/files.h"
 #include "driver/grade.h"
-#include "driver/interrupt.h"
 #include "driver/map_page.h"
-#include "driver/process.h"
 #include "driver/progress.h"
 #include "driver/submission.h"
+#include "process/interrupt.h"
+#include "process/process.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
@@ -67,7 +67,7 @@ Json trace(const Drawn& drawn, const fs::path& worker, const MapOptions& options
   if (!options.dtype.empty()) {
     add("--dtype", options.dtype);
   }
-  const ProcessResult result = run_process(command, {kTraceSeconds});
+  const process::Result result = process::run({command}, kTraceSeconds);
   if (!result.succeeded()) {
     throw GraderFault(fmt::format("{} {}.\n{}", command[0], result.describe(), result.output));
   }
@@ -158,7 +158,7 @@ void print_end(const Config& config, const Json& map, const fs::path& output) {
 int map(const Config& config, const MapOptions& options) {
   const Drawn drawn = find_file(config, options);
   const Implementation& implementation = drawn.implementation;
-  catch_interrupts();
+  process::catch_interrupts();
   Progress progress;
   progress.show(fmt::format("compiling {}", implementation.shown));
   const BuildResult built = Builder(config, Device::cpu).build(implementation);

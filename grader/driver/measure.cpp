@@ -11,14 +11,14 @@
 #include "driver/gpu_lock.h"
 #include "driver/grade.h"
 #include "driver/grader.h"
-#include "driver/interrupt.h"
 #include "driver/measure_plot.h"
 #include "driver/measure_table.h"
-#include "driver/process.h"
 #include "driver/progress.h"
 #include "driver/ranges.h"
 #include "driver/submission.h"
 #include "driver/text.h"
+#include "process/interrupt.h"
+#include "process/process.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
@@ -52,7 +52,7 @@ std::vector<std::string> shapes_of(const MeasureOptions& options) {
 
 // Of g++ the first line of --version, of nvcc the one that says the release.
 std::string version_of(const Toolchain& toolchain) {
-  const std::string text = run_process({toolchain.compiler.string(), "--version"}, {60}).output;
+  const std::string text = process::run({{toolchain.compiler.string(), "--version"}}, 60).output;
   const std::size_t release = text.find("Cuda compilation tools");
   return first_line(release == std::string::npos ? text : text.substr(release));
 }
@@ -95,7 +95,7 @@ class Sweep {
     report_["complete"] = !fault;
     save();
     finish();
-    if (fault && interrupted()) {
+    if (fault && process::interrupted()) {
       fmt::print("Interrupted: {} of {} shapes are measured.\n", done_, shapes_.size());
       return kInterrupted;
     }
@@ -233,7 +233,7 @@ class Sweep {
 int measure(const Config& config, const MeasureOptions& options) {
   const Device device = choose_device(config, options.device);
   Sweep sweep(config, options, device);
-  catch_interrupts();
+  process::catch_interrupts();
   const GpuLock lock(config.build, device);
   return sweep.run();
 }

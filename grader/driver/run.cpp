@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "driver/bad_input.h"
-#include "driver/interrupt.h"
 #include "driver/parallel.h"
 #include "driver/skeleton.h"
+#include "process/interrupt.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
@@ -64,7 +64,7 @@ void Run::work() {
   if (settings_.device == Device::gpu) {
     parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
   }
-  report_["complete"] = !interrupted();
+  report_["complete"] = !process::interrupted();
   save();
 }
 
@@ -96,7 +96,7 @@ fs::path Run::build_own(const Task& task, const fs::path& file) const {
 }
 
 void Run::build(std::size_t index) {
-  if (interrupted()) {
+  if (process::interrupted()) {
     return;
   }
   Item& item = items_[index];
@@ -174,7 +174,7 @@ GraderRun Run::grader_run(const Item& item) const {
 
 void Run::grade(std::size_t index) {
   const Item& item = items_[index];
-  if (item.worker.empty() || interrupted()) {
+  if (item.worker.empty() || process::interrupted()) {
     return;
   }
   const std::string& id = item.task.exercise->id;
@@ -196,7 +196,7 @@ void Run::grade(std::size_t index) {
         check["replay"] = fmt::format("{} {}", settings_.replay, id);
       }
     }
-    if (fault && !interrupted()) {
+    if (fault && !process::interrupted()) {
       exercise["fault"] = *fault;
     } else if (!fault && !settings_.until.empty()) {
       set_rest_not_run(exercise);
@@ -214,7 +214,7 @@ void Run::measure(std::size_t index) {
   const auto fault = run_grader(run, [&](const Json& event) {
     update(index, [&](Json& exercise) { apply_event(exercise, event); });
   });
-  if (fault && !interrupted()) {
+  if (fault && !process::interrupted()) {
     update(index, [&](Json& exercise) { exercise["notes"].push_back(*fault); });
   }
 }
@@ -238,7 +238,7 @@ bool Run::is_passed(std::size_t index) {
 
 // A wrong kernel's traffic or time would mean nothing.
 bool Run::is_to_measure(std::size_t index) {
-  return !settings_.checks_only && !interrupted() && is_passed(index);
+  return !settings_.checks_only && !process::interrupted() && is_passed(index);
 }
 
 // A GPU tells that a kernel is wrong; the simulator may see why. And a GPU may get a race right, by
@@ -246,7 +246,7 @@ bool Run::is_to_measure(std::size_t index) {
 void Run::ask_simulator(std::size_t index) {
   const Item& item = items_[index];
   std::error_code error;
-  if (item.worker.empty() || interrupted() || !fs::exists(config_.cpu.compiler, error)) {
+  if (item.worker.empty() || process::interrupted() || !fs::exists(config_.cpu.compiler, error)) {
     return;
   }
   progress_.show(fmt::format("asking the simulator about {}", item.task.exercise->id));

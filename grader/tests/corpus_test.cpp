@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "driver/files.h"
-#include "driver/process.h"
+#include "process/process.h"
 #include "tests/corpus/corpus.h"
 #include "tests/corpus/remembered.h"
 
@@ -96,8 +96,7 @@ json grade(const Entry& entry, int seed, std::string& output) {
   if (entry.kind == "wrong" && entry.check.empty()) {
     command.insert(command.end(), {"--until", entry.diagnosis});
   }
-  const onepass::driver::ProcessResult result =
-      onepass::driver::run_process(command, {300, 1 << 20});
+  const onepass::process::Result result = onepass::process::run({command}, 300);
   output = result.describe() + "\n" + result.output;
   if (!result.succeeded() || !fs::exists(report)) {
     return nullptr;

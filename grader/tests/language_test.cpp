@@ -3,14 +3,12 @@
 // same sources. And what cannot be simulated must stop the compile with a sentence.
 #include <doctest/doctest.h>
 
-#include <sys/wait.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 
+#include "process/process.h"
 #include "simulator/rewriter/rewrite.h"
 
 namespace {
@@ -38,9 +36,8 @@ struct Compiled {
 };
 
 Compiled run_compiler(const std::string& command) {
-  const fs::path log = working_folder() / "messages.txt";
-  const int status = std::system((command + " > '" + log.string() + "' 2>&1").c_str());
-  return {WIFEXITED(status) && WEXITSTATUS(status) == 0, contents(log)};
+  const auto result = onepass::process::run({{"/bin/sh", "-c", command}}, 300);
+  return {result.succeeded(), result.output};
 }
 
 Compiled compile(const std::string& source, const std::string& shown_path) {

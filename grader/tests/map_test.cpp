@@ -7,9 +7,9 @@
 
 #include "driver/config.h"
 #include "driver/files.h"
-#include "driver/process.h"
 #include "driver/report.h"
 #include "driver/skeleton.h"
+#include "process/process.h"
 #include "tests/corpus/corpus.h"
 
 using namespace onepass::driver;
@@ -32,7 +32,7 @@ Map draw(const std::string& exercise, const fs::path& submission,
       ONEPASS_BINARY_DIR "/onepass", "map", exercise,     "--submission",
       submission.string(),           "-o",  page.string()};
   command.insert(command.end(), options.begin(), options.end());
-  const ProcessResult result = run_process(command, {120});
+  const onepass::process::Result result = onepass::process::run({command}, 120);
   Map map{result.code, result.output, nullptr};
   if (fs::exists(page)) {
     const std::string text = read_file(page);

@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "driver/files.h"
-#include "driver/process.h"
 #include "driver/report.h"
+#include "process/process.h"
 #include "tests/corpus/corpus.h"
 
 using namespace onepass::driver;
@@ -37,7 +37,7 @@ Measured measure(const std::string& exercise, const fs::path& submission,
                                       "--device",
                                       "cpu"};
   command.insert(command.end(), options.begin(), options.end());
-  const ProcessResult result = run_process(command, {240});
+  const onepass::process::Result result = onepass::process::run({command}, 240);
   return {result.code, result.output, fs::exists(report) ? Json::parse(read_file(report)) : Json()};
 }
 
@@ -101,9 +101,10 @@ TEST_CASE("a wrong kernel gets no figure but a sentence") {
 
 TEST_CASE("an exercise that is not started gets no figure either") {
   const ScratchFolder scratch(fs::temp_directory_path());
-  const ProcessResult skeleton = run_process(
-      {ONEPASS_BINARY_DIR "/onepass", "skeleton", (kSolutions / "03_rope/interleaved.cu").string()},
-      {60});
+  const onepass::process::Result skeleton =
+      onepass::process::run({{ONEPASS_BINARY_DIR "/onepass", "skeleton",
+                              (kSolutions / "03_rope/interleaved.cu").string()}},
+                            60);
   REQUIRE(skeleton.succeeded());
   write_file(scratch.path() / "03_rope/interleaved.cu", skeleton.output);
   const Measured measured =

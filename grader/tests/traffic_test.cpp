@@ -3,12 +3,12 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
 
+#include "process/process.h"
 #include "tests/hardware/comparison.h"
 
 namespace {
@@ -28,17 +28,19 @@ std::vector<Comparison> micro_kernels_of_data() {
   return found;
 }
 
+void shell(const std::string& command) {
+  const auto result = onepass::process::run({{"/bin/sh", "-c", command}}, 300);
+  INFO(result.output);
+  REQUIRE(result.describe() == "exited with 0");
+}
+
 std::vector<std::vector<Launch>> run_micro_kernels() {
   const std::string folder = ONEPASS_BINARY_DIR "/traffic_test";
   std::filesystem::create_directories(folder);
   const std::string request = folder + "/request", reply = folder + "/reply";
   // In quotes: the project may lie in a folder with a blank in its name.
-  REQUIRE(std::system(fmt::format("'{}' cpu '{}' small > '{}/names'", ONEPASS_MICRO_REQUESTS,
-                                  request, folder)
-                          .c_str()) == 0);
-  REQUIRE(std::system(
-              fmt::format("'{}' 3< '{}' 4> '{}'", ONEPASS_MICRO_WORKER, request, reply).c_str()) ==
-          0);
+  shell(fmt::format("'{}' cpu '{}' small", ONEPASS_MICRO_REQUESTS, request));
+  shell(fmt::format("'{}' 3< '{}' 4> '{}'", ONEPASS_MICRO_WORKER, request, reply));
   return read_replies(reply);
 }
 
@@ -56,8 +58,8 @@ TEST_CASE("micro-kernels: requests, sectors and wavefronts as an H200 counts the
 }
 
 TEST_CASE("the tables of the docs are those of the data") {
-  CHECK(std::system("'" ONEPASS_COMPARE "' check '" ONEPASS_SOURCE_DIR
-                    "/docs/data/traffic.json' '" ONEPASS_SOURCE_DIR "/docs/simulator.md'") == 0);
+  shell("'" ONEPASS_COMPARE "' check '" ONEPASS_SOURCE_DIR
+        "/docs/data/traffic.json' '" ONEPASS_SOURCE_DIR "/docs/simulator.md'");
 }
 
 }  // namespace

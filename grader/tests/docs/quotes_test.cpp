@@ -11,8 +11,8 @@
 
 #include <doctest/doctest.h>
 
-#include "driver/process.h"
 #include "names.h"
+#include "process/process.h"
 
 namespace {
 
@@ -83,8 +83,8 @@ std::optional<std::string> read(const std::string& path) {
 }
 
 std::optional<std::string> help_of(const std::string& command) {
-  const auto result = onepass::driver::run_process({ONEPASS_PROGRAM, command, "--help"}, {60});
-  const auto main = onepass::driver::run_process({ONEPASS_PROGRAM, "--help"}, {60});
+  const auto result = onepass::process::run({{ONEPASS_PROGRAM, command, "--help"}}, 60);
+  const auto main = onepass::process::run({{ONEPASS_PROGRAM, "--help"}}, 60);
   if (command.empty()) {
     return main.output;
   }

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "driver/process.h"
+#include "process/process.h"
 
 namespace onepass::driver::test {
 namespace fs = std::filesystem;
@@ -95,8 +95,8 @@ void Workbook::set_measuring(const std::string& commands) const {
 Workbook::Outcome Workbook::onepass(const std::string& arguments) const {
   const std::string command = fmt::format("'{}/onepass' --workbook '{}/build/onepass.json' {}",
                                           ONEPASS_BINARY_DIR, root().string(), arguments);
-  const ProcessResult result = run_process({"/bin/sh", "-c", command}, {120});
-  REQUIRE(result.end == ProcessResult::End::exited);
+  const process::Result result = process::run({{"/bin/sh", "-c", command}}, 120);
+  REQUIRE(result.end == process::Result::End::exited);
   return {result.code, result.output};
 }
 

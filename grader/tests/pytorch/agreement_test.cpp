@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -13,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "process/process.h"
 #include "tests/pytorch/agreement.h"
 
 namespace {
@@ -278,10 +278,9 @@ TEST_CASE("files that are cut off, of another shape, or not there") {
 TEST_CASE("the program's exit status: 0 agrees, 1 does not, 2 cannot tell") {
   const auto status = [](const fs::path& folder) {
     const fs::path out = folder.string() + ".json";
-    const std::string command =
-        fmt::format("'{}' judge '{}' --out '{}' > '{}.txt' 2>&1", ONEPASS_AGREEMENT,
-                    folder.string(), out.string(), folder.string());
-    return WEXITSTATUS(std::system(command.c_str()));
+    return onepass::process::run(
+               {{ONEPASS_AGREEMENT, "judge", folder.string(), "--out", out.string()}}, 120)
+        .code;
   };
   CHECK(status(exchanged("program", kRight)) == 0);
   CHECK(status(exchanged("program_nan",

@@ -99,14 +99,14 @@ void check_launchers(const std::string& path) {
   CHECK(ask(worker, call(prints, kCols)).body.at("status") == "ok");
   CHECK(ask(worker, {{"op", "nonsense"}}).body.at("op") == "refused");
   check_right_call(worker, kCols);  // after a device error there would be no more
-  CHECK(worker.finish() == 0);
+  CHECK(worker.finish() == "exited with 0");
 }
 
 void check_exit(const std::string& path) {
   WorkerProgram worker(path);
   Message reply;
   CHECK(worker.ask({call(exits, kCols), {}}, reply) == Transfer::closed);
-  CHECK(worker.finish() == 0);
+  CHECK(worker.finish() == "exited with 0");
 }
 
 TEST_SUITE("worker program on the simulator") {
@@ -119,7 +119,7 @@ TEST_SUITE("worker program on the simulator") {
     CHECK(reply.at("device").at("kind") == "cpu");
     CHECK(reply.at("functions") == json::array({{{"name", "scale"}, {"dtype", "fp32"}}}));
     CHECK(ask(worker, {{"op", "sample"}, {"count", 1}, {"warmup", 0}}).body.at("op") == "refused");
-    CHECK(worker.finish() == 0);
+    CHECK(worker.finish() == "exited with 0");
   }
 
   TEST_CASE("a right call, and what a launcher may do wrong") {
@@ -235,7 +235,7 @@ TEST_SUITE("worker program on a GPU") {
     CHECK(reply.body.at("status") == "device error");
     CHECK(reply.body.at("error").get<std::string>().find("cudaErrorIllegalAddress") == 0);
     CHECK(ask(worker, call(right, kCols)).body.at("op") == "refused");
-    CHECK(worker.finish() == 0);
+    CHECK(worker.finish() == "exited with 0");
   }
 
   TEST_CASE("timed calls: plausible times, and the last call's rows can be fetched") {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "process/process.h"
 #include "worker/protocol.h"
 
 namespace onepass::worker {
@@ -10,22 +11,15 @@ namespace onepass::worker {
 class WorkerProgram {
  public:
   explicit WorkerProgram(const std::string& path);
-  ~WorkerProgram();
-  WorkerProgram(const WorkerProgram&) = delete;
-  WorkerProgram& operator=(const WorkerProgram&) = delete;
 
   /// Sends a request and waits for its reply, a minute at most.
   Transfer ask(const Message& request, Message& reply);
 
-  /// Closes the pipes and waits for the end. Returns the exit status, 128 + n after signal n.
-  int finish();
+  /// Closes the pipe for requests and waits for the end, which Result::describe() tells.
+  std::string finish();
 
  private:
-  void close_pipes();
-
-  int requests_ = -1;
-  int replies_ = -1;
-  int process_ = -1;
+  process::Process process_;
 };
 
 }  // namespace onepass::worker

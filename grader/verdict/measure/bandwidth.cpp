@@ -61,7 +61,7 @@ double largest_error(const std::vector<Sampled>& samples) {
 /// Turns until all medians are known well, or time is up. Empty, or what went wrong.
 std::string sample_all(const std::vector<Contestant>& contestants,
                        const BandwidthSettings& settings, std::vector<Sampled>& samples) {
-  const auto deadline = Clock::now() + std::chrono::duration<double>(settings.time_limit);
+  const process::Clock::time_point deadline = process::after(settings.time_limit);
   for (int turn = 0;; ++turn) {
     for (std::size_t i = 0; i < contestants.size(); ++i) {
       const std::string error =
@@ -71,7 +71,8 @@ std::string sample_all(const std::vector<Contestant>& contestants,
       }
     }
     const bool enough = samples[0].milliseconds.size() >= kLeast;
-    if (enough && (largest_error(samples) <= settings.relative_error || Clock::now() >= deadline)) {
+    if (enough &&
+        (largest_error(samples) <= settings.relative_error || process::Clock::now() >= deadline)) {
       return "";
     }
   }

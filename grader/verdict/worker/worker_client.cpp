@@ -1,11 +1,13 @@
 #include "verdict/worker/worker_client.h"
 
 #include <fmt/format.h>
+#include <string.h>
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 
+#include "verdict/worker/confinement.h"
 #include "verdict/worker/messages.h"
 #include "verdict/worker/trace.h"
 
@@ -13,13 +15,13 @@ namespace onepass::verdict {
 namespace {
 
 using nlohmann::json;
+using process::Clock;
+using process::Exit;
+using process::Waited;
 
 constexpr double kClockPerLimit = 3.0;  // the machine may be busy; the simulator counts CPU time
-
-Clock::time_point after(double seconds) {
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
+constexpr long kMostProcesses = 100;    // of a worker
+constexpr std::size_t kRequests = 0, kReplies = 1;  // its pipes
 
 /// A text member of a reply, or `otherwise` where it is no text: the student's code could have
 /// written the reply.
@@ -45,8 +47,12 @@ Reply describe_exit(const Exit& exit) {
   }
   const std::string out_of_memory =
       exit.number == 9 ? " The machine may have run out of memory." : "";
-  return failure(Outcome::crashed, fmt::format("The program was ended by {}.{}",
-                                               signal_name(exit.number), out_of_memory));
+  const char* name = sigabbrev_np(exit.number);
+  return failure(Outcome::crashed,
+                 fmt::format("The program was ended by {}.{}",
+                             name != nullptr ? fmt::format("SIG{}", name)
+                                             : fmt::format("signal {}", exit.number),
+                             out_of_memory));
 }
 
 }  // namespace
@@ -55,11 +61,16 @@ Reply WorkerClient::hello() {
   if (process_) {
     return {};
   }
-  try {
-    process_ = std::make_unique<Process>(command_);
-  } catch (const std::exception& error) {
-    return failure(Outcome::grader_fault, error.what());
+  using process::Pipe;
+  process_ = std::make_unique<process::Process>(process::Program{
+      command_, {Pipe::to_program, Pipe::from_program}, kMostOutput, kMostProcesses, confine});
+  if (const int error = process_->start_error(); error != 0) {
+    stop();
+    return failure(Outcome::grader_fault, fmt::format("{} could not be started: {}.",
+                                                      fmt::join(command_, " "), strerror(error)));
   }
+  worker::prepare_descriptor(process_->pipe(kRequests));
+  worker::prepare_descriptor(process_->pipe(kReplies));
   worker::Message request;
   request.body = {{"op", "hello"}, {"protocol", worker::kProtocolVersion}};
   Reply reply = exchange(request, start_limit_, {});
@@ -175,18 +186,19 @@ Reply WorkerClient::exchange(worker::Message message, double seconds,
   // The reply repeats the id: one that was written twice, or ahead, is not taken for the next.
   const std::uint64_t id = ++last_id_;
   message.body["id"] = id;
-  const Clock::time_point deadline = after(seconds);
+  const Clock::time_point deadline = process::after(seconds);
+  Waited waited = Waited::ready;
   const worker::Wait wait = [&](int descriptor, short events) {
-    return process_->wait(descriptor, events, deadline);
+    waited = process_->wait(descriptor, events, deadline);
+    return waited == Waited::ready;
   };
-  worker::Transfer transfer = worker::write_message(process_->request_pipe(), message, wait);
-  if (transfer != worker::Transfer::done) {
-    return lost(transfer, deadline, seconds);
-  }
   Reply reply;
-  transfer = worker::read_message(process_->reply_pipe(), reply.message, limits, wait);
+  worker::Transfer transfer = worker::write_message(process_->pipe(kRequests), message, wait);
+  if (transfer == worker::Transfer::done) {
+    transfer = worker::read_message(process_->pipe(kReplies), reply.message, limits, wait);
+  }
   if (transfer != worker::Transfer::done) {
-    return lost(transfer, deadline, seconds);
+    return lost(transfer, waited, deadline, seconds);
   }
   const json& body = reply.message.body;
   if (!body.is_object() || body.value("id", json()) != json(id)) {
@@ -210,16 +222,18 @@ Reply WorkerClient::exchange(worker::Message message, double seconds,
 }
 
 /// A request that got no whole reply: why?
-Reply WorkerClient::lost(worker::Transfer transfer, Clock::time_point deadline, double seconds) {
+Reply WorkerClient::lost(worker::Transfer transfer, Waited waited, Clock::time_point deadline,
+                         double seconds) {
   using worker::Transfer;
   // A closed pipe is most often the first sign of a process that is about to be gone.
   const bool closed = transfer == Transfer::closed || transfer == Transfer::truncated;
-  const Clock::time_point patience = closed ? after(0.5) : Clock::now();
-  const std::optional<Exit> exit = process_->wait_for_exit(std::min(patience, deadline));
-  const bool forking = process_->forked_too_much();
+  const Clock::time_point patience = closed ? process::after(0.5) : Clock::now();
+  process_->wait_for_exit(std::min(patience, deadline));
+  const std::optional<Exit> exit = process_->exit();
   stop();
-  if (forking) {
-    return failure(Outcome::ended_early, "The program started more than 100 processes.");
+  if (waited == Waited::fork_bomb) {
+    return failure(Outcome::ended_early,
+                   fmt::format("The program started more than {} processes.", kMostProcesses));
   }
   if (transfer == Transfer::malformed || transfer == Transfer::too_large) {
     return nonsense();

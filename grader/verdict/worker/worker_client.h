@@ -10,13 +10,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "process/process.h"
 #include "verdict/case.h"
 #include "verdict/worker/finding.h"
 #include "verdict/worker/launch_traffic.h"
-#include "verdict/worker/process.h"
 #include "worker/protocol.h"
 
 namespace onepass::verdict {
+
+/// Bytes that are kept of what a worker prints.
+constexpr std::size_t kMostOutput = 64 << 10;
 
 /// The share of a GPU's memory that a call may take: the driver and the screen need some.
 constexpr double kUsableMemory = 0.9;
@@ -107,11 +110,12 @@ class WorkerClient {
                 nlohmann::json* launches);
   Reply request(worker::Message message, double seconds, const worker::Limits& limits);
   Reply exchange(worker::Message message, double seconds, const worker::Limits& limits);
-  Reply lost(worker::Transfer transfer, Clock::time_point deadline, double seconds);
+  Reply lost(worker::Transfer transfer, process::Waited waited, process::Clock::time_point deadline,
+             double seconds);
 
   std::vector<std::string> command_;
   double start_limit_;
-  std::unique_ptr<Process> process_;
+  std::unique_ptr<process::Process> process_;
   std::uint64_t last_id_ = 0;
   std::string last_output_;
   nlohmann::json device_;

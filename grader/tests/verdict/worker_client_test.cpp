@@ -1,13 +1,12 @@
 // Whatever a worker does has an outcome of its own, in time, and the next honest call still works.
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
+#include "process/process_tree.h"
 #include "verdict/worker/confinement.h"
-#include "verdict/worker/process_tree.h"
 #include "verdict/worker/worker_client.h"
 
 using namespace onepass::verdict;
+namespace process = onepass::process;
 
 namespace {
 
@@ -45,9 +44,9 @@ bool contains(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a worker that spins is timed out") {
-  const auto start = Clock::now();
+  const auto start = process::Clock::now();
   CHECK(told("spin").outcome == Outcome::timed_out);
-  CHECK(Clock::now() - start < std::chrono::seconds(10));
+  CHECK(process::Clock::now() - start < std::chrono::seconds(10));
 }
 
 TEST_CASE("exit(0) is an early end, not a success") {
@@ -100,7 +99,7 @@ TEST_CASE("children that left the group are killed with the worker") {
     // They hold the write end of the pipes, and must not keep us waiting.
     CHECK(client.run(call_of("exit"), Poison::nan, kLimit).outcome == Outcome::ended_early);
   }
-  CHECK(processes_with_parent(getpid()) == 0);
+  CHECK(process::children().empty());
 }
 
 TEST_CASE("a fork bomb is stopped before its deadline") {

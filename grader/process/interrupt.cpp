@@ -1,10 +1,10 @@
-#include "driver/interrupt.h"
+#include "process/interrupt.h"
 
 #include <signal.h>
 
 #include <initializer_list>
 
-namespace onepass::driver {
+namespace onepass::process {
 namespace {
 
 volatile sig_atomic_t signal_came = 0;
@@ -27,4 +27,4 @@ bool interrupted() {
   return signal_came != 0;
 }
 
-}  // namespace onepass::driver
+}  // namespace onepass::process

@@ -1,7 +1,6 @@
-#include "verdict/worker/process_tree.h"
+#include "process/process_tree.h"
 
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace onepass::verdict {
+namespace onepass::process {
 namespace {
 
 struct Stat {
@@ -64,36 +63,34 @@ long processes_in_session(pid_t leader) {
   return count;
 }
 
-long processes_with_parent(pid_t parent) {
-  long count = 0;
-  for_each_process([&](pid_t, const Stat& stat) { count += stat.parent == parent ? 1 : 0; });
-  return count;
-}
-
-void adopt_orphans() {
-  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+std::vector<pid_t> children() {
+  std::vector<pid_t> found;
+  for_each_process([&](pid_t pid, const Stat& stat) {
+    if (stat.parent == getpid()) {
+      found.push_back(pid);
+    }
+  });
+  return found;
 }
 
 void kill_children_except(const std::vector<pid_t>& spared) {
   // A child may fork between our look and its death, so look again until there are none.
   constexpr int kRounds = 100;
   for (int round = 0; round < kRounds; ++round) {
-    std::vector<pid_t> children;
-    for_each_process([&](pid_t pid, const Stat& stat) {
-      if (stat.parent == getpid() && std::find(spared.begin(), spared.end(), pid) == spared.end()) {
-        children.push_back(pid);
-      }
+    std::vector<pid_t> found = children();
+    std::erase_if(found, [&](pid_t child) {
+      return std::find(spared.begin(), spared.end(), child) != spared.end();
     });
-    if (children.empty()) {
+    if (found.empty()) {
       return;
     }
-    for (const pid_t child : children) {
+    for (const pid_t child : found) {
       kill(child, SIGKILL);
     }
-    for (const pid_t child : children) {
+    for (const pid_t child : found) {
       waitpid(child, nullptr, 0);
     }
   }
 }
 
-}  // namespace onepass::verdict
+}  // namespace onepass::process

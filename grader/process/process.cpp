@@ -1,0 +1,346 @@
+#include "process/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+#include "process/interrupt.h"
+#include "process/process_tree.h"
+
+namespace onepass::process {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr long kSuspiciousTasks = 500;  // more on the whole machine: time to count the program's
+constexpr milliseconds kLook(20);
+constexpr milliseconds kTimeToTidyUp(500);
+constexpr std::chrono::seconds kTimeToDie(30);  // a driver of a device may take long to clean up
+
+/// Children that are not to be taken for orphans of an ended program: the programs that run now,
+/// and what was there before the first of them, since a shell may have become this process.
+struct Known {
+  std::mutex mutex;
+  std::vector<pid_t> pids = children();
+  long tasks_at_start = tasks_on_machine();
+
+  Known() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+};
+
+Known& known() {
+  static Known known;
+  return known;
+}
+
+void close_if_open(int& descriptor) {
+  if (descriptor >= 0) {
+    close(descriptor);
+    descriptor = -1;
+  }
+}
+
+/// A pipe between us and a program that is about to start: each closes an end when it is not taken.
+class Ends {
+ public:
+  explicit Ends(Pipe direction) {
+    std::array<int, 2> ends = {-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+      error_ = errno;
+    }
+    ours_ = ends[direction == Pipe::to_program ? 1 : 0];
+    theirs_ = ends[direction == Pipe::to_program ? 0 : 1];
+  }
+  Ends(Ends&& other) noexcept
+      : ours_(std::exchange(other.ours_, -1)),
+        theirs_(std::exchange(other.theirs_, -1)),
+        error_(other.error_) {}
+  ~Ends() {
+    close_if_open(ours_);
+    close_if_open(theirs_);
+  }
+
+  int theirs() const { return theirs_; }
+  int error() const { return error_; }
+
+  /// Keeps our end, which no longer blocks.
+  int take() {
+    close_if_open(theirs_);
+    fcntl(ours_, F_SETFL, O_NONBLOCK);
+    return std::exchange(ours_, -1);
+  }
+
+  /// The number that was written to the program's end before all of these were closed, 0 if none.
+  int read_number() {
+    close_if_open(theirs_);
+    int number = 0;
+    while (read(ours_, &number, sizeof number) < 0 && errno == EINTR) {
+    }
+    return number;
+  }
+
+ private:
+  int ours_ = -1;
+  int theirs_ = -1;
+  int error_ = 0;
+};
+
+/// In the child: arranges descriptors, gives up rights, becomes the program. `ends` become 0, 1,
+/// ...; the last of them gets errno if there is no program to become, and exec closes it otherwise.
+[[noreturn]] void become(char* const* words, const std::vector<int>& ends, std::vector<int>& aside,
+                         void (*before_exec)()) {
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the program does not outlive who started it
+  const int count = static_cast<int>(ends.size());
+  const int failure = count - 1;
+  // First out of the way, then into place: a pipe's end may happen to be one of the places.
+  for (int place = 0; place < count; ++place) {
+    aside[place] = fcntl(ends[place], F_DUPFD, count);
+  }
+  for (int place = 0; place < count; ++place) {
+    dup2(aside[place], place);
+  }
+  fcntl(failure, F_SETFD, FD_CLOEXEC);
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, static_cast<unsigned>(count), ~0u, 0u) != 0)
+#endif
+  {
+    for (int descriptor = count; descriptor < 1024; ++descriptor) {
+      close(descriptor);
+    }
+  }
+  if (before_exec != nullptr) {
+    before_exec();
+  }
+  execvp(words[0], words);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = write(failure, &error, sizeof error);
+  _exit(127);
+}
+
+int open_pidfd(pid_t pid) {
+#ifdef SYS_pidfd_open
+  return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+#else
+  return -1;
+#endif
+}
+
+}  // namespace
+
+std::string Result::describe() const {
+  switch (end) {
+    case End::exited:
+      return "exited with " + std::to_string(code);
+    case End::signalled:
+      return "was killed by signal " + std::to_string(code) + " (" + strsignal(code) + ")";
+    case End::timed_out:
+      return "did not end in time";
+    case End::interrupted:
+      return "was interrupted";
+    case End::not_started:
+      return std::string("could not be started (") + strerror(code) + ")";
+  }
+  return "";
+}
+
+Process::Process(const Program& program)
+    : most_output_(program.most_output), most_processes_(program.most_processes) {
+  // All that takes memory comes before the fork: in the child only what is safe there.
+  std::vector<char*> words;
+  for (const std::string& word : program.command) {
+    words.push_back(const_cast<char*>(word.c_str()));
+  }
+  words.push_back(nullptr);
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  std::vector<Ends> pipes;
+  pipes.emplace_back(Pipe::from_program);  // what it prints
+  std::vector<int> ends = {nothing, pipes[0].theirs(), pipes[0].theirs()};
+  for (const Pipe direction : program.pipes) {
+    ends.push_back(pipes.emplace_back(direction).theirs());
+  }
+  ends.push_back(pipes.emplace_back(Pipe::from_program).theirs());  // why there is no program
+  std::vector<int> aside(ends.size());
+  start_error_ = program.command.empty() ? EINVAL : 0;
+  for (const Ends& pipe : pipes) {
+    start_error_ = std::max(start_error_, pipe.error());
+  }
+  if (start_error_ == 0) {
+    const std::lock_guard lock(known().mutex);
+    pid_ = fork();
+    if (pid_ == 0) {
+      become(words.data(), ends, aside, program.before_exec);
+    }
+    start_error_ = pid_ < 0 ? errno : 0;
+    if (pid_ > 0) {
+      known().pids.push_back(pid_);
+      pidfd_ = open_pidfd(pid_);
+    }
+  }
+  close_if_open(ends[0]);
+  output_pipe_ = pipes[0].take();
+  for (std::size_t i = 1; i + 1 < pipes.size(); ++i) {
+    pipes_.push_back(pipes[i].take());
+  }
+  if (start_error_ == 0) {
+    start_error_ = pipes.back().read_number();  // waits for exec
+  }
+  if (start_error_ != 0) {
+    kill();
+  }
+}
+
+Process::~Process() {
+  kill();
+}
+
+void Process::close_pipe(std::size_t number) {
+  close_if_open(pipes_.at(number));
+}
+
+/// Looks for what happens next: `found` on the descriptor, an end, output. Gives up after `most`.
+void Process::watch(int descriptor, short events, short& found, milliseconds most) {
+  pollfd watched[] = {{descriptor, events, 0}, {output_pipe_, POLLIN, 0}, {pidfd_, POLLIN, 0}};
+  poll(watched, exit_ ? 2 : 3,
+       exit_ ? 0 : static_cast<int>(std::max(most, milliseconds(0)).count()));
+  found = watched[0].revents;
+  drain_output();
+}
+
+Waited Process::wait(int descriptor, short events, Clock::time_point deadline) {
+  while (true) {
+    // An ended process may have left a whole reply in the pipe: so ask whether it has ended before
+    // looking at the pipe, not after.
+    const bool exited = has_exited() || start_error_ != 0;
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    short found = 0;
+    watch(descriptor, events, found, std::min(left, kLook));
+    if (interrupted()) {
+      return Waited::interrupted;
+    }
+    if (found != 0) {
+      return Waited::ready;
+    }
+    if (exited) {
+      return Waited::exited;
+    }
+    if (Clock::now() >= deadline) {
+      return Waited::timed_out;
+    }
+    if (is_fork_bomb()) {
+      return Waited::fork_bomb;
+    }
+  }
+}
+
+Waited Process::wait_for_exit(Clock::time_point deadline) {
+  return wait(-1, 0, deadline);
+}
+
+/// Whatever happens meanwhile: for a program that has been told to end.
+bool Process::exits_by(Clock::time_point deadline) {
+  while (!has_exited() && Clock::now() < deadline) {
+    short found = 0;
+    watch(-1, 0, found, kLook);
+  }
+  return exit_.has_value();
+}
+
+void Process::kill() {
+  if (pid_ > 0) {
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);  // should it not have come to setsid() yet
+    exits_by(Clock::now() + kTimeToDie);
+    const std::lock_guard lock(known().mutex);
+    if (waitpid(pid_, nullptr, WNOHANG) == pid_) {  // else it hangs in the kernel: nobody can help
+      std::erase(known().pids, pid_);
+    }
+    kill_children_except(known().pids);
+    drain_output();
+    pid_ = -1;
+  }
+  close_if_open(pidfd_);
+  close_if_open(output_pipe_);
+  std::for_each(pipes_.begin(), pipes_.end(), close_if_open);
+}
+
+Result Process::end(Waited waited) {
+  Result result;
+  if (start_error_ != 0) {
+    result.code = start_error_;
+  } else if (waited == Waited::exited) {
+    result.end = exit_->by_signal ? Result::End::signalled : Result::End::exited;
+    result.code = exit_->number;
+  } else {
+    result.end = waited == Waited::interrupted ? Result::End::interrupted : Result::End::timed_out;
+    if (pid_ > 0) {
+      ::kill(-pid_, SIGTERM);
+      exits_by(Clock::now() + kTimeToTidyUp);
+    }
+  }
+  kill();
+  result.output = take_output();
+  return result;
+}
+
+std::string Process::take_output() {
+  drain_output();
+  return std::exchange(output_, {});
+}
+
+bool Process::has_exited() {
+  // The process stays unreaped until kill(), so that its number, which is also that of its group,
+  // belongs to nobody else meanwhile.
+  siginfo_t info{};
+  if (!exit_ && pid_ > 0 &&
+      waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      info.si_pid == pid_) {
+    exit_ = Exit{info.si_code != CLD_EXITED, info.si_status};
+  }
+  return exit_.has_value();
+}
+
+bool Process::is_fork_bomb() const {
+  return most_processes_ > 0 && tasks_on_machine() > known().tasks_at_start + kSuspiciousTasks &&
+         processes_in_session(pid_) > most_processes_;
+}
+
+void Process::drain_output() {
+  // At most what fits into a pipe: who prints without end must not keep us from looking at the
+  // clock.
+  constexpr int kReads = 64;
+  char text[16 << 10];
+  for (int i = 0; i < kReads && output_pipe_ >= 0; ++i) {
+    const ssize_t length = read(output_pipe_, text, sizeof text);
+    if (length <= 0) {
+      if (length == 0) {
+        close_if_open(output_pipe_);  // its end; poll() would report it for ever
+      }
+      return;
+    }
+    const std::size_t room = most_output_ - output_.size();
+    output_.append(text, std::min(room, static_cast<std::size_t>(length)));
+  }
+}
+
+Result run(const Program& program, double seconds) {
+  Process process(program);
+  return process.end(process.wait_for_exit(after(seconds)));
+}
+
+Clock::time_point after(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+}  // namespace onepass::process

@@ -1,0 +1,24 @@
+// What /proc knows of the processes that ours have started.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace onepass::process {
+
+/// All tasks of the machine; cheap to ask.
+long tasks_on_machine();
+
+/// Processes in the session whose leader is (or was) `leader`. Reads all of /proc.
+long processes_in_session(pid_t leader);
+
+/// The children of this process. Reads all of /proc.
+std::vector<pid_t> children();
+
+/// Kills and reaps every child of this process that is not listed, again and again until there are
+/// none: the orphans that they leave become our children too.
+void kill_children_except(const std::vector<pid_t>& spared);
+
+}  // namespace onepass::process

@@ -1,0 +1,134 @@
+// Programs that end, hang, crash, talk without end or leave children behind.
+#include "process/process.h"
+
+#include <doctest/doctest.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+
+#include "process/process_tree.h"
+
+using namespace onepass::process;
+using End = Result::End;
+
+namespace {
+
+Program shell(const std::string& commands) {
+  return {{"/bin/sh", "-c", commands}};
+}
+
+bool in_time(Clock::time_point start) {
+  return Clock::now() - start < std::chrono::seconds(10);
+}
+
+std::string read_all(Process& process, std::size_t pipe) {
+  std::string text;
+  char piece[4096];
+  ssize_t length = 1;
+  while (length > 0 && process.wait(process.pipe(pipe), POLLIN, after(10)) == Waited::ready) {
+    length = read(process.pipe(pipe), piece, sizeof piece);
+    text.append(piece, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("exit status and output") {
+  const Result result = run(shell("echo out; echo err >&2; exit 3"), 60);
+  CHECK(result.end == End::exited);
+  CHECK(result.code == 3);
+  CHECK(result.output == "out\nerr\n");
+  CHECK(result.describe() == "exited with 3");
+}
+
+TEST_CASE("a signal") {
+  const Result result = run(shell("kill -SEGV $$"), 60);
+  CHECK(result.end == End::signalled);
+  CHECK(result.code == SIGSEGV);
+}
+
+TEST_CASE("a program that is not there") {
+  const Result result = run({{"/nowhere/program"}}, 60);
+  CHECK(result.end == End::not_started);
+  CHECK(result.describe() == "could not be started (No such file or directory)");
+  CHECK(run({}, 60).end == End::not_started);
+  Process process({{"/nowhere/program"}, {Pipe::from_program}});
+  CHECK(process.start_error() == ENOENT);
+  CHECK(process.wait(process.pipe(0), POLLIN, after(60)) == Waited::exited);
+}
+
+TEST_CASE("the time limit ends the program and its children") {
+  const auto start = Clock::now();
+  CHECK(run(shell("trap '' TERM; sleep 60 & sleep 60"), 0.2).end == End::timed_out);
+  CHECK(in_time(start));
+  CHECK(children().empty());
+}
+
+TEST_CASE("a program that is told to end may tidy up") {
+  CHECK(run(shell("trap 'echo tidy; exit' TERM; sleep 60 & wait"), 0.2).output == "tidy\n");
+}
+
+TEST_CASE("nothing is left of a program, and nobody waits for what it leaves behind") {
+  const auto start = Clock::now();
+  CHECK(run(shell("sleep 60 & exit 0"), 60).succeeded());
+  CHECK(run(shell("setsid sleep 60 & setsid -f sleep 60; exit 0"), 60).succeeded());
+  CHECK(in_time(start));
+  CHECK(children().empty());
+}
+
+TEST_CASE("programs that run at the same time are left alone by the end of one") {
+  Result slow;
+  std::thread other([&] { slow = run(shell("sleep 0.5; echo done"), 60); });
+  for (int i = 0; i < 20; ++i) {
+    CHECK(run(shell("setsid -f sleep 60"), 60).succeeded());
+  }
+  other.join();
+  CHECK(slow.succeeded());
+  CHECK(slow.output == "done\n");
+}
+
+TEST_CASE("a flood of output is cut") {
+  Program flood = shell("head -c 300000 /dev/zero");
+  flood.most_output = 1000;
+  const Result result = run(flood, 60);
+  CHECK(result.succeeded());
+  CHECK(result.output.size() == 1000);
+}
+
+TEST_CASE("a program has its pipes and no other descriptors") {
+  Program told = shell("read word <&3; echo \"$word back\" >&4; exec 4>&-; ls /proc/self/fd");
+  told.pipes = {Pipe::to_program, Pipe::from_program};
+  Process process(told);
+  REQUIRE(write(process.pipe(0), "there\n", 6) == 6);
+  CHECK(read_all(process, 1) == "there back\n");
+  const Result result = process.end(process.wait_for_exit(after(10)));
+  CHECK(result.succeeded());
+  CHECK(result.output == "0\n1\n2\n3\n4\n");  // ls has /proc/self/fd open itself, as 4
+}
+
+TEST_CASE("all that an ended program wrote can be read") {
+  Program told = shell("head -c 50000 /dev/zero >&3");
+  told.pipes = {Pipe::from_program};
+  Process process(told);
+  process.wait_for_exit(after(10));
+  CHECK(read_all(process, 0).size() == 50000);
+}
+
+TEST_CASE("more processes than a program may have are noticed") {
+  Program bomb = shell("for i in $(seq 700); do sleep 60 & done; wait");
+  bomb.most_processes = 50;
+  Process process(bomb);
+  CHECK(process.wait_for_exit(after(60)) == Waited::fork_bomb);
+  process.kill();
+  CHECK(children().empty());
+}
+
+TEST_CASE("the hook runs in the program, before its first line") {
+  Program program = shell("pwd");
+  program.before_exec = [] { [[maybe_unused]] const int failed = chdir("/"); };
+  CHECK(run(program, 60).output == "/\n");
+}
