@@ -37,11 +37,7 @@ struct Layout {
 };
 
 /// Contents computed in the worker from a seed, for tensors too large to send (worker/hash_fill.h).
-struct HashFill {
-  std::uint64_t seed = 0;
-  double mean = 0.0;
-  double scale = 1.0;  // values are uniform in [mean - scale, mean + scale)
-};
+using wire::HashFill;
 
 struct Buffer {
   std::string name;

@@ -8,13 +8,18 @@
 namespace onepass::worker {
 namespace {
 
-// A kernel that reads past an input gets NaN, and one that copies what it read there onto the bytes
-// past an output changes them, since the two guards differ.
+// What lies around a buffer and between its rows. A kernel that reads past an input gets NaN, in
+// every type, and one that copies what it read there onto the bytes past an output changes them,
+// since the two differ.
 constexpr unsigned char kInputGuard = 0xFF;
 constexpr unsigned char kOutputGuard = 0xA5;
 // A larger gap between rows would cost more time than the check is worth.
 constexpr size_t kLargestGap = size_t{1} << 20;
 constexpr size_t kSlabBytes = size_t{16} << 20;
+
+auto changed_from(unsigned char expected) {
+  return [expected](std::byte byte) { return byte != std::byte{expected}; };
+}
 
 std::vector<std::byte> download(Device& device, const Area& area) {
   std::vector<std::byte> bytes(area.width * area.rows);
@@ -24,7 +29,8 @@ std::vector<std::byte> download(Device& device, const Area& area) {
 
 }  // namespace
 
-Buffer::Buffer(Device& device, const BufferSpec& spec) : device_(device), spec_(spec) {
+Buffer::Buffer(Device& device, const BufferSpec& spec, const std::vector<Blob>& blobs)
+    : device_(device), blobs_(blobs), spec_(spec) {
   if (spec_.is_null) {
     return;
   }
@@ -32,8 +38,8 @@ Buffer::Buffer(Device& device, const BufferSpec& spec) : device_(device), spec_(
   try {
     device_.set(guard_before(), guard_byte());
     device_.set(guard_after(), guard_byte());
-    device_.set(padding(), spec_.padding);
-    fill_elements(spec_.fill);
+    device_.set(padding(), guard_byte());
+    fill_elements(spec_.hash);
   } catch (...) {
     device_.release(allocation_);
     throw;
@@ -71,29 +77,27 @@ unsigned char Buffer::guard_byte() const {
   return spec_.is_output ? kOutputGuard : kInputGuard;
 }
 
-void Buffer::fill_elements(const Fill& fill) {
+void Buffer::fill_elements(const HashFill& hash) {
   const Area area = elements();
-  if (const auto* blob = std::get_if<const std::vector<std::byte>*>(&fill)) {
-    device_.upload(area, (*blob)->data());
-  } else if (const auto* byte = std::get_if<unsigned char>(&fill)) {
-    device_.set(area, *byte);
-    if (!spec_.is_output) {
-      device_.mark_initialised(area);
-    }
-  } else {
-    device_.hash_fill(area, std::get<HashFill>(fill));
+  switch (spec_.fill) {
+    case wire::Fill::blob:
+      return device_.upload(area, blobs_[spec_.blob].data());
+    case wire::Fill::hash:
+      return device_.hash_fill(area, spec_.dtype, hash);
+    case wire::Fill::byte:
+      device_.set(area, spec_.byte);
+      if (!spec_.is_output) {
+        device_.mark_initialised(area);
+      }
   }
 }
 
 void Buffer::refill(uint64_t generation) {
-  if (spec_.is_null) {
-    return;
+  if (!spec_.is_null) {
+    HashFill hash = spec_.hash;
+    hash.seed = fill_seed(hash.seed, generation);
+    fill_elements(hash);
   }
-  Fill fill = spec_.fill;
-  if (auto* hash = std::get_if<HashFill>(&fill)) {
-    hash->seed = fill_seed(hash->seed, generation);
-  }
-  fill_elements(fill);
 }
 
 std::vector<std::byte> Buffer::read(int64_t first, int64_t count) const {
@@ -103,41 +107,45 @@ std::vector<std::byte> Buffer::read(int64_t first, int64_t count) const {
   return download(device_, area);
 }
 
-std::optional<PaddingChange> Buffer::padding_change() const {
+wire::SeenBuffer Buffer::strays() const {
+  wire::SeenBuffer seen;
+  seen.name = spec_.name;
+  if (!spec_.is_null) {
+    find_in_padding(seen);
+    find_in_guards(seen);
+  }
+  return seen;
+}
+
+void Buffer::find_in_padding(wire::SeenBuffer& seen) const {
   const Area gaps = padding();
-  const std::byte expected{spec_.padding};
   const size_t slab_rows = gaps.rows == 0 ? 0 : std::max(size_t{1}, kSlabBytes / gaps.width);
   for (size_t row = 0; row < gaps.rows; row += slab_rows) {
     const Area slab{gaps.first + row * gaps.pitch, gaps.width, std::min(slab_rows, gaps.rows - row),
                     gaps.pitch};
     const std::vector<std::byte> bytes = download(device_, slab);
-    const auto changed =
-        std::find_if(bytes.begin(), bytes.end(), [&](std::byte byte) { return byte != expected; });
+    const auto changed = std::find_if(bytes.begin(), bytes.end(), changed_from(guard_byte()));
     if (changed != bytes.end()) {
       const auto at = static_cast<size_t>(changed - bytes.begin());
-      const auto element = static_cast<int64_t>(at % gaps.width) / spec_.element_bytes;
-      return PaddingChange{static_cast<int64_t>(row + at / gaps.width), spec_.cols + element};
+      seen.padding_row = static_cast<int64_t>(row + at / gaps.width);
+      seen.padding_col = spec_.cols + static_cast<int64_t>(at % gaps.width) / spec_.element_bytes();
+      return;
     }
   }
-  return std::nullopt;
 }
 
-std::optional<GuardChange> Buffer::guard_change() const {
-  if (spec_.is_null) {
-    return std::nullopt;
-  }
-  const auto changed = [&](std::byte byte) { return byte != std::byte{guard_byte()}; };
+void Buffer::find_in_guards(wire::SeenBuffer& seen) const {
   const std::vector<std::byte> before = download(device_, guard_before());
-  const auto nearest = std::find_if(before.rbegin(), before.rend(), changed);
+  const auto nearest = std::find_if(before.rbegin(), before.rend(), changed_from(guard_byte()));
   if (nearest != before.rend()) {
-    return GuardChange{true, (nearest - before.rbegin()) / spec_.element_bytes + 1};
+    seen.elements_before = (nearest - before.rbegin()) / spec_.element_bytes() + 1;
+    return;
   }
   const std::vector<std::byte> after = download(device_, guard_after());
-  const auto first = std::find_if(after.begin(), after.end(), changed);
+  const auto first = std::find_if(after.begin(), after.end(), changed_from(guard_byte()));
   if (first != after.end()) {
-    return GuardChange{false, (first - after.begin()) / spec_.element_bytes + 1};
+    seen.elements_after = (first - after.begin()) / spec_.element_bytes() + 1;
   }
-  return std::nullopt;
 }
 
 }  // namespace onepass::worker

@@ -2,29 +2,18 @@
 // changed where nobody had any business: in the padding between rows and in the guard bands.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "worker/device.h"
+#include "worker/protocol.h"
 
 namespace onepass::worker {
 
-/// A stray write into the padding: the first one found.
-struct PaddingChange {
-  int64_t row;
-  int64_t col;  // cols or more
-};
-
-/// A stray write outside of the buffer: the one nearest to it.
-struct GuardChange {
-  bool before;
-  int64_t elements;  // 1: the element right before the first, or right after the last
-};
-
 class Buffer {
  public:
-  /// Allocates and fills everything: elements, padding, guard bands. Throws OutOfMemory.
-  Buffer(Device& device, const BufferSpec& spec);
+  /// Allocates and fills everything: elements, padding, guard bands. The blobs have to live on.
+  /// Throws OutOfMemory.
+  Buffer(Device& device, const BufferSpec& spec, const std::vector<Blob>& blobs);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -38,8 +27,8 @@ class Buffer {
   /// Rows first to first + count - 1, dense.
   std::vector<std::byte> read(int64_t first, int64_t count) const;
 
-  std::optional<PaddingChange> padding_change() const;
-  std::optional<GuardChange> guard_change() const;
+  /// The stray writes that there were, but for those of the elements.
+  wire::SeenBuffer strays() const;
 
  private:
   Area elements() const;
@@ -47,9 +36,12 @@ class Buffer {
   Area guard_before() const;
   Area guard_after() const;
   unsigned char guard_byte() const;
-  void fill_elements(const Fill& fill);
+  void fill_elements(const HashFill& hash);
+  void find_in_padding(wire::SeenBuffer& seen) const;
+  void find_in_guards(wire::SeenBuffer& seen) const;
 
   Device& device_;
+  const std::vector<Blob>& blobs_;
   BufferSpec spec_;
   Allocation allocation_;
 };

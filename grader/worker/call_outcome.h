@@ -18,22 +18,22 @@ inline std::string error_text(cudaError_t error) {
 /// What became of a call. at_launch: cudaGetLastError() right after the launcher returned, which a
 /// refused launch sets and which is gone once asked for. at_end: what waiting for the device
 /// returned; an error there comes from a kernel that ran, even if the launcher saw it first.
-inline Outcome classify(const std::string& launcher_error, cudaError_t at_launch,
-                        cudaError_t at_end) {
+inline Ending classify(const std::string& launcher_error, cudaError_t at_launch,
+                       cudaError_t at_end) {
   if (at_end != cudaSuccess) {
-    return {Status::device_error, error_text(at_end)};
+    return {Outcome::device_error, error_text(at_end)};
   }
   if (at_launch != cudaSuccess) {
-    return {Status::launch_error, error_text(at_launch)};
+    return {Outcome::launch_error, error_text(at_launch)};
   }
   if (!launcher_error.empty()) {
-    return {Status::launch_error, launcher_error};
+    return {Outcome::launch_error, launcher_error};
   }
   return {};
 }
 
 /// Calls the function and waits until the device is idle.
-inline Outcome call_and_wait(const Function& function, const ArgumentTable& table) {
+inline Ending call_and_wait(const Function& function, const ArgumentTable& table) {
   const std::string launcher_error = enter(function, table);
   const cudaError_t at_launch = cudaGetLastError();
   const cudaError_t at_end = cudaDeviceSynchronize();

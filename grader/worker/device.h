@@ -1,7 +1,7 @@
 // What the worker needs of a device. There are two: the CPU simulator (device_cpu.cpp) and a GPU
 // (device_gpu.cu, stopwatch_gpu.cu). A worker program is linked with one of them.
 //
-// C++17 and no JSON beyond its name, since nvcc compiles one side of it.
+// C++17 and no JSON, since nvcc compiles one side of it.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,17 @@
 #include <stdexcept>
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "wire/messages.h"
 #include "worker/argument_table.h"
-#include "worker/buffer_spec.h"
 
 namespace onepass::worker {
+
+using wire::BufferSpec;
+using wire::DeviceFacts;
+using wire::Dtype;
+using wire::Ending;
+using wire::HashFill;
+using wire::Outcome;
 
 /// There is no device to work with; what() is the reason, one sentence.
 struct Unavailable : std::runtime_error {
@@ -30,23 +35,6 @@ struct OutOfMemory : std::runtime_error {
 /// The device refused something outside of the student's code.
 struct DeviceFault : std::runtime_error {
   using std::runtime_error::runtime_error;
-};
-
-struct DeviceFacts {
-  std::string kind;  // "cpu" or "gpu"
-  std::string name;
-  uint64_t memory_bytes = 0;
-  uint64_t l2_bytes = 0;  // 0: unknown, here and below
-  int multiprocessors = 0;
-  double peak_gbs = 0;  // 1e9 bytes a second between memory and chip, by the data sheet
-};
-
-enum class Status { ok, launch_error, device_error, out_of_memory };
-
-/// How a call of the student's function went. error: empty if ok, else what the device calls it.
-struct Outcome {
-  Status status = Status::ok;
-  std::string error;
 };
 
 /// Device memory of a buffer, with bytes on either side that belong to nobody.
@@ -65,7 +53,7 @@ struct Area {
 };
 
 struct Sample {
-  Outcome outcome;
+  Ending ending;
   double ms = 0;
   bool valid = true;  // false: the launch's own cost got in, or the clock was low; try again
 };
@@ -95,7 +83,7 @@ class Device {
   virtual void upload(const Area& area, const std::byte* from) = 0;
   virtual void download(std::byte* to, const Area& area) = 0;
   virtual void set(const Area& area, unsigned char byte) = 0;
-  virtual void hash_fill(const Area& area, const HashFill& fill) = 0;
+  virtual void hash_fill(const Area& area, Dtype dtype, const HashFill& fill) = 0;
 
   /// From now on reading the area is no mistake of the kernel (upload and hash_fill do it too).
   virtual void mark_initialised(const Area&) {}
@@ -104,16 +92,15 @@ class Device {
   virtual void* stream() { return nullptr; }
 
   /// Calls the function and waits until the device is idle.
-  virtual Outcome call(const Function& function, const ArgumentTable& table,
-                       double time_limit_s) = 0;
+  virtual Ending call(const Function& function, const ArgumentTable& table,
+                      double time_limit_s) = 0;
 
   /// From now on counts requests by line of source, and keeps the first `trace` ones of each
   /// launch for a map of accesses. False if the device cannot.
   virtual bool observe_requests(bool lines, size_t trace) { return !lines && trace == 0; }
 
-  /// Adds what the device saw during the last call to a reply: "findings", "traffic", and "trace"
-  /// if it keeps one.
-  virtual void add_observations(nlohmann::json&) {}
+  /// What the device saw during the last call.
+  virtual wire::Observations take_observations() { return {}; }
 
   /// Null if this device cannot measure time.
   virtual std::unique_ptr<Stopwatch> make_stopwatch() { return nullptr; }

@@ -2,30 +2,26 @@
 // access is a finding, with the line that made it.
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "simulator/simulator.h"
 #include "worker/call_outcome.h"
 #include "worker/device.h"
 #include "worker/hash_fill.h"
-#include "worker/simulator_json.h"
 
 namespace onepass::worker {
 namespace {
 
-using nlohmann::json;
-
 /// One row of hashed numbers, as bytes of the dtype.
-void hash_row(std::vector<std::byte>& row, const HashFill& fill, size_t first_index) {
-  const size_t element_bytes = fill.dtype == Dtype::fp32 ? 4 : 2;
+void hash_row(std::vector<std::byte>& row, Dtype dtype, const HashFill& fill, size_t first_index) {
+  const size_t element_bytes = size_of(dtype);
   for (size_t at = 0; at < row.size(); at += element_bytes) {
-    const float value =
-        hash_value(fill.seed, first_index + at / element_bytes, fill.mean, fill.scale);
-    if (fill.dtype == Dtype::fp32) {
+    const float value = hash_value(fill.seed, first_index + at / element_bytes,
+                                   static_cast<float>(fill.mean), static_cast<float>(fill.scale));
+    if (dtype == Dtype::fp32) {
       std::memcpy(&row[at], &value, sizeof value);
     } else {
-      const uint16_t bits = fill.dtype == Dtype::fp16 ? fp16_bits(value) : bf16_bits(value);
+      const uint16_t bits = dtype == Dtype::fp16 ? fp16_bits(value) : bf16_bits(value);
       std::memcpy(&row[at], &bits, sizeof bits);
     }
   }
@@ -45,9 +41,9 @@ class CpuDevice : public Device {
 
   Allocation allocate(const BufferSpec& spec) override {
     const size_t bytes = spec.span_bytes();
-    const auto offset = static_cast<size_t>(spec.offset * spec.element_bytes);
-    const simulator::Label label{spec.name, static_cast<size_t>(spec.element_bytes),
-                                 spec.rows > 1 ? spec.cols : 0, spec.stride};
+    const auto offset = static_cast<size_t>(spec.offset * spec.element_bytes());
+    const simulator::Label label{spec.name, size_of(spec.dtype), spec.rows > 1 ? spec.cols : 0,
+                                 spec.stride};
     void* const first = simulator::allocate(bytes, offset, label);
     if (first == nullptr && bytes > 0) {
       throw OutOfMemory("the simulated device has no room for the buffer " + spec.name);
@@ -83,11 +79,11 @@ class CpuDevice : public Device {
     }
   }
 
-  void hash_fill(const Area& area, const HashFill& fill) override {
+  void hash_fill(const Area& area, Dtype dtype, const HashFill& fill) override {
     std::vector<std::byte> row_bytes(area.width);
-    const size_t cols = area.width / (fill.dtype == Dtype::fp32 ? 4 : 2);
+    const size_t cols = area.width / size_of(dtype);
     for (size_t row = 0; row < area.rows; ++row) {
-      hash_row(row_bytes, fill, row * cols);
+      hash_row(row_bytes, dtype, fill, row * cols);
       simulator::upload(area.first + row * area.pitch, row_bytes.data(), area.width);
     }
   }
@@ -98,7 +94,7 @@ class CpuDevice : public Device {
     }
   }
 
-  Outcome call(const Function& function, const ArgumentTable& table, double time_limit_s) override {
+  Ending call(const Function& function, const ArgumentTable& table, double time_limit_s) override {
     simulator::reset();
     simulator::set_time_limit(time_limit_s);
     return call_and_wait(function, table);
@@ -107,27 +103,12 @@ class CpuDevice : public Device {
   bool observe_requests(bool lines, size_t trace) override {
     simulator::count_requests(lines || trace > 0);
     simulator::trace_requests(trace);
-    traces_ = trace > 0;
     return true;
   }
 
-  void add_observations(json& reply) override {
-    for (const simulator::Finding& finding : simulator::take_findings()) {
-      reply["findings"].push_back(finding_json(finding));
-    }
-    for (const simulator::LaunchTraffic& launch : simulator::take_traffic()) {
-      reply["traffic"].push_back(traffic_json(launch));
-    }
-    if (traces_) {
-      reply["trace"] = json::array();
-      for (const auto& requests : simulator::take_trace()) {
-        reply["trace"].push_back(trace_json(requests));
-      }
-    }
+  wire::Observations take_observations() override {
+    return {simulator::take_findings(), simulator::take_traffic(), simulator::take_trace()};
   }
-
- private:
-  bool traces_ = false;
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ __global__ void hash_fill_kernel(std::byte* first, size_t pitch, size_t rows, si
   const size_t threads = size_t{gridDim.x} * blockDim.x;
   for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows * cols; i += threads) {
     Bits* const row = reinterpret_cast<Bits*>(first + i / cols * pitch);
-    row[i % cols] = round(hash_value(fill.seed, i, fill.mean, fill.scale));
+    row[i % cols] = round(hash_value(fill.seed, i, static_cast<float>(fill.mean), static_cast<float>(fill.scale)));
   }
 }
 
@@ -91,7 +91,7 @@ class GpuDevice : public Device {
   FunctionTable own_functions() const override { return gpu_functions(); }
 
   Allocation allocate(const BufferSpec& spec) override {
-    const size_t before = kGuardBytes + static_cast<size_t>(spec.offset * spec.element_bytes);
+    const size_t before = kGuardBytes + static_cast<size_t>(spec.offset * spec.element_bytes());
     const size_t bytes = before + spec.span_bytes() + kGuardBytes;
     void* memory = nullptr;
     const cudaError_t error = cudaMalloc(&memory, bytes);
@@ -132,14 +132,16 @@ class GpuDevice : public Device {
     });
   }
 
-  void hash_fill(const Area& area, const HashFill& fill) override {
-    switch (fill.dtype) {
+  void hash_fill(const Area& area, Dtype dtype, const HashFill& fill) override {
+    switch (dtype) {
       case Dtype::fp32:
         return launch_fill<uint32_t, fp32_bits>(area, fill);
       case Dtype::fp16:
         return launch_fill<uint16_t, fp16_bits>(area, fill);
       case Dtype::bf16:
         return launch_fill<uint16_t, bf16_bits>(area, fill);
+      default:
+        throw DeviceFault("there are no hashed integers");
     }
   }
 
@@ -148,11 +150,11 @@ class GpuDevice : public Device {
     return stream_;
   }
 
-  Outcome call(const Function& function, const ArgumentTable& table, double) override {
+  Ending call(const Function& function, const ArgumentTable& table, double) override {
     wait("fill the buffers");
-    const Outcome outcome = call_and_wait(function, table);
+    const Ending ending = call_and_wait(function, table);
     cudaSetDevice(0);  // whatever the launcher did to it
-    return outcome;
+    return ending;
   }
 
   std::unique_ptr<Stopwatch> make_stopwatch() override {

@@ -138,6 +138,10 @@ class SigpipeHeldBack {
 
 }  // namespace
 
+Message message_of(const char* operation, nlohmann::json content) {
+  return {{{"op", operation}, {"content", std::move(content)}}, {}};
+}
+
 std::string describe(Transfer transfer) {
   switch (transfer) {
     case Transfer::done:

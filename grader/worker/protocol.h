@@ -7,59 +7,25 @@
 //     JSON          an object; "blobs" lists the sizes of the blobs that follow
 //     the blobs     raw bytes, one after the other
 //
-// One request gets one reply. A request may carry an "id"; the reply repeats it.
+// The JSON is {"id", "op", "content"}; a reply repeats the id of its request. One request gets one
+// reply. The contents are structs of wire/messages.h:
 //
-//   hello    {"protocol":1}
-//            {"op":"hello","protocol":1,"device":{"kind","name","memory_bytes","l2_bytes"?,
-//             "multiprocessors"?,"peak_gbs"?},"functions":[{"name","dtype"}]}
-//            {"op":"unavailable","reason"}           there is no device to work with
-//   run      {"function","dtype","scalars":{name:number},"buffers":[Buffer],"time_limit_s",
-//             and on the simulator "lines": count traffic by line of source too (false),
-//             "trace": and keep the first so many requests of each launch (0)}
-//            {"op":"ran","status","error","findings":[Finding],"traffic":[LaunchTraffic],
-//             "buffers":[{"name","blob":i|null,"padding_changed":null|{"row","col"},
-//                         "guard_changed":null|{"elements_before":n}|{"elements_after":n}}]}
-//            status: "ok", "launch error", "device error" or "out of memory". "buffers" is empty
-//            unless the status is "ok". After a "device error" the worker is of no more use.
-//            With a trace also "trace":[[TracedRequest]], a list for each launch of "traffic".
-//   prepare  {"function","dtype","scalars","buffers","sets":k}
-//            {"op":"prepared","status","error"}      k sets of buffers to time with, on a GPU only
-//   sample   {"count":n,"warmup":m}
-//            {"op":"sampled","status","error","ms":[n times],"set":j,"generation":g,"wall_ms"}
-//            Every call gets the next set of buffers, and new contents: a hash fill uses
-//            fill_seed(seed, generation) of hash_fill.h. A blob's are the same in every set and at
-//            every call, for what cannot be any number: indices, say. j and g are those of the
-//            last call.
-//   fetch    {"rows":[r]}
-//            {"op":"fetched","buffers":[{"name","rows":[r],"blob":i}]}   of the set used last;
-//            rows that a buffer does not have are left out
-//   release  {}   {"op":"released"}                  frees the prepared sets
+//   op        content of the request   reply: op, content
+//   hello     the protocol's version   hello, DeviceFacts; or unavailable, why there is no device
+//   run       Call                     ran, Ran
+//   prepare   Call                     prepared, Ending: buffers to time with, on a GPU only
+//   sample    SampleOrder              sampled, Sampled
+//   fetch     FetchOrder               fetched, [FetchedBuffer]: of the set used last
+//   release   null                     released, null: frees what was prepared
+//   any, if it makes no sense, or fails before the student's code has been called:
+//                                      refused, why: a fault of the grader or of the machine
 //
-//   "copy" is a function that the GPU worker adds to the binding's: buffers "src" and "dst", scalar
-//   "bytes", a multiple of 16. Its dtype is "", which answers to any.
+// Every timed call gets the next set of buffers, and new contents: a hash fill uses
+// fill_seed(seed, generation) of hash_fill.h. A blob's are the same in every set and at every call,
+// for what cannot be any number: indices, say.
 //
-//   Any request that makes no sense, or that fails before the student's code has been called:
-//            {"op":"refused","reason"}               a fault of the grader or of the machine
-//
-//   LaunchTraffic  {"kernel","grid","block","read_bytes","written_bytes"}, and with "lines" also
-//             "read_sectors","written_sectors","lines":[LineTraffic of simulator.h, its fields with
-//             "space": "global" or "shared", "type": "read", "write" or "atomic"]
-//
-//   TracedRequest  of simulator.h: {"block","warp","step","line": index into the launch's "lines",
-//             "lanes","bytes","units","least_units","offsets":[of the active lanes]}
-//
-//   Buffer   {"name","rows","cols","stride","element_bytes",
-//             "offset":  elements between a 256-byte aligned address and the first one (0),
-//             "role":    "input" or "output"; an output counts as uninitialised until written,
-//             "null":    the function gets a null pointer (false),
-//             "over":    of a null one: it gets the address of the buffer of this name instead,
-//                        which holds an input before the call and this output after it (""),
-//             "fill":    {"blob":i}, dense rows*cols elements, or {"byte":n}, or
-//                        {"hash":{"seed","mean","scale","dtype"}},
-//             "padding": the byte between the end of a row and the start of the next; as it is
-//                        by default, 255 (NaN in every type) for an input and 165 for an output.
-//                        Gaps above 1 MiB are neither filled nor checked,
-//             "return":  send it back after the call (true)}
+// "copy" is a function that the GPU worker adds to the binding's: buffers "src" and "dst", scalar
+// "bytes", a multiple of 16. Its dtype is "", which answers to any.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +38,7 @@
 
 namespace onepass::worker {
 
-constexpr int kProtocolVersion = 1;
+constexpr int kProtocolVersion = 2;
 constexpr int kRequestDescriptor = 3;  // in the worker: requests come in here,
 constexpr int kReplyDescriptor = 4;    // and replies go out here
 
@@ -82,6 +48,9 @@ struct Message {
   nlohmann::json body;  // an object; write_message() adds "blobs", read_message() takes it away
   std::vector<Blob> blobs;
 };
+
+/// A message of that operation; "id" is left to who sends it.
+Message message_of(const char* operation, nlohmann::json content);
 
 /// What a reader accepts before it gives up on the writer.
 struct Limits {

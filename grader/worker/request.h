@@ -1,12 +1,9 @@
 // Requests, checked: what is well formed here can be carried out without a second look.
 #pragma once
 
-#include <map>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
-#include "worker/buffer_spec.h"
+#include "wire/messages.h"
 #include "worker/protocol.h"
 
 namespace onepass::worker {
@@ -16,18 +13,11 @@ struct BadRequest : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What "run" and "prepare" have in common. Fills point into the message, which has to live on.
-struct CallRequest {
-  std::string function;
-  std::string dtype;
-  std::map<std::string, double> scalars;
-  std::vector<BufferSpec> buffers;
-  double time_limit_s;
-  bool lines = false;  // count traffic by line of source
-  size_t trace = 0;    // requests of each launch to keep
-};
+/// Throws BadRequest if the call makes no sense, or the message has not the blobs that it fills
+/// buffers with.
+void check_call(const wire::Call& call, const std::vector<Blob>& blobs);
 
-/// Throws BadRequest, or nlohmann::json::exception for a field that is missing or of a wrong type.
-CallRequest parse_call(const Message& message);
+/// Throws BadRequest unless least <= value <= most.
+void check_range(const char* name, int64_t value, int64_t least, int64_t most);
 
 }  // namespace onepass::worker

@@ -1,44 +1,21 @@
 // The operations of the protocol, on whatever device the worker is linked with.
 #include "worker/session.h"
 
-#include <chrono>
-#include <initializer_list>
 #include <new>
 #include <utility>
+
+#include "wire/json.h"
+#include "worker/request.h"
 
 namespace onepass::worker {
 namespace {
 
 using nlohmann::json;
 
-constexpr int kMostSets = 64;
 constexpr int kMostSamples = 100'000;
 
-const char* name_of(Status status) {
-  switch (status) {
-    case Status::ok:
-      return "ok";
-    case Status::launch_error:
-      return "launch error";
-    case Status::device_error:
-      return "device error";
-    case Status::out_of_memory:
-      return "out of memory";
-  }
-  return "unknown";
-}
-
-Message reply_of(json body) {
-  return {std::move(body), {}};
-}
-
 Message refusal(const std::string& reason) {
-  return reply_of({{"op", "refused"}, {"reason", reason}});
-}
-
-/// {"op", "status", "error"}
-Message outcome_reply(const char* op, const Outcome& outcome) {
-  return reply_of({{"op", op}, {"status", name_of(outcome.status)}, {"error", outcome.error}});
+  return message_of("refused", reason);
 }
 
 std::vector<Function> all_functions(const Device& device) {
@@ -49,7 +26,7 @@ std::vector<Function> all_functions(const Device& device) {
   return functions;
 }
 
-Function find_function(const Device& device, const CallRequest& request) {
+Function find_function(const Device& device, const wire::Call& request) {
   for (const Function& function : all_functions(device)) {
     const bool any_dtype = function.dtype[0] == '\0';
     if (function.name == request.function && (any_dtype || function.dtype == request.dtype)) {
@@ -60,46 +37,14 @@ Function find_function(const Device& device, const CallRequest& request) {
                    request.dtype + "\"");
 }
 
-json facts_json(const DeviceFacts& facts) {
-  json device = {{"kind", facts.kind}, {"name", facts.name}, {"memory_bytes", facts.memory_bytes}};
-  if (facts.l2_bytes > 0) {
-    device["l2_bytes"] = facts.l2_bytes;
-  }
-  if (facts.multiprocessors > 0) {
-    device["multiprocessors"] = facts.multiprocessors;
-  }
-  if (facts.peak_gbs > 0) {
-    device["peak_gbs"] = facts.peak_gbs;
-  }
-  return device;
-}
-
 /// What became of a buffer during the call. Appends its elements to the reply's blobs.
-json observe(const Buffer& buffer, std::vector<Blob>& blobs) {
-  json seen = {{"name", buffer.spec().name},
-               {"blob", nullptr},
-               {"padding_changed", nullptr},
-               {"guard_changed", nullptr}};
-  if (const auto change = buffer.padding_change()) {
-    seen["padding_changed"] = {{"row", change->row}, {"col", change->col}};
-  }
-  if (const auto change = buffer.guard_change()) {
-    const char* side = change->before ? "elements_before" : "elements_after";
-    seen["guard_changed"] = {{side, change->elements}};
-  }
+wire::SeenBuffer observe(const Buffer& buffer, std::vector<Blob>& blobs) {
+  wire::SeenBuffer seen = buffer.strays();
   if (buffer.spec().send_back && !buffer.spec().is_null) {
-    seen["blob"] = blobs.size();
+    seen.blob = static_cast<int64_t>(blobs.size());
     blobs.push_back(buffer.read(0, buffer.spec().rows));
   }
   return seen;
-}
-
-int count_at(const json& body, const char* name, int least, int most) {
-  const auto count = body.at(name).get<int64_t>();
-  if (count < least || count > most) {
-    throw BadRequest(std::string(name) + " is out of range");
-  }
-  return static_cast<int>(count);
 }
 
 }  // namespace
@@ -119,20 +64,21 @@ Message Session::answer(const Message& request) {
 
 Message Session::dispatch(const Message& request) {
   const auto op = request.body.at("op").get<std::string>();
+  const json& content = request.body.at("content");
   if (op == "hello") {
-    return hello(request);
+    return hello(wire::read<int>(content));
   }
   if (op == "run") {
-    return run(request);
+    return run(wire::read<wire::Call>(content), request.blobs);
   }
   if (op == "prepare") {
-    return prepare(request);
+    return prepare(wire::read<wire::Call>(content), request.blobs);
   }
   if (op == "sample") {
-    return sample(request);
+    return sample(wire::read<wire::SampleOrder>(content));
   }
   if (op == "fetch") {
-    return fetch(request);
+    return fetch(wire::read<wire::FetchOrder>(content));
   }
   if (op == "release") {
     return release();
@@ -140,119 +86,105 @@ Message Session::dispatch(const Message& request) {
   return refusal("unknown operation " + op);
 }
 
-Message Session::hello(const Message& request) {
-  if (request.body.at("protocol").get<int>() != kProtocolVersion) {
+Message Session::hello(int version) {
+  if (version != kProtocolVersion) {
     return refusal("this worker speaks version " + std::to_string(kProtocolVersion) +
                    " of the protocol; build it again");
   }
   try {
-    json functions = json::array();
-    for (const Function& function : all_functions(device_)) {
-      functions.push_back({{"name", function.name}, {"dtype", function.dtype}});
-    }
-    return reply_of({{"op", "hello"},
-                     {"protocol", kProtocolVersion},
-                     {"device", facts_json(device_.facts())},
-                     {"functions", functions}});
+    return message_of("hello", device_.facts());
   } catch (const Unavailable& unavailable) {
-    return reply_of({{"op", "unavailable"}, {"reason", unavailable.what()}});
+    return message_of("unavailable", unavailable.what());
   }
 }
 
-Message Session::run(const Message& request) {
-  const CallRequest call = parse_call(request);
+Message Session::run(const wire::Call& call, const std::vector<Blob>& blobs) {
+  check_call(call, blobs);
   const Function function = find_function(device_, call);
-  if (!device_.observe_requests(call.lines, call.trace)) {
+  if (!device_.observe_requests(call.lines, static_cast<size_t>(call.trace))) {
     return refusal("this device does not see requests");
   }
   Timing::BufferSet buffers;
-  Outcome outcome;
+  wire::Ran ran;
   try {
     for (const BufferSpec& spec : call.buffers) {
-      buffers.push_back(std::make_unique<Buffer>(device_, spec));
+      buffers.push_back(std::make_unique<Buffer>(device_, spec, blobs));
     }
-    outcome =
+    ran.ending =
         device_.call(function, make_arguments(device_, buffers, call.scalars), call.time_limit_s);
   } catch (const OutOfMemory& error) {
-    outcome = {Status::out_of_memory, error.what()};
+    ran.ending = {Outcome::out_of_memory, error.what()};
   } catch (const std::bad_alloc&) {
-    outcome = {Status::out_of_memory, "this computer has no memory left for the buffers"};
+    ran.ending = {Outcome::out_of_memory, "this computer has no memory left for the buffers"};
   }
-  Message reply = outcome_reply("ran", outcome);
-  reply.body["findings"] = json::array();
-  reply.body["traffic"] = json::array();
-  reply.body["buffers"] = json::array();
-  device_.add_observations(reply.body);
-  if (outcome.status == Status::ok) {
+  ran.observations = device_.take_observations();
+  std::vector<Blob> seen;
+  if (ran.ending.outcome == Outcome::ok) {
     for (const auto& buffer : buffers) {
-      reply.body["buffers"].push_back(observe(*buffer, reply.blobs));
+      ran.buffers.push_back(observe(*buffer, seen));
     }
   }
+  Message reply = message_of("ran", ran);
+  reply.blobs = std::move(seen);
   return reply;
 }
 
-Message Session::prepare(const Message& request) {
+Message Session::prepare(const wire::Call& call, const std::vector<Blob>& blobs) {
   timing_.reset();
-  prepared_ = request;
-  const CallRequest call = parse_call(prepared_);
+  check_call(call, blobs);
   const Function function = find_function(device_, call);
-  const int sets = count_at(request.body, "sets", 1, kMostSets);
   std::unique_ptr<Stopwatch> stopwatch = device_.make_stopwatch();
   if (!stopwatch) {
     return refusal("this device does not measure time");
   }
+  Ending ending;
   try {
-    timing_.emplace(device_, std::move(stopwatch), function, call, sets);
+    prepared_ = blobs;
+    timing_.emplace(device_, std::move(stopwatch), function, call, prepared_);
   } catch (const OutOfMemory& error) {
-    return outcome_reply("prepared", {Status::out_of_memory, error.what()});
+    ending = {Outcome::out_of_memory, error.what()};
   }
-  return outcome_reply("prepared", {});
+  return message_of("prepared", ending);
 }
 
-Message Session::sample(const Message& request) {
+Message Session::sample(const wire::SampleOrder& order) {
   if (!timing_) {
     return refusal("nothing has been prepared for timing");
   }
-  const int count = count_at(request.body, "count", 1, kMostSamples);
-  const int warmup = count_at(request.body, "warmup", 0, kMostSamples);
-  const auto start = std::chrono::steady_clock::now();
-  const Timing::Result result = timing_->sample(count, warmup);
-  const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - start;
-  Message reply = outcome_reply("sampled", result.outcome);
-  reply.body["ms"] = result.ms;
-  reply.body["set"] = timing_->last_set();
-  reply.body["generation"] = timing_->generation();
-  reply.body["wall_ms"] = wall.count();
-  return reply;
+  check_range("count", order.count, 1, kMostSamples);
+  check_range("warmup", order.warmup, 0, kMostSamples);
+  const Timing::Result result = timing_->sample(order.count, order.warmup);
+  return message_of("sampled", wire::Sampled{result.ending, result.ms, timing_->generation()});
 }
 
-Message Session::fetch(const Message& request) {
+Message Session::fetch(const wire::FetchOrder& order) {
   if (!timing_) {
     return refusal("nothing has been prepared for timing");
   }
-  const auto rows = request.body.at("rows").get<std::vector<int64_t>>();
-  Message reply = reply_of({{"op", "fetched"}, {"buffers", json::array()}});
+  std::vector<wire::FetchedBuffer> buffers;
+  std::vector<Blob> blobs;
   for (const auto& buffer : timing_->last_buffers()) {
-    json present = json::array();
-    Blob blob;
-    for (const int64_t row : rows) {
+    wire::FetchedBuffer& fetched = buffers.emplace_back();
+    fetched.name = buffer->spec().name;
+    fetched.blob = blobs.size();
+    Blob& blob = blobs.emplace_back();
+    for (const int64_t row : order.rows) {
       if (row >= 0 && row < buffer->spec().rows) {
-        present.push_back(row);
+        fetched.rows.push_back(row);
         const Blob bytes = buffer->read(row, 1);
         blob.insert(blob.end(), bytes.begin(), bytes.end());
       }
     }
-    reply.body["buffers"].push_back(
-        {{"name", buffer->spec().name}, {"rows", present}, {"blob", reply.blobs.size()}});
-    reply.blobs.push_back(std::move(blob));
   }
+  Message reply = message_of("fetched", buffers);
+  reply.blobs = std::move(blobs);
   return reply;
 }
 
 Message Session::release() {
   timing_.reset();
   prepared_ = {};
-  return reply_of({{"op", "released"}});
+  return message_of("released", nullptr);
 }
 
 }  // namespace onepass::worker

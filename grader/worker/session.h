@@ -17,15 +17,15 @@ class Session {
 
  private:
   Message dispatch(const Message& request);
-  Message hello(const Message& request);
-  Message run(const Message& request);
-  Message prepare(const Message& request);
-  Message sample(const Message& request);
-  Message fetch(const Message& request);
+  Message hello(int version);
+  Message run(const wire::Call& call, const std::vector<Blob>& blobs);
+  Message prepare(const wire::Call& call, const std::vector<Blob>& blobs);
+  Message sample(const wire::SampleOrder& order);
+  Message fetch(const wire::FetchOrder& order);
   Message release();
 
   Device& device_;
-  Message prepared_;  // the request that timing_ is for: its buffers are filled from the blobs
+  std::vector<Blob> prepared_;  // what timing_ fills buffers with
   std::optional<Timing> timing_;
 };
 

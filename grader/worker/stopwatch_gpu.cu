@@ -118,8 +118,8 @@ class GpuStopwatch : public Stopwatch {
     const Times times = measure([&] { launcher_error = enter(function, table); });
     cudaSetDevice(0);  // whatever the launcher did to it
     Sample sample;
-    sample.outcome = classify(launcher_error, times.at_launch, times.at_end);
-    if (sample.outcome.status != Status::ok) {
+    sample.ending = classify(launcher_error, times.at_launch, times.at_end);
+    if (sample.ending.outcome != Outcome::ok) {
       return sample;
     }
     // Coming to rest takes a while even if there is nothing to wait for.

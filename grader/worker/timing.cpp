@@ -27,15 +27,15 @@ ArgumentTable make_arguments(Device& device, const Timing::BufferSet& buffers,
 }
 
 Timing::Timing(Device& device, std::unique_ptr<Stopwatch> stopwatch, const Function& function,
-               const CallRequest& request, int sets)
+               const wire::Call& call, const std::vector<Blob>& blobs)
     : device_(device),
       stopwatch_(std::move(stopwatch)),
       function_(function),
-      scalars_(request.scalars) {
-  for (int set = 0; set < sets; ++set) {
+      scalars_(call.scalars) {
+  for (int set = 0; set < call.sets; ++set) {
     BufferSet& buffers = sets_.emplace_back();
-    for (const BufferSpec& spec : request.buffers) {
-      buffers.push_back(std::make_unique<Buffer>(device, spec));
+    for (const BufferSpec& spec : call.buffers) {
+      buffers.push_back(std::make_unique<Buffer>(device, spec, blobs));
     }
   }
 }
@@ -54,8 +54,8 @@ Timing::Result Timing::sample(int count, int warmup) {
   int extra_tries = 0;
   for (int done = 0; done < warmup + count;) {
     const Sample sample = time_next();
-    if (sample.outcome.status != Status::ok) {
-      result.outcome = sample.outcome;
+    if (sample.ending.outcome != Outcome::ok) {
+      result.ending = sample.ending;
       break;
     }
     if (!sample.valid && extra_tries < kMostExtraTries) {

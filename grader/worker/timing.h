@@ -11,7 +11,7 @@
 
 #include "worker/buffer.h"
 #include "worker/device.h"
-#include "worker/request.h"
+#include "worker/protocol.h"
 
 namespace onepass::worker {
 
@@ -20,19 +20,18 @@ class Timing {
   using BufferSet = std::vector<std::unique_ptr<Buffer>>;
 
   struct Result {
-    Outcome outcome;
+    Ending ending;
     std::vector<double> ms;
   };
 
-  /// Allocates `sets` sets of the request's buffers. Throws OutOfMemory.
+  /// Allocates the call's sets of buffers. The blobs have to live on. Throws OutOfMemory.
   Timing(Device& device, std::unique_ptr<Stopwatch> stopwatch, const Function& function,
-         const CallRequest& request, int sets);
+         const wire::Call& call, const std::vector<Blob>& blobs);
 
   /// Calls the function `warmup` times and then, timed, `count` times; stops at the first error.
   Result sample(int count, int warmup);
 
-  /// The set of the last call, and the generation of its contents (hash_fill.h, fill_seed).
-  int last_set() const { return last_set_; }
+  /// The generation of the last call's contents (hash_fill.h, fill_seed), and the set that it got.
   uint64_t generation() const { return generation_; }
   const BufferSet& last_buffers() const { return sets_[static_cast<size_t>(last_set_)]; }
 

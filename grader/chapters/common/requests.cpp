@@ -13,7 +13,7 @@ constexpr double kMostlyPacks = 12;  // bytes: 16, but for what is left over at 
 
 /// The line of the student's file where the tensor is accessed most, if it is known.
 std::optional<std::string> busiest_line(const verdict::Traffic& traffic, const std::string& buffer,
-                                        const std::string& type) {
+                                        verdict::AccessType type) {
   const verdict::LineTraffic* busiest = nullptr;
   for (const verdict::LineTraffic& line : traffic.lines) {
     if (line.buffer == buffer && line.type == type && line.line > 0 &&
@@ -37,10 +37,10 @@ std::optional<std::string> busiest_line(const verdict::Traffic& traffic, const s
 }  // namespace
 
 Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
-                     const std::string& type) {
+                     verdict::AccessType type) {
   Requests sum;
   for (const verdict::LineTraffic& line : traffic.lines) {
-    if (!line.is_shared && line.buffer == buffer && line.type == type) {
+    if (line.space == verdict::MemorySpace::global && line.buffer == buffer && line.type == type) {
       sum.bytes += line.bytes;
       sum.lanes += line.lanes;
     }
@@ -53,9 +53,10 @@ void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traf
   const auto element = static_cast<std::int64_t>(verdict::size_of(call.buffer(buffer).dtype));
   const std::int64_t tensor = call.buffer(buffer).rows * call.buffer(buffer).cols * element;
   const double times =
-      static_cast<double>(requests_of(traffic, buffer, "read").bytes) / static_cast<double>(tensor);
+      static_cast<double>(requests_of(traffic, buffer, verdict::AccessType::read).bytes) /
+      static_cast<double>(tensor);
   if (times > kOnce) {
-    fail(call, "loaded-twice", busiest_line(traffic, buffer, "read"),
+    fail(call, "loaded-twice", busiest_line(traffic, buffer, verdict::AccessType::read),
          fmt::format("{} was loaded {:.2g} times over: keep a thread's values of the row where "
                      "they are needed again, in registers (or in shared memory), and load each "
                      "only once.",
@@ -65,8 +66,8 @@ void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traf
 
 void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traffic,
                         const std::string& buffer) {
-  if (requests_of(traffic, buffer, "read").bytes > 0) {
-    fail(call, "loaded-twice", busiest_line(traffic, buffer, "read"),
+  if (requests_of(traffic, buffer, verdict::AccessType::read).bytes > 0) {
+    fail(call, "loaded-twice", busiest_line(traffic, buffer, verdict::AccessType::read),
          fmt::format("{} was stored and then loaded again: keep what a thread needs of it in "
                      "registers (or in shared memory).",
                      buffer));
@@ -74,14 +75,14 @@ void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traff
 }
 
 void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
-                   const std::string& buffer, const std::string& type) {
+                   const std::string& buffer, verdict::AccessType type) {
   const double bytes = requests_of(traffic, buffer, type).bytes_per_access();
   if (bytes < kMostlyPacks) {
-    const char* const verb = type == "read" ? "load" : "store";
+    const char* const verb = type == verdict::AccessType::read ? "load" : "store";
     fail(call, "narrow-access", busiest_line(traffic, buffer, type),
          fmt::format("{} was {} {:.3g} bytes at a time, in a call whose rows are all aligned to 16 "
                      "bytes: {} packs of 16 bytes there.",
-                     buffer, type == "read" ? "loaded" : "stored", bytes, verb));
+                     buffer, type == verdict::AccessType::read ? "loaded" : "stored", bytes, verb));
   }
 }
 

@@ -19,9 +19,9 @@ struct Requests {
   }
 };
 
-/// type: "read" or "write".
+/// Of all lines that read or write the tensor.
 Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
-                     const std::string& type);
+                     verdict::AccessType type);
 
 /// Ends the check unless the tensor was loaded at most once.
 void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traffic,
@@ -33,6 +33,6 @@ void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traff
 
 /// Ends the check unless most accesses to the tensor were of 16 bytes.
 void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
-                   const std::string& buffer, const std::string& type);
+                   const std::string& buffer, verdict::AccessType type);
 
 }  // namespace onepass::common

@@ -48,8 +48,8 @@ void check_packs(std::int64_t rows, std::int64_t cols, Dtype dtype,
                  const Arrangement& arrangement = {}) {
   const Case call = call_of(random_x(dtype, rows, cols), arrangement);
   if (const auto traffic = expect_and_count<forward_mistakes>(call, Outputs{expected_y})) {
-    require_packs(call, *traffic, "x", "read");
-    require_packs(call, *traffic, "y", "write");
+    require_packs(call, *traffic, "x", verdict::AccessType::read);
+    require_packs(call, *traffic, "y", verdict::AccessType::write);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "wire/json.h"
 #include "worker/protocol.h"
 
 namespace onepass::hardware {
@@ -18,27 +19,27 @@ using nlohmann::json;
 constexpr std::int64_t kSectorBytes = 32;
 constexpr std::int64_t kBeyondCache = std::int64_t{64} << 20;
 
-Launch launch_from(const json& launch) {
+Launch launch_from(const simulator::LaunchTraffic& launch) {
+  using simulator::AccessType;
   Launch result;
-  result.kernel = launch.at("kernel").get<std::string>();
+  result.kernel = launch.kernel;
   Counts& counts = result.counts;
-  for (const json& line : launch.value("lines", json::array())) {
-    const auto requests = line.at("requests").get<std::int64_t>();
-    const auto units = line.at("units").get<std::int64_t>();
-    const std::string type = line.at("type");
-    if (line.at("space") == "shared") {
-      (type == "read" ? counts.shared_load_wavefronts : counts.shared_store_wavefronts) += units;
+  for (const simulator::LineTraffic& line : launch.lines) {
+    const auto requests = static_cast<std::int64_t>(line.requests);
+    const auto units = static_cast<std::int64_t>(line.units);
+    const bool atomic = line.type == AccessType::atomic;
+    const bool read = line.type == AccessType::read;
+    if (line.space == simulator::MemorySpace::shared) {
+      (read ? counts.shared_load_wavefronts : counts.shared_store_wavefronts) += units;
       continue;
     }
-    const bool atomic = type == "atomic";
-    const bool read = type == "read";
     (atomic ? counts.atomic_requests
      : read ? counts.load_requests
             : counts.store_requests) += requests;
     (atomic ? counts.atomic_sectors : read ? counts.load_sectors : counts.store_sectors) += units;
   }
-  counts.memory_read_bytes = launch.value("read_sectors", std::int64_t{0}) * kSectorBytes;
-  counts.memory_written_bytes = launch.value("written_sectors", std::int64_t{0}) * kSectorBytes;
+  counts.memory_read_bytes = static_cast<std::int64_t>(launch.read_sectors) * kSectorBytes;
+  counts.memory_written_bytes = static_cast<std::int64_t>(launch.written_sectors) * kSectorBytes;
   return result;
 }
 
@@ -178,14 +179,15 @@ std::vector<std::vector<Launch>> read_replies(const std::string& file) {
   std::vector<std::vector<Launch>> replies;
   worker::Message message;
   while (worker::read_message(descriptor, message) == worker::Transfer::done) {
-    if (message.body.value("status", "") != "ok") {
+    if (message.body.at("op") != "ran") {
       throw std::runtime_error(file + ": " + message.body.dump());
     }
-    for (const json& finding : message.body.at("findings")) {
-      throw std::runtime_error(file + ": " + finding.dump());
+    const auto ran = wire::read<wire::Ran>(message.body.at("content"));
+    if (ran.ending.outcome != wire::Outcome::ok || !ran.observations.findings.empty()) {
+      throw std::runtime_error(file + ": " + message.body.dump());
     }
     replies.emplace_back();
-    for (const json& launch : message.body.at("traffic")) {
+    for (const simulator::LaunchTraffic& launch : ran.observations.traffic) {
       replies.back().push_back(launch_from(launch));
     }
   }

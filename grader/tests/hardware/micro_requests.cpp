@@ -8,24 +8,23 @@
 #include <cstdio>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "tests/hardware/micro_kernels.h"
+#include "wire/json.h"
 #include "worker/protocol.h"
 
 namespace {
 
-using nlohmann::json;
+namespace wire = onepass::wire;
 
-json buffer(const char* name, int elements, int seed) {
-  return {{"name", name},
-          {"rows", 1},
-          {"cols", elements},
-          {"stride", elements},
-          {"element_bytes", 4},
-          {"role", "input"},
-          {"fill", {{"hash", {{"seed", seed}, {"mean", 1}, {"scale", 1}, {"dtype", "fp32"}}}}},
-          {"return", false}};
+wire::BufferSpec buffer(const char* name, int elements, std::uint64_t seed) {
+  wire::BufferSpec spec;
+  spec.name = name;
+  spec.rows = 1;
+  spec.cols = spec.stride = elements;
+  spec.fill = wire::Fill::hash;
+  spec.hash = {seed, 1.0, 1.0};
+  spec.send_back = false;
+  return spec;
 }
 
 bool is_big(const std::string& kernel) {
@@ -36,15 +35,14 @@ onepass::worker::Message request_for(const std::string& kernel, bool lines) {
   constexpr int kThreads = 256;
   const int blocks = is_big(kernel) ? 1 << 17 : 8;  // 128 MiB: more than an L2 holds
   const int elements = is_big(kernel) ? blocks * kThreads : 1 << 17;
-  onepass::worker::Message request;
-  request.body = {{"op", "run"},
-                  {"function", kernel},
-                  {"dtype", "fp32"},
-                  {"scalars", {{"blocks", blocks}}},
-                  {"buffers", {buffer("x", elements, 1), buffer("y", elements, 2)}},
-                  {"time_limit_s", 600.0},
-                  {"lines", lines}};
-  return request;
+  wire::Call call;
+  call.function = kernel;
+  call.dtype = "fp32";
+  call.scalars = {{"blocks", blocks}};
+  call.buffers = {buffer("x", elements, 1), buffer("y", elements, 2)};
+  call.time_limit_s = 600.0;
+  call.lines = lines;
+  return onepass::worker::message_of("run", call);
 }
 
 }  // namespace

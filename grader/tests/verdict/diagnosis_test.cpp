@@ -1,8 +1,6 @@
 // Which mistake is named, and that none is named without reason.
 #include <doctest/doctest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "verdict/contract/call.h"
 #include "verdict/diagnosis.h"
 #include "verdict/worker/finding.h"
@@ -99,15 +97,12 @@ TEST_CASE("a launch error is told by what the call asked for") {
 }
 
 TEST_CASE("a finding of the simulator names mistake and line") {
-  const nlohmann::json json = {
-      {"kind", "barrier-divergence"},
-      {"message", "Thread 0 waits at line 41, thread 200 has returned."},
-      {"severity", "error"},
-      {"parties",
-       {{{"action", "waits"}, {"file", "forward.cu"}, {"line", 41}, {"thread", {0, 0, 0}}}}}};
-  const Finding finding = finding_from(json);
-  CHECK(finding.mistake() == "divergent-barrier");
-  CHECK(finding.location() == "forward.cu:41");
-  CHECK_FALSE(finding.warning);
-  CHECK(finding_from({{"kind", "unheard-of"}, {"message", "m"}}).mistake() == std::nullopt);
+  Finding finding;
+  finding.kind = Kind::barrier_divergence;
+  finding.message = "Thread 0 waits at line 41, thread 200 has returned.";
+  finding.parties = {{"waits", "forward.cu", 41, {}, {}, 0, 0}};
+  CHECK(mistake_of(finding) == "divergent-barrier");
+  CHECK(location_of(finding) == "forward.cu:41");
+  finding.kind = Kind::trap;
+  CHECK(mistake_of(finding) == std::nullopt);
 }

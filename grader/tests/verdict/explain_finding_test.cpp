@@ -23,7 +23,7 @@ Case strided(std::int64_t stride) {
                         {{"x", {.gap = stride - 65}}});
 }
 
-Finding access(const std::string& kind, std::optional<std::int64_t> index, int block) {
+Finding access(Kind kind, std::int64_t index, unsigned block) {
   Finding finding;
   finding.kind = kind;
   finding.buffer = "x";
@@ -34,51 +34,50 @@ Finding access(const std::string& kind, std::optional<std::int64_t> index, int b
 
 Finding race(const std::string& first, int first_line, const std::string& second, int second_line) {
   Finding finding;
-  finding.kind = "shared-race";
+  finding.kind = Kind::shared_race;
   finding.kernel = "k";
   finding.parties = {{first, "f.cu", first_line, {}, {}, 0, 0},
                      {second, "f.cu", second_line, {}, {}, 1, 0}};
   return finding;
 }
 
-std::optional<std::string> named(const Case& call, const Finding& finding,
-                                 std::int64_t blocks = 3) {
+std::optional<std::string> named(const Case& call, const Finding& finding, unsigned blocks = 3) {
   Run run;
   run.findings = {finding};
-  run.traffic = {{"k", blocks, 0, 0, 0, {}}};
+  run.traffic = {{"k", {blocks, 1, 1}, {64, 1, 1}}};
   return explain_finding(call, run, finding).mistake;
 }
 
 }  // namespace
 
 TEST_CASE("a read in the gap between rows: the stride was ignored, unless row 0's own block did") {
-  CHECK(named(strided(80), access("uninitialised-global", 70, 1)) == "stride-ignored");
-  CHECK(named(strided(80), access("uninitialised-global", 70, 0)) == std::nullopt);
-  CHECK(named(strided(80), access("uninitialised-global", 3, 1)) == "accumulated-into-garbage");
-  CHECK(named(strided(80), access("out-of-bounds-global", 300, 1)) == "stride-ignored");
-  CHECK(named(strided(80), access("out-of-bounds-global", 225, 0)) == "stride-ignored");
-  CHECK(named(strided(65), access("out-of-bounds-global", 195, 2)) == "no-tail-mask");
+  CHECK(named(strided(80), access(Kind::uninitialised_global, 70, 1)) == "stride-ignored");
+  CHECK(named(strided(80), access(Kind::uninitialised_global, 70, 0)) == std::nullopt);
+  CHECK(named(strided(80), access(Kind::uninitialised_global, 3, 1)) == "accumulated-into-garbage");
+  CHECK(named(strided(80), access(Kind::out_of_bounds_global, 300, 1)) == "stride-ignored");
+  CHECK(named(strided(80), access(Kind::out_of_bounds_global, 225, 0)) == "stride-ignored");
+  CHECK(named(strided(65), access(Kind::out_of_bounds_global, 195, 2)) == "no-tail-mask");
 }
 
 TEST_CASE("far from a buffer whose offsets do not fit an int: overflow") {
   const Case far = strided((std::int64_t{1} << 30) + 8);
   CHECK(first_far_row(far) == 2);
   CHECK_FALSE(first_far_row(strided(80)));
-  for (const char* kind : {"out-of-bounds-global", "host-pointer", "use-after-free"}) {
-    CHECK(named(far, access(kind, std::nullopt, 2)) == "index-overflow");
-    CHECK_FALSE(named(strided(80), access(kind, std::nullopt, 0)) == "index-overflow");
+  for (const Kind kind : {Kind::out_of_bounds_global, Kind::host_pointer, Kind::use_after_free}) {
+    CHECK(named(far, access(kind, -1, 2)) == "index-overflow");
+    CHECK_FALSE(named(strided(80), access(kind, -1, 0)) == "index-overflow");
   }
   // One past the last row's end is no overflow.
-  CHECK(named(far, access("out-of-bounds-global", (std::int64_t{1} << 31) + 81, 0)) ==
+  CHECK(named(far, access(Kind::out_of_bounds_global, (std::int64_t{1} << 31) + 81, 0)) ==
         "no-tail-mask");
 }
 
 TEST_CASE("a barrier that not all reach is told before what follows from it") {
   Finding race_first = race("reads 4 bytes", 1, "writes 4 bytes", 2);
   Finding barrier;
-  barrier.kind = "barrier-divergence";
+  barrier.kind = Kind::barrier_divergence;
   const std::vector<Finding> findings = {race_first, barrier};
-  CHECK(telling_error(findings)->kind == "barrier-divergence");
+  CHECK(telling_error(findings)->kind == Kind::barrier_divergence);
   CHECK(telling_error({}) == nullptr);
 }
 
@@ -97,7 +96,7 @@ TEST_CASE("a race in global memory: an update lost, in place, or nothing that or
   Case call = strided(65);
   call.in_place("z", Matrix(Dtype::fp16, 3, 65));
   Finding finding = race("writes 4 bytes", 30, "reads 4 bytes", 30);
-  finding.kind = "global-race";
+  finding.kind = Kind::global_race;
   finding.buffer = "y";
   CHECK(named(call, finding) == "lost-updates");
   finding.parties[1].line = 40;
@@ -113,21 +112,21 @@ TEST_CASE("advice calls the columns what the function does") {
 }
 
 TEST_CASE("past the end of scratch: too many groups") {
-  Finding finding = access("out-of-bounds-global", 10, 0);
+  Finding finding = access(Kind::out_of_bounds_global, 10, 0);
   finding.buffer = "partial";
   CHECK(named(strided(65), finding) == "scratch-overrun");
 }
 
 TEST_CASE("a shared array indexed by column is too small for a row") {
-  CHECK(named(strided(65), access("out-of-bounds-shared", 8192, 0)) == "shared-row-too-big");
-  CHECK(named(strided(65), access("out-of-bounds-shared", 4, 0)) == "shared-too-small");
+  CHECK(named(strided(65), access(Kind::out_of_bounds_shared, 8192, 0)) == "shared-row-too-big");
+  CHECK(named(strided(65), access(Kind::out_of_bounds_shared, 4, 0)) == "shared-too-small");
 }
 
 TEST_CASE("slots that are empty because their threads returned") {
   Finding returned;
-  returned.kind = "early-return";
+  returned.kind = Kind::early_return;
   returned.warning = true;
-  const Finding empty = access("uninitialised-shared", 1, 0);
+  const Finding empty = access(Kind::uninitialised_shared, 1, 0);
   Run run;
   run.findings = {empty, returned};
   CHECK(explain_finding(strided(65), run, empty).mistake == "early-return-barrier");

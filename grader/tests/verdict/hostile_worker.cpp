@@ -10,45 +10,42 @@
 #include <map>
 #include <string>
 
+#include "wire/json.h"
 #include "worker/protocol.h"
 
 namespace {
 
 using namespace onepass::worker;
+namespace wire = onepass::wire;
 using nlohmann::json;
 
 /// The inputs as they came, and y = x.
-Message answer(const Message& request) {
-  Message reply;
-  json buffers = json::array();
+Message answer(const wire::Call& call, const std::vector<Blob>& blobs) {
+  wire::Ran ran;
+  std::vector<Blob> back;
   std::size_t x = 0;
-  for (const json& buffer : request.body["buffers"]) {
-    const json& fill = buffer["fill"];
-    x = fill.contains("blob") ? fill["blob"].get<std::size_t>() : x;
-    reply.blobs.push_back(request.blobs[x]);
-    buffers.push_back({{"name", buffer["name"]}, {"blob", reply.blobs.size() - 1}});
+  for (const wire::BufferSpec& buffer : call.buffers) {
+    x = buffer.fill == wire::Fill::blob ? buffer.blob : x;
+    ran.buffers.push_back({buffer.name, static_cast<std::int64_t>(back.size())});
+    back.push_back(blobs.at(x));
   }
-  reply.body = {{"op", "ran"}, {"status", "ok"}, {"findings", json::array()}, {"buffers", buffers}};
+  Message reply = message_of("ran", ran);
+  reply.blobs = std::move(back);
   return reply;
 }
 
 /// The answer to "fetch", after a call that made every byte of every buffer 0.
-Message zeros(const json& prepared, const json& asked) {
-  Message reply;
-  reply.body = {{"op", "fetched"}, {"buffers", json::array()}};
-  for (const json& buffer : prepared) {
-    json rows = json::array();
-    for (const json& row : asked) {
-      if (row < buffer["rows"]) {
-        rows.push_back(row);
-      }
-    }
-    const std::size_t row_bytes =
-        buffer["cols"].get<std::size_t>() * buffer["element_bytes"].get<std::size_t>();
-    reply.body["buffers"].push_back(
-        {{"name", buffer["name"]}, {"rows", rows}, {"blob", reply.blobs.size()}});
-    reply.blobs.emplace_back(rows.size() * row_bytes);
+Message zeros(const wire::Call& prepared, const wire::FetchOrder& order) {
+  std::vector<wire::FetchedBuffer> buffers;
+  std::vector<Blob> blobs;
+  for (const wire::BufferSpec& buffer : prepared.buffers) {
+    wire::FetchedBuffer fetched{buffer.name, order.rows, blobs.size()};
+    std::erase_if(fetched.rows, [&](std::int64_t row) { return row >= buffer.rows; });
+    blobs.emplace_back(fetched.rows.size() * buffer.row_bytes());
+    buffers.push_back(fetched);
   }
+  Message reply = message_of("fetched", buffers);
+  reply.blobs = std::move(blobs);
   return reply;
 }
 
@@ -118,10 +115,26 @@ const std::map<std::string, void (*)()> kDeeds = {
        send_bytes(std::string("\x05\0\0\0\0\0\0\0hello", 13));
        pause();
      }},
+    {"other_status",
+     [] {
+       wire::Ran ran;
+       Message m = message_of("ran", ran);
+       m.body["content"]["ending"]["outcome"] = "passed";
+       m.body["id"] = 2;
+       write_message(kReplyDescriptor, m);
+     }},
+    {"number_for_text",
+     [] {
+       wire::Ran ran;
+       Message m = message_of("ran", ran);
+       m.body["content"]["buffers"] = {{{"name", "y"}, {"blob", 1e300}}};
+       m.body["id"] = 2;
+       write_message(kReplyDescriptor, m);
+     }},
     {"other_json",
      [] {
        Message m;
-       m.body = {{"op", 5}, {"id", 2}, {"status", {1}}};
+       m.body = {{"op", 5}, {"id", 2}, {"content", {1}}};
        write_message(kReplyDescriptor, m);
      }},
     {"half",
@@ -139,32 +152,37 @@ const std::map<std::string, void (*)()> kDeeds = {
     {"honest", [] {}},
 };
 
+Message served(const std::string& op, const json& content, const std::vector<Blob>& blobs) {
+  static wire::Call prepared;
+  if (op == "hello") {
+    return message_of("hello", wire::DeviceFacts{"cpu", "none"});
+  }
+  if (op == "prepare") {
+    prepared = content.get<wire::Call>();
+    return message_of("prepared", wire::Ending{});
+  }
+  if (op == "fetch") {
+    return zeros(prepared, content.get<wire::FetchOrder>());
+  }
+  const auto call = content.get<wire::Call>();
+  const auto deed = kDeeds.find(call.function);
+  if (deed == kDeeds.end()) {
+    return message_of("refused", "no such function");
+  }
+  deed->second();
+  return answer(call, blobs);
+}
+
 }  // namespace
 
 int main() {
   Message request;
-  json prepared;
   while (read_message(kRequestDescriptor, request) == Transfer::done) {
-    Message reply;
-    if (request.body["op"] == "hello") {
-      reply.body = {{"op", "hello"},
-                    {"protocol", kProtocolVersion},
-                    {"device", {{"kind", "cpu"}, {"name", "none"}}},
-                    {"functions", json::array()}};
-    } else if (request.body["op"] == "prepare") {
-      prepared = request.body["buffers"];
-      reply.body = {{"op", "prepared"}, {"status", "ok"}, {"error", ""}};
-    } else if (request.body["op"] == "fetch") {
-      reply = zeros(prepared, request.body["rows"]);
-    } else if (const auto deed = kDeeds.find(request.body["function"]); deed == kDeeds.end()) {
-      reply.body = {{"op", "refused"}, {"reason", "no such function"}};
-    } else {
-      deed->second();
-      reply = answer(request);
-    }
+    const json& content = request.body["content"];
+    Message reply = served(request.body["op"], content, request.blobs);
     reply.body["id"] = request.body["id"];
     write_message(kReplyDescriptor, reply);
-    if (request.body["function"] == "twice") {
+    if (content.is_object() && content.value("function", "") == "twice") {
       write_message(kReplyDescriptor, reply);
     }
   }

@@ -73,6 +73,8 @@ TEST_CASE("answers that are none, or half of one, are an early end") {
   CHECK(told("garbage").outcome == Outcome::ended_early);
   CHECK(told("no_json").outcome == Outcome::ended_early);
   CHECK(told("other_json").outcome == Outcome::ended_early);
+  CHECK(told("other_status").outcome == Outcome::ended_early);
+  CHECK(told("number_for_text").outcome == Outcome::ended_early);
   const Told half = told("half");
   CHECK(half.outcome == Outcome::ended_early);
   CHECK(contains(half.error, "exit(3)"));

@@ -4,46 +4,64 @@
 #include <cmath>
 #include <cstring>
 
+#include "wire/json.h"
 #include "worker/hash_fill.h"
 #include "worker_program.h"
 
 namespace {
 
 using namespace onepass::worker;
+namespace wire = onepass::wire;
 using nlohmann::json;
+using wire::Outcome;
 
 enum Mode { right, too_many_threads, out_of_bounds, next_column, throws, exits, prints };
 
 constexpr int kRows = 3;
 constexpr int kCols = 100;
 
-json buffer(const char* name, int stride, json fill, const char* role) {
-  return {{"name", name},   {"rows", kRows},          {"cols", kCols}, {"stride", stride},
-          {"offset", 1},    {"element_bytes", 4},     {"role", role},  {"padding", 17},
-          {"return", true}, {"fill", std::move(fill)}};
+wire::BufferSpec buffer(const char* name, int stride) {
+  wire::BufferSpec spec;
+  spec.name = name;
+  spec.rows = kRows;
+  spec.cols = kCols;
+  spec.stride = stride;
+  spec.offset = 1;
+  return spec;
 }
 
-json call(Mode mode, int stride) {
-  const json hash = {{"seed", 3}, {"mean", 1.0}, {"scale", 0.5}, {"dtype", "fp32"}};
-  return {{"op", "run"},
-          {"function", "scale"},
-          {"dtype", "fp32"},
-          {"time_limit_s", 5.0},
-          {"scalars",
-           {{"stride", stride}, {"rows", kRows}, {"cols", kCols}, {"factor", 2.0}, {"mode", mode}}},
-          {"buffers",
-           {buffer("x", stride, {{"hash", hash}}, "input"),
-            buffer("y", stride, {{"byte", 255}}, "output")}}};
+wire::Call call(Mode mode, int stride) {
+  wire::BufferSpec x = buffer("x", stride);
+  x.fill = wire::Fill::hash;
+  x.hash = {3, 1.0, 0.5};
+  wire::BufferSpec y = buffer("y", stride);
+  y.is_output = true;
+  y.byte = 255;
+  wire::Call call{"scale", "fp32", {}, {x, y}};
+  call.time_limit_s = 5.0;
+  call.scalars = {
+      {"stride", stride}, {"rows", kRows}, {"cols", kCols}, {"factor", 2.0}, {"mode", mode}};
+  return call;
 }
 
-Message ask(WorkerProgram& worker, const json& body) {
+Message ask(WorkerProgram& worker, const char* op, const json& content) {
   Message reply;
-  REQUIRE(worker.ask({body, {}}, reply) == Transfer::done);
+  REQUIRE(worker.ask(message_of(op, content), reply) == Transfer::done);
   return reply;
 }
 
-json hello() {
-  return {{"op", "hello"}, {"protocol", kProtocolVersion}};
+struct Answer : wire::Ran {
+  std::vector<Blob> blobs;
+};
+
+Answer run(WorkerProgram& worker, const wire::Call& call) {
+  const Message reply = ask(worker, "run", call);
+  REQUIRE(reply.body.at("op") == "ran");
+  return {wire::read<wire::Ran>(reply.body.at("content")), reply.blobs};
+}
+
+bool refuses(WorkerProgram& worker, const char* op, const json& content) {
+  return ask(worker, op, content).body.at("op") == "refused";
 }
 
 float element(const Blob& blob, int index) {
@@ -53,7 +71,7 @@ float element(const Blob& blob, int index) {
 }
 
 /// The first element of y that is not 2 * x, -1 if all are right.
-int first_wrong(const Message& reply) {
+int first_wrong(const Answer& reply) {
   for (int i = 0; i < kRows * kCols; ++i) {
     const float x = hash_value(3, static_cast<uint64_t>(i), 1.0f, 0.5f);
     if (element(reply.blobs.at(0), i) != x || element(reply.blobs.at(1), i) != 2 * x) {
@@ -64,13 +82,13 @@ int first_wrong(const Message& reply) {
 }
 
 void check_right_call(WorkerProgram& worker, int stride) {
-  const Message reply = ask(worker, call(right, stride));
-  CHECK(reply.body.at("status") == "ok");
-  CHECK(reply.body.at("error") == "");
-  CHECK(first_wrong(reply) == -1);
-  for (const json& seen : reply.body.at("buffers")) {
-    CHECK(seen.at("padding_changed").is_null());
-    CHECK(seen.at("guard_changed").is_null());
+  const Answer answer = run(worker, call(right, stride));
+  CHECK(answer.ending.outcome == Outcome::ok);
+  CHECK(answer.ending.error == "");
+  CHECK(first_wrong(answer) == -1);
+  for (const wire::SeenBuffer& seen : answer.buffers) {
+    CHECK(seen.padding_row == -1);
+    CHECK(seen.elements_before + seen.elements_after == 0);
   }
 }
 
@@ -81,23 +99,24 @@ void check_launchers(const std::string& path) {
   check_right_call(worker, kCols + 13);
   check_right_call(worker, (1 << 20) + 1);  // gaps too large to fill
 
-  Message reply = ask(worker, call(too_many_threads, kCols));
-  CHECK(reply.body.at("status") == "launch error");
-  CHECK(reply.body.at("error").get<std::string>().find("cudaErrorInvalid") == 0);
-  CHECK(reply.body.at("buffers").empty());
+  Answer answer = run(worker, call(too_many_threads, kCols));
+  CHECK(answer.ending.outcome == Outcome::launch_error);
+  CHECK(answer.ending.error.find("cudaErrorInvalid") == 0);
+  CHECK(answer.buffers.empty());
 
-  reply = ask(worker, call(throws, kCols));
-  CHECK(reply.body.at("status") == "launch error");
-  CHECK(reply.body.at("error") == "the launcher threw an exception: cannot");
+  answer = run(worker, call(throws, kCols));
+  CHECK(answer.ending.outcome == Outcome::launch_error);
+  CHECK(answer.ending.error == "the launcher threw an exception: cannot");
 
-  json next = call(next_column, kCols + 13);
-  next["scalars"]["rows"] = kRows - 1;  // the last row's next column would be past the end
-  reply = ask(worker, next);
-  CHECK(reply.body.at("status") == "ok");
-  CHECK(reply.body.at("buffers").at(1).at("padding_changed") == json{{"row", 0}, {"col", kCols}});
+  wire::Call next = call(next_column, kCols + 13);
+  next.scalars["rows"] = kRows - 1;  // the last row's next column would be past the end
+  answer = run(worker, next);
+  CHECK(answer.ending.outcome == Outcome::ok);
+  CHECK(answer.buffers.at(1).padding_row == 0);
+  CHECK(answer.buffers.at(1).padding_col == kCols);
 
-  CHECK(ask(worker, call(prints, kCols)).body.at("status") == "ok");
-  CHECK(ask(worker, {{"op", "nonsense"}}).body.at("op") == "refused");
+  CHECK(run(worker, call(prints, kCols)).ending.outcome == Outcome::ok);
+  CHECK(refuses(worker, "nonsense", nullptr));
   check_right_call(worker, kCols);  // after a device error there would be no more
   CHECK(worker.finish() == "exited with 0");
 }
@@ -105,20 +124,18 @@ void check_launchers(const std::string& path) {
 void check_exit(const std::string& path) {
   WorkerProgram worker(path);
   Message reply;
-  CHECK(worker.ask({call(exits, kCols), {}}, reply) == Transfer::closed);
+  CHECK(worker.ask(message_of("run", call(exits, kCols)), reply) == Transfer::closed);
   CHECK(worker.finish() == "exited with 0");
 }
 
 TEST_SUITE("worker program on the simulator") {
   const std::string path = ONEPASS_TEST_WORKER;
 
-  TEST_CASE("it tells its device and functions") {
+  TEST_CASE("it tells its device") {
     WorkerProgram worker(path);
-    const json reply = ask(worker, hello()).body;
-    CHECK(reply.at("op") == "hello");
-    CHECK(reply.at("device").at("kind") == "cpu");
-    CHECK(reply.at("functions") == json::array({{{"name", "scale"}, {"dtype", "fp32"}}}));
-    CHECK(ask(worker, {{"op", "sample"}, {"count", 1}, {"warmup", 0}}).body.at("op") == "refused");
+    const Message reply = ask(worker, "hello", kProtocolVersion);
+    CHECK(wire::read<wire::DeviceFacts>(reply.body.at("content")).kind == "cpu");
+    CHECK(refuses(worker, "sample", wire::SampleOrder{}));
     CHECK(worker.finish() == "exited with 0");
   }
 
@@ -132,56 +149,55 @@ TEST_SUITE("worker program on the simulator") {
 
   TEST_CASE("findings and traffic come with the reply") {
     WorkerProgram worker(path);
-    Message reply = ask(worker, call(right, kCols));
-    CHECK(reply.body.at("findings").empty());
-    REQUIRE(reply.body.at("traffic").size() == 1);
-    const json launch = reply.body.at("traffic").at(0);
-    CHECK(launch.at("grid") == json{kRows, 1, 1});
-    CHECK(launch.at("block") == json{64, 1, 1});
-    CHECK(launch.at("read_bytes") == kRows * kCols * 4);
-    CHECK(launch.at("written_bytes") == kRows * kCols * 4);
+    Answer answer = run(worker, call(right, kCols));
+    CHECK(answer.observations.findings.empty());
+    REQUIRE(answer.observations.traffic.size() == 1);
+    const simulator::LaunchTraffic& launch = answer.observations.traffic[0];
+    CHECK(launch.grid == simulator::Dim3{kRows, 1, 1});
+    CHECK(launch.block == simulator::Dim3{64, 1, 1});
+    CHECK(launch.read_bytes == kRows * kCols * 4);
+    CHECK(launch.written_bytes == kRows * kCols * 4);
+    CHECK(launch.lines.empty());
 
-    reply = ask(worker, call(next_column, kCols));  // the last row's last goes past the end of y
-    REQUIRE_FALSE(reply.body.at("findings").empty());
-    const json finding = reply.body.at("findings").at(0);
-    CHECK(finding.at("kind") == "out-of-bounds-global");
-    CHECK(finding.at("severity") == "error");
-    CHECK(finding.at("buffer") == "y");
-    const json party = finding.at("parties").at(0);
-    CHECK(party.at("file").get<std::string>().find("scale.cu") != std::string::npos);
-    CHECK(party.at("line") > 0);
-    CHECK(party.at("block") == json{kRows - 1, 0, 0});
+    answer = run(worker, call(next_column, kCols));  // the last row's last goes past the end of y
+    REQUIRE_FALSE(answer.observations.findings.empty());
+    const simulator::Finding& finding = answer.observations.findings[0];
+    CHECK(finding.kind == simulator::Kind::out_of_bounds_global);
+    CHECK_FALSE(finding.warning);
+    CHECK(finding.buffer == "y");
+    const simulator::Party& party = finding.parties.at(0);
+    CHECK(party.file.find("scale.cu") != std::string::npos);
+    CHECK(party.line > 0);
+    CHECK(party.block == simulator::Dim3{kRows - 1, 0, 0});
 
-    reply = ask(worker, call(out_of_bounds, kCols));
-    CHECK_FALSE(reply.body.at("findings").empty());
+    CHECK_FALSE(run(worker, call(out_of_bounds, kCols)).observations.findings.empty());
     check_right_call(worker, kCols);  // the simulator is as new after each error
   }
 }
 
 TEST_SUITE("the trace of requests") {
-  json traced_call(int stride, int most) {
-    json request = call(right, stride);
-    request["trace"] = most;
-    return request;
+  wire::Call traced_call(int stride, int most) {
+    wire::Call traced = call(right, stride);
+    traced.trace = most;
+    return traced;
   }
 
   TEST_CASE("a call that asks for it gets each request, with its lanes and their offsets") {
     WorkerProgram worker(ONEPASS_TEST_WORKER);
-    const Message reply = ask(worker, traced_call(kCols, 1000));
-    REQUIRE(reply.body.at("trace").size() == 1);
-    const json requests = reply.body.at("trace").at(0);
+    const Answer answer = run(worker, traced_call(kCols, 1000));
+    REQUIRE(answer.observations.trace.size() == 1);
+    const auto& requests = answer.observations.trace[0];
     // 64 threads walk over 100 columns: a read and a write of two warps each, then of 32 lanes, and
     // of the last four.
     CHECK(requests.size() == kRows * 2 * 4);
     int whole = 0;
-    for (const json& request : requests) {
-      CHECK(request.at("bytes") == 4);
-      CHECK(request.at("block") < kRows);
-      CHECK(request.at("least_units") <= request.at("units"));
-      const json& offsets = request.at("offsets");
-      const bool all_lanes = request.at("lanes") == 0xffffffffu;
-      CHECK(offsets.size() == (all_lanes ? 32 : 4));
-      CHECK(offsets.back().get<int>() - offsets.front().get<int>() == 4 * (all_lanes ? 31 : 3));
+    for (const simulator::TracedRequest& request : requests) {
+      CHECK(request.bytes == 4);
+      CHECK(request.block < kRows);
+      CHECK(request.least_units <= request.units);
+      const bool all_lanes = request.lanes == 0xffffffffu;
+      REQUIRE(request.offsets.size() == (all_lanes ? 32 : 4));
+      CHECK(request.offsets.back() - request.offsets.front() == 4 * (all_lanes ? 31 : 3));
       whole += all_lanes ? 1 : 0;
     }
     CHECK(whole == kRows * 2 * 3);
@@ -189,10 +205,10 @@ TEST_SUITE("the trace of requests") {
 
   TEST_CASE("no more than asked for, and none in the next call") {
     WorkerProgram worker(ONEPASS_TEST_WORKER);
-    CHECK(ask(worker, traced_call(kCols, 5)).body.at("trace").at(0).size() == 5);
-    CHECK_FALSE(ask(worker, call(right, kCols)).body.contains("trace"));
-    CHECK(ask(worker, traced_call(kCols, -1)).body.at("op") == "refused");
-    CHECK(ask(worker, traced_call(kCols, 1 << 30)).body.at("op") == "refused");
+    CHECK(run(worker, traced_call(kCols, 5)).observations.trace.at(0).size() == 5);
+    CHECK(run(worker, call(right, kCols)).observations.trace.at(0).empty());
+    CHECK(refuses(worker, "run", traced_call(kCols, -1)));
+    CHECK(refuses(worker, "run", traced_call(kCols, 1 << 30)));
   }
 }
 
@@ -202,14 +218,15 @@ TEST_SUITE("worker program on a GPU") {
 
   bool there_is_a_gpu() {
     WorkerProgram worker(path);
-    const json reply = ask(worker, hello()).body;
+    const json reply = ask(worker, "hello", kProtocolVersion).body;
+    const json& content = reply.at("content");
     if (reply.at("op") == "unavailable") {
-      CHECK(reply.at("reason").get<std::string>().size() > 20);
-      MESSAGE("no GPU to test on: ", reply.at("reason").get<std::string>());
+      CHECK(content.get<std::string>().size() > 20);
+      MESSAGE("no GPU to test on: ", content.get<std::string>());
       return false;
     }
-    CHECK(reply.at("device").at("kind") == "gpu");
-    CHECK(reply.at("device").at("multiprocessors") > 0);
+    CHECK(content.at("kind") == "gpu");
+    CHECK(content.at("multiprocessors") > 0);
     return true;
   }
 
@@ -229,12 +246,11 @@ TEST_SUITE("worker program on a GPU") {
       return;
     }
     WorkerProgram worker(path);
-    Message reply = ask(worker, call(next_column, kCols));
-    CHECK(reply.body.at("buffers").at(1).at("guard_changed") == json{{"elements_after", 1}});
-    reply = ask(worker, call(out_of_bounds, kCols));
-    CHECK(reply.body.at("status") == "device error");
-    CHECK(reply.body.at("error").get<std::string>().find("cudaErrorIllegalAddress") == 0);
-    CHECK(ask(worker, call(right, kCols)).body.at("op") == "refused");
+    CHECK(run(worker, call(next_column, kCols)).buffers.at(1).elements_after == 1);
+    const wire::Ending ending = run(worker, call(out_of_bounds, kCols)).ending;
+    CHECK(ending.outcome == Outcome::device_error);
+    CHECK(ending.error.find("cudaErrorIllegalAddress") == 0);
+    CHECK(refuses(worker, "run", call(right, kCols)));
     CHECK(worker.finish() == "exited with 0");
   }
 
@@ -243,23 +259,23 @@ TEST_SUITE("worker program on a GPU") {
       return;
     }
     WorkerProgram worker(path);
-    json prepare = call(right, kCols);
-    prepare["op"] = "prepare";
-    prepare["sets"] = 2;
-    CHECK(ask(worker, prepare).body.at("status") == "ok");
-    const json times = ask(worker, {{"op", "sample"}, {"count", 20}, {"warmup", 5}}).body;
-    CHECK(times.at("status") == "ok");
-    REQUIRE(times.at("ms").size() == 20);
-    for (const json& ms : times.at("ms")) {
+    wire::Call prepared = call(right, kCols);
+    prepared.sets = 2;
+    CHECK(ask(worker, "prepare", prepared).body.at("op") == "prepared");
+    const auto sampled = wire::read<wire::Sampled>(
+        ask(worker, "sample", wire::SampleOrder{20, 5}).body.at("content"));
+    CHECK(sampled.ending.outcome == Outcome::ok);
+    REQUIRE(sampled.ms.size() == 20);
+    for (const double ms : sampled.ms) {
       CHECK(ms > 0.0);
-      CHECK(ms < times.at("wall_ms"));
+      CHECK(ms < 1000.0);
     }
-    const Message rows = ask(worker, {{"op", "fetch"}, {"rows", {1}}});
-    const uint64_t seed = fill_seed(3, times.at("generation").get<uint64_t>());
+    const Message rows = ask(worker, "fetch", wire::FetchOrder{{1}});
+    const uint64_t seed = fill_seed(3, sampled.generation);
     const float x = hash_value(seed, kCols, 1.0f, 0.5f);
     CHECK(element(rows.blobs.at(0), 0) == x);
     CHECK(element(rows.blobs.at(1), 0) == 2 * x);
-    CHECK(ask(worker, {{"op", "release"}}).body.at("op") == "released");
+    CHECK(ask(worker, "release", nullptr).body.at("op") == "released");
   }
 
   TEST_CASE("a copy is timed like any function") {
@@ -267,17 +283,16 @@ TEST_SUITE("worker program on a GPU") {
       return;
     }
     WorkerProgram worker(path);
-    json copy = call(right, kCols);
-    copy["op"] = "prepare";
-    copy["function"] = "copy";
-    copy["sets"] = 1;
-    copy["scalars"] = {{"bytes", kRows * kCols * 4}};
-    copy["buffers"][0]["name"] = "src";
-    copy["buffers"][1]["name"] = "dst";
-    copy["buffers"][0]["offset"] = copy["buffers"][1]["offset"] = 0;
-    CHECK(ask(worker, copy).body.at("status") == "ok");
-    CHECK(ask(worker, {{"op", "sample"}, {"count", 10}, {"warmup", 2}}).body.at("ms").size() == 10);
-    const Message rows = ask(worker, {{"op", "fetch"}, {"rows", {0, 1, 2}}});
+    wire::Call copy = call(right, kCols);
+    copy.function = "copy";
+    copy.scalars = {{"bytes", kRows * kCols * 4}};
+    copy.buffers[0].name = "src";
+    copy.buffers[1].name = "dst";
+    copy.buffers[0].offset = copy.buffers[1].offset = 0;
+    CHECK(ask(worker, "prepare", copy).body.at("op") == "prepared");
+    const json sampled = ask(worker, "sample", wire::SampleOrder{10, 2}).body.at("content");
+    CHECK(wire::read<wire::Sampled>(sampled).ms.size() == 10);
+    const Message rows = ask(worker, "fetch", wire::FetchOrder{{0, 1, 2}});
     CHECK(rows.blobs.at(0) == rows.blobs.at(1));
   }
 }

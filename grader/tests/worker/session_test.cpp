@@ -7,11 +7,13 @@
 #include <functional>
 #include <new>
 
+#include "wire/json.h"
 #include "worker/hash_fill.h"
 
 namespace {
 
 using namespace onepass::worker;
+namespace wire = onepass::wire;
 using nlohmann::json;
 
 /// What the "student's" function does in the test at hand.
@@ -60,17 +62,18 @@ class TestDevice : public Device {
       std::memset(area.first + row * area.pitch, byte, area.width);
     }
   }
-  void hash_fill(const Area& area, const HashFill& fill) override {
+  void hash_fill(const Area& area, Dtype, const HashFill& fill) override {
     const size_t cols = area.width / sizeof(float);
     for (size_t i = 0; i < area.rows * cols; ++i) {
-      const float value = hash_value(fill.seed, i, fill.mean, fill.scale);
+      const float value =
+          hash_value(fill.seed, i, static_cast<float>(fill.mean), static_cast<float>(fill.scale));
       std::memcpy(area.first + i / cols * area.pitch + i % cols * sizeof(float), &value,
                   sizeof value);
     }
   }
-  Outcome call(const Function& function, const ArgumentTable& table, double) override {
+  Ending call(const Function& function, const ArgumentTable& table, double) override {
     const std::string error = enter(function, table);
-    return error.empty() ? Outcome{} : Outcome{Status::launch_error, error};
+    return error.empty() ? Ending{} : Ending{Outcome::launch_error, error};
   }
   std::unique_ptr<Stopwatch> make_stopwatch() override {
     struct Counter : Stopwatch {
@@ -91,17 +94,54 @@ class TestDevice : public Device {
   static constexpr size_t kGuard = 64;
 };
 
-json matrix(const char* name, int64_t rows, int64_t cols, int64_t stride, const char* role) {
-  return {{"name", name},       {"rows", rows}, {"cols", cols},           {"stride", stride},
-          {"element_bytes", 4}, {"role", role}, {"fill", {{"byte", 255}}}};
+wire::BufferSpec matrix(const char* name, int64_t rows, int64_t cols, int64_t stride, bool output) {
+  wire::BufferSpec spec;
+  spec.name = name;
+  spec.rows = rows;
+  spec.cols = cols;
+  spec.stride = stride;
+  spec.is_output = output;
+  spec.byte = 255;
+  return spec;
 }
 
-json call_of(json buffers) {
-  return {{"op", "run"},
-          {"function", "student"},
-          {"dtype", "fp32"},
-          {"scalars", {{"rows", 2}, {"eps", 0.5}}},
-          {"buffers", std::move(buffers)}};
+/// One whose elements are those of the first blob.
+wire::BufferSpec given(wire::BufferSpec spec) {
+  spec.fill = wire::Fill::blob;
+  return spec;
+}
+
+wire::BufferSpec null(const char* name, const char* over = "") {
+  wire::BufferSpec spec;
+  spec.name = name;
+  spec.is_null = true;
+  spec.over = over;
+  return spec;
+}
+
+wire::Call call_of(std::vector<wire::BufferSpec> buffers) {
+  wire::Call call;
+  call.function = "student";
+  call.dtype = "fp32";
+  call.scalars = {{"rows", 2}, {"eps", 0.5}};
+  call.buffers = std::move(buffers);
+  return call;
+}
+
+Message ask(Session& session, const char* op, json content, std::vector<Blob> blobs = {}) {
+  Message request = message_of(op, std::move(content));
+  request.blobs = std::move(blobs);
+  return session.answer(request);
+}
+
+bool is_refused(const Message& reply) {
+  return reply.body.at("op") == "refused";
+}
+
+wire::Ran run(Session& session, std::vector<wire::BufferSpec> buffers,
+              std::vector<Blob> blobs = {}) {
+  return wire::read<wire::Ran>(
+      ask(session, "run", call_of(std::move(buffers)), std::move(blobs)).body.at("content"));
 }
 
 Blob floats(std::initializer_list<float> values) {
@@ -110,27 +150,20 @@ Blob floats(std::initializer_list<float> values) {
   return blob;
 }
 
-json first_buffer(const Message& reply) {
-  REQUIRE(reply.body.at("op") == "ran");
-  REQUIRE(reply.body.at("status") == "ok");
-  return reply.body.at("buffers").at(0);
-}
-
 TEST_SUITE("worker session") {
-  TEST_CASE("hello tells the device and its functions, or why there is none") {
+  TEST_CASE("hello tells the device, or why there is none; a reply has the request's id") {
     TestDevice device;
     Session session(device);
-    const json hello = {{"op", "hello"}, {"protocol", 1}, {"id", 9}};
-    Message reply = session.answer({hello, {}});
+    Message hello = message_of("hello", kProtocolVersion);
+    hello.body["id"] = 9;
+    Message reply = session.answer(hello);
     CHECK(reply.body.at("op") == "hello");
     CHECK(reply.body.at("id") == 9);
-    CHECK(reply.body.at("device").at("name") == "plain memory");
-    CHECK_FALSE(reply.body.at("device").contains("peak_gbs"));
-    CHECK(reply.body.at("functions") == json::array({{{"name", "student"}, {"dtype", "fp32"}}}));
+    CHECK(wire::read<DeviceFacts>(reply.body.at("content")).name == "plain memory");
     device.broken = true;
-    reply = session.answer({hello, {}});
+    reply = session.answer(hello);
     CHECK(reply.body.at("op") == "unavailable");
-    CHECK(reply.body.at("reason") == "the device is on holiday");
+    CHECK(reply.body.at("content") == "the device is on holiday");
   }
 
   TEST_CASE("a call sees inputs and scalars, and its outputs come back dense") {
@@ -147,15 +180,16 @@ TEST_SUITE("worker session") {
         }
       }
     };
-    json x = matrix("x", 2, 3, 5, "input");
-    x["fill"] = {{"blob", 0}};
-    const json nothing = {{"name", "nothing"}, {"null", true}};
-    const json same = {{"name", "same"}, {"null", true}, {"over", "y"}};
     const Message reply =
-        session.answer({call_of({matrix("y", 2, 3, 7, "output"), x, nothing, same}),
-                        {floats({1, 2, 3, 4, 5, 6})}});
-    CHECK(first_buffer(reply).at("padding_changed").is_null());
-    CHECK(first_buffer(reply).at("guard_changed").is_null());
+        ask(session, "run",
+            call_of({matrix("y", 2, 3, 7, true), given(matrix("x", 2, 3, 5, false)),
+                     null("nothing"), null("same", "y")}),
+            {floats({1, 2, 3, 4, 5, 6})});
+    const auto ran = wire::read<wire::Ran>(reply.body.at("content"));
+    CHECK(ran.ending.outcome == Outcome::ok);
+    CHECK(ran.buffers.at(0).padding_row == -1);
+    CHECK(ran.buffers.at(0).elements_before + ran.buffers.at(0).elements_after == 0);
+    CHECK(ran.buffers.at(2).blob == -1);
     REQUIRE(reply.blobs.size() == 2);
     CHECK(reply.blobs[0] == floats({1.5, 2.5, 3.5, 4.5, 5.5, 6.5}));
     CHECK(reply.blobs[1] == floats({1, 2, 3, 4, 5, 6}));
@@ -164,18 +198,20 @@ TEST_SUITE("worker session") {
   TEST_CASE("stray writes are told by the place of the first, or the nearest") {
     TestDevice device;
     Session session(device);
-    const auto run = [&](int64_t element) {
+    const auto seen = [&](int64_t element) {
       student = [=](const Arguments& arguments) { arguments.buffer<float>("y")[element] = 1.0f; };
-      return first_buffer(session.answer({call_of({matrix("y", 3, 4, 6, "output")}), {}}));
+      return run(session, {matrix("y", 3, 4, 6, true)}).buffers.at(0);
     };
-    CHECK(run(3).at("padding_changed").is_null());
-    CHECK(run(4).at("padding_changed") == json{{"row", 0}, {"col", 4}});
-    CHECK(run(11).at("padding_changed") == json{{"row", 1}, {"col", 5}});
-    CHECK(run(15).at("guard_changed").is_null());
-    CHECK(run(16).at("guard_changed") == json{{"elements_after", 1}});
-    CHECK(run(18).at("guard_changed") == json{{"elements_after", 3}});
-    CHECK(run(-1).at("guard_changed") == json{{"elements_before", 1}});
-    CHECK(run(-3).at("guard_changed") == json{{"elements_before", 3}});
+    CHECK(seen(3).padding_row == -1);
+    CHECK(seen(4).padding_row == 0);
+    CHECK(seen(4).padding_col == 4);
+    CHECK(seen(11).padding_row == 1);
+    CHECK(seen(11).padding_col == 5);
+    CHECK(seen(15).elements_after == 0);
+    CHECK(seen(16).elements_after == 1);
+    CHECK(seen(18).elements_after == 3);
+    CHECK(seen(-1).elements_before == 1);
+    CHECK(seen(-3).elements_before == 3);
   }
 
   TEST_CASE("padding that is read makes NaN, and gaps that are too large are left alone") {
@@ -183,76 +219,80 @@ TEST_SUITE("worker session") {
     Session session(device);
     float seen = 0;
     student = [&](const Arguments& arguments) { seen = arguments.buffer<float>("x")[3]; };
-    first_buffer(session.answer({call_of({matrix("x", 2, 3, 5, "input")}), {}}));
+    run(session, {matrix("x", 2, 3, 5, false)});
     CHECK(seen != seen);
     student = [](const Arguments& arguments) { arguments.buffer<float>("x")[3] = 1.0f; };
-    const json wide = matrix("x", 2, 3, 1 << 20, "input");
-    CHECK(first_buffer(session.answer({call_of({wide}), {}})).at("padding_changed").is_null());
+    CHECK(run(session, {matrix("x", 2, 3, 1 << 20, false)}).buffers.at(0).padding_row == -1);
   }
 
   TEST_CASE("no rows, and one row with any stride") {
     TestDevice device;
     Session session(device);
     student = [](const Arguments&) {};
-    const Message reply = session.answer(
-        {call_of({matrix("y", 0, 4, 4, "output"), matrix("z", 1, 4, 100, "output")}), {}});
-    CHECK(first_buffer(reply).at("guard_changed").is_null());
-    CHECK(reply.blobs[0].empty());
-    CHECK(reply.blobs[1].size() == 16);
+    const Message reply =
+        ask(session, "run", call_of({matrix("y", 0, 4, 4, true), matrix("z", 1, 4, 100, true)}));
+    CHECK(wire::read<wire::Ran>(reply.body.at("content")).buffers.at(0).elements_after == 0);
+    CHECK(reply.blobs.at(0).empty());
+    CHECK(reply.blobs.at(1).size() == 16);
   }
 
   TEST_CASE("a launcher that throws is at fault; a binding that asks for too much is not") {
     TestDevice device;
     Session session(device);
     student = [](const Arguments&) { throw std::runtime_error("no idea"); };
-    Message reply = session.answer({call_of(json::array()), {}});
-    CHECK(reply.body.at("status") == "launch error");
-    CHECK(reply.body.at("error") == "the launcher threw an exception: no idea");
+    const Ending ending = run(session, {}).ending;
+    CHECK(ending.outcome == Outcome::launch_error);
+    CHECK(ending.error == "the launcher threw an exception: no idea");
     student = [](const Arguments& arguments) { arguments.buffer<float>("w"); };
-    reply = session.answer({call_of(json::array()), {}});
-    CHECK(reply.body.at("op") == "refused");
-    CHECK(reply.body.at("reason") == "the request has no buffer named w");
+    const Message reply = ask(session, "run", call_of({}));
+    CHECK(is_refused(reply));
+    CHECK(reply.body.at("content") == "the request has no buffer named w");
   }
 
   TEST_CASE("out of memory is told as such") {
     TestDevice device;
     device.room = 10;
     Session session(device);
-    const Message reply = session.answer({call_of({matrix("y", 1, 4, 4, "output")}), {}});
-    CHECK(reply.body.at("op") == "ran");
-    CHECK(reply.body.at("status") == "out of memory");
-    CHECK(reply.body.at("error") == "no room for y");
+    const Ending ending = run(session, {matrix("y", 1, 4, 4, true)}).ending;
+    CHECK(ending.outcome == Outcome::out_of_memory);
+    CHECK(ending.error == "no room for y");
   }
 
   TEST_CASE("a request that makes no sense is refused, and the next one is served") {
     TestDevice device;
     Session session(device);
     student = [](const Arguments&) {};
-    const auto refused = [&](const json& body) {
-      return session.answer({body, {Blob(4)}}).body.at("op") == "refused";
+    const auto refused = [&](const char* op, const json& content) {
+      return is_refused(ask(session, op, content, {Blob(4)}));
     };
-    CHECK(refused(json::object()));
-    CHECK(refused({{"op", 3}}));
-    CHECK(refused({{"op", "dance"}}));
-    CHECK(refused({{"op", "hello"}, {"protocol", 2}}));
-    json traced = call_of(json::array());
-    traced["trace"] = 10;  // this device keeps none, nor does a GPU
-    CHECK(refused(traced));
-    CHECK(refused({{"op", "sample"}, {"count", 1}, {"warmup", 0}}));
-    CHECK(refused({{"op", "fetch"}, {"rows", {0}}}));
-    json call = call_of(json::array());
-    call["function"] = "nobody";
-    CHECK(refused(call));
-    CHECK(refused(call_of({matrix("y", 2, 4, 3, "output")})));
-    CHECK(refused(call_of({matrix("y", -1, 4, 4, "output")})));
-    CHECK(refused(call_of({matrix("y", int64_t{1} << 39, 4, int64_t{1} << 39, "output")})));
-    CHECK(refused(call_of({matrix("y", 1, 4, 4, "judge")})));
-    json buffer = matrix("y", 1, 4, 4, "output");
-    for (const json& fill : {json{{"blob", 0}}, json{{"blob", 1}}, json{{"byte", 256}}, json()}) {
-      buffer["fill"] = fill;
-      CHECK(refused(call_of({buffer})));
+    CHECK(is_refused(session.answer({json::object(), {}})));
+    CHECK(is_refused(session.answer({{{"op", 3}, {"content", nullptr}}, {}})));
+    CHECK(refused("dance", nullptr));
+    CHECK(refused("hello", kProtocolVersion + 1));
+    CHECK(refused("hello", "1"));
+    CHECK(refused("sample", wire::SampleOrder{}));
+    CHECK(refused("fetch", wire::FetchOrder{{0}}));
+    wire::Call call = call_of({});
+    call.trace = 10;  // this device keeps none, nor does a GPU
+    CHECK(refused("run", call));
+    call = call_of({});
+    call.function = "nobody";
+    CHECK(refused("run", call));
+    CHECK(refused("run", call_of({matrix("y", 2, 4, 3, true)})));
+    CHECK(refused("run", call_of({matrix("y", -1, 4, 4, true)})));
+    CHECK(refused("run", call_of({matrix("y", int64_t{1} << 39, 4, int64_t{1} << 39, true)})));
+    wire::BufferSpec buffer = given(matrix("y", 1, 4, 4, false));
+    CHECK(refused("run", call_of({buffer})));  // the blob is too small
+    buffer.blob = 1;
+    CHECK(refused("run", call_of({buffer})));
+    const json right = call_of({matrix("y", 1, 4, 4, true)});
+    for (const auto& [member, value] : std::vector<std::pair<const char*, json>>{
+             {"byte", 256}, {"fill", "paint"}, {"dtype", "fp8"}, {"rows", "one"}, {"judge", 1}}) {
+      json wrong = right;
+      wrong["buffers"][0][member] = value;
+      CHECK(refused("run", wrong));
     }
-    CHECK_FALSE(refused(call_of({matrix("y", 1, 4, 4, "output")})));
+    CHECK_FALSE(refused("run", right));
   }
 
   TEST_CASE("timed calls rotate through the sets, with new contents and poisoned outputs") {
@@ -267,31 +307,32 @@ TEST_SUITE("worker session") {
       y[4] = arguments.buffer<const float>("x")[4];
       y[0] = 1.0f;
     };
-    json x = matrix("x", 2, 4, 4, "input");
-    x["fill"] = {{"hash", {{"seed", 5}, {"mean", 0.0}, {"scale", 1.0}, {"dtype", "fp32"}}}};
-    json prepare = call_of({x, matrix("y", 2, 4, 4, "output")});
-    prepare["op"] = "prepare";
-    prepare["sets"] = 3;
-    CHECK(session.answer({prepare, {}}).body.at("op") == "prepared");
+    wire::BufferSpec x = matrix("x", 2, 4, 4, false);
+    x.fill = wire::Fill::hash;
+    x.hash = {5, 0.0, 1.0};
+    wire::Call call = call_of({x, matrix("y", 2, 4, 4, true)});
+    call.sets = 3;
+    CHECK(ask(session, "prepare", call).body.at("op") == "prepared");
 
-    const Message reply = session.answer({{{"op", "sample"}, {"count", 3}, {"warmup", 1}}, {}});
-    CHECK(reply.body.at("status") == "ok");
-    CHECK(reply.body.at("ms") == json{3.0, 4.0, 5.0});  // 1 is warm-up, 2 was not valid
-    CHECK(reply.body.at("generation") == 5);
+    const auto sampled = wire::read<wire::Sampled>(
+        ask(session, "sample", wire::SampleOrder{3, 1}).body.at("content"));
+    CHECK(sampled.ending.outcome == Outcome::ok);
+    CHECK(sampled.ms == std::vector<double>{3.0, 4.0, 5.0});  // 1 is warm-up, 2 was not valid
+    CHECK(sampled.generation == 5);
     CHECK(poisoned);
     REQUIRE(places.size() == 5);
     CHECK(places[0] != places[1]);
     CHECK(places[0] != places[2]);
     CHECK(places[0] == places[3]);
 
-    const Message rows = session.answer({{{"op", "fetch"}, {"rows", {1, 2}}}, {}});
-    CHECK(rows.body.at("buffers").at(1).at("rows") == json{1});
+    const Message rows = ask(session, "fetch", wire::FetchOrder{{1, 2}});
+    CHECK(rows.body.at("content").at(1).at("rows") == json{1});
     const float expected = hash_value(fill_seed(5, 5), 4, 0.0f, 1.0f);
     float fetched = 0;
     std::memcpy(&fetched, rows.blobs.at(1).data(), sizeof fetched);
     CHECK(fetched == expected);
-    CHECK(session.answer({{{"op", "release"}}, {}}).body.at("op") == "released");
-    CHECK(session.answer({{{"op", "fetch"}, {"rows", {0}}}, {}}).body.at("op") == "refused");
+    CHECK(ask(session, "release", nullptr).body.at("op") == "released");
+    CHECK(is_refused(ask(session, "fetch", wire::FetchOrder{{0}})));
   }
 
   TEST_CASE("given values are the same in every set, and at every timed call again") {
@@ -303,19 +344,13 @@ TEST_SUITE("worker session") {
       seen.insert(seen.end(), x, x + 2);
       x[0] = -1.0f;  // what one call spoils, the next that gets this set does not find
     };
-    json x = matrix("x", 1, 2, 2, "input");
-    x["fill"] = {{"blob", 0}};
-    json prepare = call_of({x});
-    prepare["op"] = "prepare";
-    prepare["sets"] = 2;
-    {
-      const Message request = {prepare, {floats({3, 5})}};
-      REQUIRE(session.answer(request).body.at("op") == "prepared");
-    }  // the values must not be looked for in a request that is gone
-    const json sample = {{"op", "sample"}, {"count", 3}, {"warmup", 0}};
-    REQUIRE(session.answer({sample, {}}).body.at("status") == "ok");
+    wire::Call call = call_of({given(matrix("x", 1, 2, 2, false))});
+    call.sets = 2;
+    // The values must not be looked for in a request that is gone.
+    REQUIRE(ask(session, "prepare", call, {floats({3, 5})}).body.at("op") == "prepared");
+    REQUIRE(ask(session, "sample", wire::SampleOrder{3, 0}).body.at("op") == "sampled");
     CHECK(seen == std::vector<float>{3, 5, 3, 5, 3, 5, 3, 5});
-    const Message rows = session.answer({{{"op", "fetch"}, {"rows", {0}}}, {}});
+    const Message rows = ask(session, "fetch", wire::FetchOrder{{0}});
     CHECK(rows.blobs.at(0) == floats({-1, 5}));
   }
 
@@ -323,15 +358,12 @@ TEST_SUITE("worker session") {
     TestDevice device;
     Session session(device);
     student = [](const Arguments&) {};
-    json prepare = call_of({matrix("y", 1, 4, 4, "output")});
-    prepare["op"] = "prepare";
-    prepare["sets"] = 1;
-    const json sample = {{"op", "sample"}, {"count", 1}, {"warmup", 0}};
-    REQUIRE(session.answer({prepare, {}}).body.at("op") == "prepared");
-    CHECK(session.answer({sample, {}}).body.at("op") == "sampled");
-    prepare["sets"] = 0;
-    CHECK(session.answer({prepare, {}}).body.at("op") == "refused");
-    CHECK(session.answer({sample, {}}).body.at("op") == "refused");
+    wire::Call call = call_of({matrix("y", 1, 4, 4, true)});
+    REQUIRE(ask(session, "prepare", call).body.at("op") == "prepared");
+    CHECK(ask(session, "sample", wire::SampleOrder{}).body.at("op") == "sampled");
+    call.sets = 0;
+    CHECK(is_refused(ask(session, "prepare", call)));
+    CHECK(is_refused(ask(session, "sample", wire::SampleOrder{})));
   }
 }
 

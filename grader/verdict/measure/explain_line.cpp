@@ -15,6 +15,10 @@ constexpr std::int64_t kFewLanes = 8;  // of a request
 constexpr std::int64_t kBankBytes = 4;
 constexpr std::int64_t kBanks = 32;
 
+bool is_shared(const LineTraffic& line) {
+  return line.space == MemorySpace::shared;
+}
+
 double ratio(std::int64_t a, std::int64_t b) {
   return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
 }
@@ -53,25 +57,25 @@ std::string why_many_wavefronts(const LineTraffic& line) {
 }  // namespace
 
 std::string action(const LineTraffic& line) {
-  if (line.type == "atomic") {
+  if (line.type == AccessType::atomic) {
     return fmt::format("updates {} atomically", line.buffer);
   }
-  return fmt::format("{} {}", line.type == "read" ? "reads" : "writes", line.buffer);
+  return fmt::format("{} {}", line.type == AccessType::read ? "reads" : "writes", line.buffer);
 }
 
 std::optional<std::string> advice(const LineTraffic& line, std::int64_t requested_sectors,
                                   std::int64_t wavefronts) {
-  const std::int64_t total = line.is_shared ? wavefronts : requested_sectors;
+  const std::int64_t total = is_shared(line) ? wavefronts : requested_sectors;
   if (ratio(line.units, total) < kSmallPart) {
     return std::nullopt;
   }
-  const char* unit = line.is_shared ? "wavefronts" : "sectors";
+  const char* unit = is_shared(line) ? "wavefronts" : "sectors";
   if (ratio(line.units, line.least_units) >= kWasteful) {
     return fmt::format("{}: {} {} a request where {} would do. {}", action(line),
                        per_request(line, line.units), unit, per_request(line, line.least_units),
-                       line.is_shared ? why_many_wavefronts(line) : why_many_sectors(line));
+                       is_shared(line) ? why_many_wavefronts(line) : why_many_sectors(line));
   }
-  if (!line.is_shared && ratio(line.lanes, line.requests) < kFewLanes &&
+  if (!is_shared(line) && ratio(line.lanes, line.requests) < kFewLanes &&
       ratio(line.bytes, line.units * kSectorBytes) * kWasteful < 1) {
     return fmt::format(
         "{}: {} of 32 lanes a request, and {:.0f} of each 32 bytes moved are used. Let the lanes "

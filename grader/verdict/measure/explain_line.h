@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "verdict/worker/launch_traffic.h"
+#include "verdict/measure/traffic.h"
 
 namespace onepass::verdict {
 

@@ -7,7 +7,7 @@ namespace onepass::verdict {
 namespace {
 
 auto key(const LineTraffic& line) {
-  return std::tie(line.file, line.line, line.buffer, line.is_shared, line.type);
+  return std::tie(line.file, line.line, line.buffer, line.space, line.type);
 }
 
 /// Adds a line's traffic, to that of earlier launches of the same kernel if there were any.
@@ -32,9 +32,9 @@ void add(std::vector<LineTraffic>& lines, const LineTraffic& line) {
 Traffic traffic_of(const Run& run) {
   Traffic traffic;
   for (const LaunchTraffic& launch : run.traffic) {
-    traffic.requested_bytes += launch.requested_sectors() * kSectorBytes;
-    traffic.distinct_bytes += launch.distinct_sectors * kSectorBytes;
+    traffic.distinct_bytes += (launch.read_sectors + launch.written_sectors) * kSectorBytes;
     for (const LineTraffic& line : launch.lines) {
+      traffic.requested_bytes += line.space == MemorySpace::global ? line.units * kSectorBytes : 0;
       add(traffic.lines, line);
     }
   }

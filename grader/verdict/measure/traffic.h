@@ -10,6 +10,8 @@
 
 namespace onepass::verdict {
 
+constexpr std::int64_t kSectorBytes = 32;
+
 struct Traffic {
   std::int64_t requested_bytes = 0;  // sectors that warps request of global memory, times 32
   std::int64_t distinct_bytes = 0;   // the same, each sector once a launch for reads and for writes

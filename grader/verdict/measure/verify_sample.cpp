@@ -9,6 +9,7 @@
 
 #include "verdict/compare.h"
 #include "verdict/values/random.h"
+#include "wire/json.h"
 #include "worker/hash_fill.h"
 
 namespace onepass::verdict {
@@ -127,13 +128,15 @@ using Outputs = std::function<Matrix(const Buffer& output, const Numbers& rows)>
 
 /// What came back of a buffer.
 Matrix fetched(const Reply& reply, const Buffer& buffer, const Numbers& rows) {
-  for (const nlohmann::json& entry : reply.message.body.at("buffers")) {
-    if (entry.at("name") == buffer.name) {
-      if (entry.at("rows") != nlohmann::json(rows)) {
+  const auto buffers =
+      wire::read<std::vector<wire::FetchedBuffer>>(reply.message.body.at("content"));
+  for (const wire::FetchedBuffer& entry : buffers) {
+    if (entry.name == buffer.name) {
+      if (entry.rows != rows) {
         throw std::runtime_error("other rows came back");
       }
       return Matrix(buffer.dtype, static_cast<std::int64_t>(rows.size()), buffer.cols,
-                    reply.message.blobs.at(entry.at("blob").get<std::size_t>()));
+                    reply.message.blobs.at(entry.blob));
     }
   }
   throw std::runtime_error("a buffer is missing");

@@ -8,6 +8,7 @@
 #include "verdict/session/failure.h"
 #include "verdict/session/judge.h"
 #include "verdict/worker/worker_client.h"
+#include "wire/json.h"
 
 namespace onepass::verdict {
 namespace {
@@ -38,9 +39,16 @@ json describe(const Buffer& buffer) {
 }
 
 json describe(const Party& party) {
-  return {{"text", party.text()},   {"file", party.file},   {"line", party.line},
-          {"thread", party.thread}, {"block", party.block}, {"warp", party.warp},
-          {"lane", party.lane}};
+  json described = party;
+  described["text"] = sentence_of(party);
+  return described;
+}
+
+/// The launch, and the requests that were kept of it.
+json describe(const LaunchTraffic& launch, const std::vector<simulator::TracedRequest>& requests) {
+  json described = launch;
+  described["requests"] = requests;
+  return described;
 }
 
 json describe(const Case& call, const Run& run, const Finding& finding) {
@@ -65,8 +73,7 @@ json access_map(const Exercise& exercise, const std::vector<std::string>& worker
   }
   const Case call = exercise.measurement.make_case(shape_of(exercise, shape), seed);
   WorkerClient client(worker);
-  const TracedRun traced = client.trace(call, most, kLimit);
-  const Run& run = traced.run;
+  const Run run = client.trace(call, most, kLimit);
 
   json map = {{"exercise", exercise.id},
               {"rows", shape.rows},
@@ -74,7 +81,7 @@ json access_map(const Exercise& exercise, const std::vector<std::string>& worker
               {"dtype", name(shape.dtype)},
               {"call", call.describe()},
               {"buffers", json::array()},
-              {"launches", traced.launches},
+              {"launches", json::array()},
               {"findings", json::array()},
               {"status", name(Status::passed)},
               {"error", ""},
@@ -83,6 +90,9 @@ json access_map(const Exercise& exercise, const std::vector<std::string>& worker
     if (!buffer.null) {
       map["buffers"].push_back(describe(buffer));
     }
+  }
+  for (std::size_t i = 0; i < run.trace.size(); ++i) {
+    map["launches"].push_back(describe(run.traffic[i], run.trace[i]));
   }
   for (const Finding& finding : run.findings) {
     map["findings"].push_back(describe(call, run, finding));

@@ -15,7 +15,7 @@ namespace onepass::verdict {
 ///
 ///   exercise, rows, cols, dtype, call: "fp32, rows 4, ..."
 ///   buffers: [{name, rows, cols, stride, element_bytes}], those of the call
-///   launches: see verdict/worker/trace.h, each with its first `most` requests
+///   launches: [LaunchTraffic of wire/json.h], each with its first `most` requests: [TracedRequest]
 ///   findings: [{kind, kernel, message, warning, buffer, parties}], the message with advice; its
 ///     lines that begin with two spaces are the texts of the parties
 ///   status: "passed" if the call came to its end (right or wrong), else a word of failure.h, with

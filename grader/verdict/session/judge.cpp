@@ -36,10 +36,10 @@ Status status_of(Outcome outcome) {
 Failure from_finding(const Case& call, const Run& run, const Finding& finding) {
   const Meaning meaning = explain_finding(call, run, finding);
   Failure failure;
-  failure.status = finding.is_endless() ? Status::timed_out : status_of(run.outcome);
+  failure.status = is_endless(finding) ? Status::timed_out : status_of(run.outcome);
   failure.message = meaning.sentence;
   failure.mistake = meaning.mistake;
-  failure.location = finding.location();
+  failure.location = location_of(finding);
   return failure;
 }
 
@@ -103,9 +103,9 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run) {
     Failure failure;
     failure.status = Status::launch_error;
     failure.message =
-        (finding != nullptr ? finding->account() : run.error) + "\n" + diagnosis.sentence;
+        (finding != nullptr ? account_of(*finding) : run.error) + "\n" + diagnosis.sentence;
     failure.mistake = diagnosis.mistake;
-    failure.location = finding != nullptr ? finding->location() : std::nullopt;
+    failure.location = finding != nullptr ? location_of(*finding) : std::nullopt;
     return failure;
   }
   if (finding != nullptr) {
@@ -192,9 +192,9 @@ Failure wrong_numbers(const Case& call, const std::string& output, const Matrix&
     failure.message += "\n" + diagnosis->sentence;
     failure.mistake = diagnosis->mistake;
   } else if (doubt) {
-    failure.message += "\n" + doubt->sentence();
-    failure.mistake = doubt->mistake();
-    failure.location = doubt->location();
+    failure.message += "\n" + sentence_of(*doubt);
+    failure.mistake = mistake_of(*doubt);
+    failure.location = location_of(*doubt);
   }
   return failure;
 }

@@ -32,6 +32,7 @@
 #include "verdict/session/run_checks.h"
 #include "verdict/session/shapes.h"
 #include "verdict/worker/confinement.h"
+#include "wire/json.h"
 
 namespace onepass::verdict {
 namespace {
@@ -142,8 +143,13 @@ bool introduce(WorkerClient& worker, Events& events) {
     events.write({{"event", "unavailable"}, {"reason", hello.error}});
     return false;
   }
-  if (worker.device().is_object()) {
+  if (!worker.device().kind.empty()) {
     json device = worker.device();
+    for (const char* figure : {"l2_bytes", "multiprocessors", "peak_gbs"}) {
+      if (device[figure] == 0) {  // unknown
+        device.erase(figure);
+      }
+    }
     device["event"] = "device";
     events.write(device);
   }

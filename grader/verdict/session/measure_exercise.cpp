@@ -12,6 +12,7 @@
 #include "verdict/measure/traffic.h"
 #include "verdict/session/judge.h"
 #include "verdict/session/shapes.h"
+#include "wire/json.h"
 
 namespace onepass::verdict {
 namespace {
@@ -64,7 +65,7 @@ json bandwidth_event(const Exercise& exercise, const RowsByCols& shape, std::int
 std::vector<std::optional<std::string>> advice_on(const Traffic& traffic) {
   std::int64_t wavefronts = 0;
   for (const LineTraffic& line : traffic.lines) {
-    wavefronts += line.is_shared ? line.units : 0;
+    wavefronts += line.space == MemorySpace::shared ? line.units : 0;
   }
   std::vector<std::optional<std::string>> texts;
   for (const LineTraffic& line : traffic.lines) {
@@ -85,7 +86,7 @@ json lines_of(const Traffic& student, const Traffic& reference) {
     lines.push_back({{"file", line.file},
                      {"line", line.line},
                      {"action", action(line)},
-                     {"space", line.is_shared ? "shared" : "global"},
+                     {"space", line.space},
                      {"requests", line.requests},
                      {"lanes", line.lanes},
                      {"bytes", line.bytes},
@@ -189,14 +190,14 @@ class Bench {
     for (Candidate& candidate : candidates_) {
       contestants.push_back({candidate.name, &candidate.worker, call});
     }
-    json device = json::object();
+    wire::DeviceFacts device;
     if (copy_) {
       contestants.push_back({"copy", &*copy_, copy_call(bytes)});
       copy_->hello();  // of the trusted ones: what the device says of itself
-      device = copy_->device().is_object() ? copy_->device() : device;
+      device = copy_->device();
     }
     const double needed = memory_needed(contestants);
-    const double memory = kUsableMemory * device.value("memory_bytes", 0.0);
+    const double memory = kUsableMemory * static_cast<double>(device.memory_bytes);
     if (memory > 0.0 && needed > memory) {
       return skipped(exercise_, table,
                      fmt::format("{} takes {:.1f} GB to measure, and this GPU has room for {:.1f}.",
@@ -206,7 +207,7 @@ class Bench {
     settings.least_bytes = bytes;
     settings.seed = seed_;
     const Bandwidth result = measure_bandwidth(contestants, settings,
-                                               device.value("l2_bytes", std::int64_t{0}), verify_);
+                                               static_cast<std::int64_t>(device.l2_bytes), verify_);
     return result.error.empty() ? bandwidth_event(exercise_, table, bytes, result)
                                 : failed(exercise_, table, result.error);
   }

@@ -5,8 +5,6 @@
 
 #include <stdexcept>
 
-#include <nlohmann/json.hpp>
-
 #include "verdict/worker/messages.h"
 
 namespace onepass::verdict {
@@ -19,17 +17,18 @@ constexpr double kTimeLimit =
 
 void record_request(const Exercise& exercise, const Shape& shape, std::uint64_t seed, bool lines,
                     const std::string& file) {
-  worker::Message request =
-      run_request(exercise.measurement.make_case(shape, seed), Poison::nan, kTimeLimit);
-  request.body["lines"] = lines;
-  for (nlohmann::json& buffer : request.body["buffers"]) {
-    buffer["return"] = false;
+  Request request = request_of(exercise.measurement.make_case(shape, seed), Poison::nan);
+  request.call.time_limit_s = kTimeLimit;
+  request.call.lines = lines;
+  for (wire::BufferSpec& buffer : request.call.buffers) {
+    buffer.send_back = false;
   }
   const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor == -1) {
     throw std::runtime_error(file + " cannot be written.");
   }
-  const worker::Transfer transfer = worker::write_message(descriptor, request);
+  const worker::Transfer transfer =
+      worker::write_message(descriptor, message_of("run", std::move(request)));
   if (close(descriptor) != 0 || transfer != worker::Transfer::done) {
     throw std::runtime_error(file + " could not be written to its end.");
   }

@@ -91,8 +91,8 @@ Run Session::attempt(const Case& call, bool count_lines) {
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
   for (const Finding& finding : run.findings) {
     if (finding.warning) {
-      const std::string where = finding.location().value_or("");
-      check_.warnings.push_back((where.empty() ? "" : where + ": ") + finding.sentence());
+      const std::string where = location_of(finding).value_or("");
+      check_.warnings.push_back((where.empty() ? "" : where + ": ") + sentence_of(finding));
     }
   }
   return run;
@@ -139,7 +139,7 @@ bool Session::fits(const Case& call) {
   if (!memory_bytes_) {
     WorkerClient trusted(settings_.reference, start_limit(settings_.device));
     const bool known = trusted.hello().outcome == Outcome::ok;
-    memory_bytes_ = known ? trusted.device().value("memory_bytes", 0.0) : 0.0;
+    memory_bytes_ = known ? static_cast<double>(trusted.device().memory_bytes) : 0.0;
   }
   return *memory_bytes_ <= 0.0 ||
          static_cast<double>(call.span_bytes()) <= kUsableMemory * *memory_bytes_;

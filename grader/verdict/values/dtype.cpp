@@ -144,18 +144,6 @@ Dtype dtype_named(std::string_view wanted) {
   throw std::invalid_argument("no dtype is called \"" + std::string(wanted) + "\"");
 }
 
-std::size_t size_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::fp16:
-    case Dtype::bf16:
-      return 2;
-    case Dtype::int64:
-      return 8;
-    default:
-      return 4;
-  }
-}
-
 double decode(Dtype dtype, const std::byte* bits) {
   switch (dtype) {
     case Dtype::fp32:

@@ -6,18 +6,18 @@
 #include <string>
 #include <string_view>
 
+#include "wire/messages.h"
+
 namespace onepass::verdict {
 
-enum class Dtype { fp32, fp16, bf16, int32, int64 };
+using wire::Dtype;
+using wire::size_of;
 
 /// "fp32", "fp16", "bf16", "int32", "int64": the names used in files, messages and the protocol.
 std::string name(Dtype dtype);
 
 /// The dtype of that name; throws std::invalid_argument for any other name.
 Dtype dtype_named(std::string_view name);
-
-/// Bytes of one element.
-std::size_t size_of(Dtype dtype);
 
 /// The value of the element at `bits` (size_of(dtype) bytes, any alignment). Exact, except for
 /// int64 beyond 2^53.

@@ -10,17 +10,21 @@
 
 namespace onepass::verdict {
 
-/// "run": calls the function once.
-worker::Message run_request(const Case& call, Poison poison, double time_limit);
+/// A call for "run" or "prepare", and the blobs that go with it. Prepared inputs with given values
+/// are sent and have them at every call; let large ones be hash filled, which makes them new for
+/// each call.
+struct Request {
+  wire::Call call;
+  std::vector<worker::Blob> blobs;
+};
+Request request_of(const Case& call, Poison poison);
 
-/// "prepare": the same, for `sets` rotating sets of buffers. Inputs with given values are sent and
-/// have them at every call; let large ones be hash filled, which makes them new for each call.
-worker::Message prepare_request(const Case& call, int sets);
+worker::Message message_of(const char* operation, Request request);
 
-/// The most that the reply to run_request(call) can hold.
+/// The most that the reply to a run of it can hold.
 worker::Limits reply_limits(const Case& call);
 
-/// Reads the reply to run_request(call). Throws std::exception if it is not one.
+/// Reads the reply to a run of it. Throws std::exception if it is not one.
 Run read_run(const Case& call, Poison poison, const worker::Message& reply);
 
 }  // namespace onepass::verdict

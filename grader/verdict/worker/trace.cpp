@@ -1,97 +1,44 @@
 #include "verdict/worker/trace.h"
 
-#include <array>
-#include <cstdint>
-#include <nlohmann/json.hpp>
+#include <initializer_list>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace onepass::verdict {
 namespace {
 
-using nlohmann::json;
+constexpr std::uint64_t kMostCount = std::uint64_t{1}
+                                     << 52;  // beyond it JavaScript has no integers
 
-constexpr std::int64_t kMostCount = std::int64_t{1} << 52;  // beyond it JavaScript has no integers
-
-std::int64_t number(const json& object, const char* key, std::int64_t least, std::int64_t most) {
-  const auto value = object.at(key).get<std::int64_t>();
-  if (value < least || value > most) {
-    throw std::out_of_range(key);
+void require(bool is_sound) {
+  if (!is_sound) {
+    throw std::out_of_range("the trace makes no sense");
   }
-  return value;
 }
 
-std::string one_of(const json& object, const char* key, std::initializer_list<const char*> words) {
-  const auto value = object.at(key).get<std::string>();
-  for (const char* word : words) {
-    if (value == word) {
-      return value;
-    }
+void require_countable(std::initializer_list<std::uint64_t> counts) {
+  for (const std::uint64_t count : counts) {
+    require(count <= kMostCount);
   }
-  throw std::out_of_range(key);
-}
-
-json counts(const json& object, std::initializer_list<const char*> keys) {
-  json result = json::object();
-  for (const char* key : keys) {
-    result[key] = number(object, key, 0, kMostCount);
-  }
-  return result;
-}
-
-json traced_line(const json& line) {
-  json result = counts(line, {"line", "requests", "lanes", "bytes", "units", "least_units"});
-  result["file"] = line.at("file").get<std::string>();
-  result["buffer"] = line.at("buffer").get<std::string>();
-  result["space"] = one_of(line, "space", {"shared", "global"});
-  result["type"] = one_of(line, "type", {"read", "write", "atomic"});
-  return result;
-}
-
-json request_from(const json& request, std::size_t lines) {
-  json result = counts(request, {"block", "warp", "step", "units", "least_units"});
-  result["line"] = number(request, "line", 0, static_cast<std::int64_t>(lines) - 1);
-  result["bytes"] = number(request, "bytes", 1, 16);
-  const std::int64_t lanes = number(request, "lanes", 1, 0xffffffff);
-  const auto offsets = request.at("offsets").get<std::vector<std::int64_t>>();
-  if (offsets.size() != static_cast<std::size_t>(__builtin_popcountll(lanes))) {
-    throw std::out_of_range("offsets");
-  }
-  result["lanes"] = lanes;
-  result["offsets"] = offsets;
-  return result;
-}
-
-json launch_from(const json& launch, const json& requests) {
-  using Size = std::array<std::int64_t, 3>;
-  json result = {{"kernel", launch.at("kernel").get<std::string>()},
-                 {"grid", launch.at("grid").get<Size>()},
-                 {"block", launch.at("block").get<Size>()},
-                 {"lines", json::array()},
-                 {"requests", json::array()}};
-  for (const json& line : launch.value("lines", json::array())) {  // none where nothing is touched
-    result["lines"].push_back(traced_line(line));
-  }
-  for (const json& request : requests) {
-    result["requests"].push_back(request_from(request, result["lines"].size()));
-  }
-  return result;
 }
 
 }  // namespace
 
-json traced_launches(const json& reply) {
-  const json& launches = reply.at("traffic");
-  const json& trace = reply.at("trace");
-  if (launches.size() != trace.size()) {
-    throw std::out_of_range("trace");
+void require_sound_trace(const wire::Observations& seen) {
+  require(seen.trace.size() == seen.traffic.size());
+  for (std::size_t launch = 0; launch < seen.trace.size(); ++launch) {
+    const auto& lines = seen.traffic[launch].lines;
+    for (const simulator::LineTraffic& line : lines) {
+      require_countable({line.requests, line.lanes, line.bytes, line.units, line.least_units});
+    }
+    for (const simulator::TracedRequest& request : seen.trace[launch]) {
+      require_countable({request.block});
+      require(request.warp >= 0 && request.line >= 0);
+      require(static_cast<std::size_t>(request.line) < lines.size());
+      require(request.bytes >= 1 && request.bytes <= 16 && request.lanes != 0);
+      require(request.offsets.size() ==
+              static_cast<std::size_t>(__builtin_popcount(request.lanes)));
+    }
   }
-  json result = json::array();
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    result.push_back(launch_from(launches.at(i), trace.at(i)));
-  }
-  return result;
 }
 
 }  // namespace onepass::verdict

@@ -1,14 +1,12 @@
 // The requests of a call's launches, as they come from a worker of the simulator.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include "wire/messages.h"
 
 namespace onepass::verdict {
 
-/// [{"kernel", "grid", "block", "lines": [LineTraffic], "requests": [TracedRequest]}], the members
-/// named and meant as in simulator.h, from a reply to "run" with "trace". The student's code could
-/// have written the reply: what is given back holds these members and numbers that fit together,
-/// and nothing else. Throws std::exception for anything that does not.
-nlohmann::json traced_launches(const nlohmann::json& reply);
+/// Throws std::out_of_range unless the numbers of the trace fit together and are small enough for
+/// the page that draws them: the student's code could have written them.
+void require_sound_trace(const wire::Observations& seen);
 
 }  // namespace onepass::verdict

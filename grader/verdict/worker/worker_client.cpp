@@ -9,7 +9,7 @@
 
 #include "verdict/worker/confinement.h"
 #include "verdict/worker/messages.h"
-#include "verdict/worker/trace.h"
+#include "wire/json.h"
 
 namespace onepass::verdict {
 namespace {
@@ -22,13 +22,6 @@ using process::Waited;
 constexpr double kClockPerLimit = 3.0;  // the machine may be busy; the simulator counts CPU time
 constexpr long kMostProcesses = 100;    // of a worker
 constexpr std::size_t kRequests = 0, kReplies = 1;  // its pipes
-
-/// A text member of a reply, or `otherwise` where it is no text: the student's code could have
-/// written the reply.
-std::string text_of(const json& body, const char* key, const std::string& otherwise) {
-  const auto found = body.find(key);
-  return found != body.end() && found->is_string() ? found->get<std::string>() : otherwise;
-}
 
 Reply failure(Outcome outcome, std::string error) {
   return {outcome, std::move(error), {}};
@@ -71,46 +64,38 @@ Reply WorkerClient::hello() {
   }
   worker::prepare_descriptor(process_->pipe(kRequests));
   worker::prepare_descriptor(process_->pipe(kReplies));
-  worker::Message request;
-  request.body = {{"op", "hello"}, {"protocol", worker::kProtocolVersion}};
-  Reply reply = exchange(request, start_limit_, {});
-  if (reply.outcome != Outcome::ok) {
-    return reply;
+  Reply reply = exchange(worker::message_of("hello", worker::kProtocolVersion), start_limit_, {});
+  if (reply.outcome == Outcome::ok) {
+    try {
+      device_ = wire::read<wire::DeviceFacts>(reply.message.body.at("content"));
+    } catch (const std::exception&) {
+      stop();
+      return failure(Outcome::grader_fault, "The worker does not say what its device is.");
+    }
   }
-  const json& body = reply.message.body;
-  if (body.value("protocol", json()) != json(worker::kProtocolVersion) ||
-      !body.contains("device")) {
-    stop();
-    return failure(Outcome::grader_fault, "The worker speaks another version of the protocol.");
-  }
-  device_ = body["device"];
   return reply;
 }
 
 Run WorkerClient::run(const Case& call, Poison poison, double time_limit, bool lines) {
-  worker::Message message = run_request(call, poison, time_limit);
-  message.body["lines"] = lines;
-  return carry_out(std::move(message), call, poison, time_limit, nullptr);
+  Request request = request_of(call, poison);
+  request.call.lines = lines;
+  return carry_out(std::move(request), call, poison, time_limit);
 }
 
-TracedRun WorkerClient::trace(const Case& call, std::size_t most, double time_limit) {
-  worker::Message message = run_request(call, Poison::nan, time_limit);
-  message.body["trace"] = most;
-  TracedRun traced;
-  traced.run = carry_out(std::move(message), call, Poison::nan, time_limit, &traced.launches);
-  return traced;
+Run WorkerClient::trace(const Case& call, std::size_t most, double time_limit) {
+  Request request = request_of(call, Poison::nan);
+  request.call.trace = static_cast<std::int64_t>(most);
+  return carry_out(std::move(request), call, Poison::nan, time_limit);
 }
 
-Run WorkerClient::carry_out(worker::Message message, const Case& call, Poison poison,
-                            double time_limit, json* launches) {
-  Reply reply = request(std::move(message), kClockPerLimit * time_limit, reply_limits(call));
+Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, double time_limit) {
+  asked.call.time_limit_s = time_limit;
+  Reply reply =
+      request(message_of("run", std::move(asked)), kClockPerLimit * time_limit, reply_limits(call));
   Run run;
   if (reply.outcome == Outcome::ok) {
     try {
       run = read_run(call, poison, reply.message);
-      if (launches != nullptr) {
-        *launches = traced_launches(reply.message.body);
-      }
     } catch (const std::exception&) {
       reply = nonsense();
     }
@@ -126,39 +111,50 @@ Run WorkerClient::carry_out(worker::Message message, const Case& call, Poison po
   return run;
 }
 
+/// Takes a reply apart, by `read`, which gives the ending that it tells: any but `ok`, or a reply
+/// that is none, is the end of this worker.
+void WorkerClient::take_apart(Reply& reply,
+                              const std::function<wire::Ending(const nlohmann::json&)>& read) {
+  if (reply.outcome != Outcome::ok) {
+    return;
+  }
+  try {
+    const wire::Ending ending = read(reply.message.body.at("content"));
+    reply.outcome = ending.outcome;
+    reply.error = ending.error;
+  } catch (const std::exception&) {
+    reply = nonsense();
+  }
+  if (reply.outcome != Outcome::ok) {
+    stop();
+  }
+}
+
 Reply WorkerClient::prepare(const Case& call, int sets, double time_limit) {
-  return request(prepare_request(call, sets), time_limit, {});
+  Request asked = request_of(call, Poison::nan);
+  asked.call.sets = sets;
+  Reply reply = request(message_of("prepare", std::move(asked)), time_limit, {});
+  take_apart(reply, wire::read<wire::Ending>);
+  return reply;
 }
 
 TimedCalls WorkerClient::sample(int count, int warmup, double time_limit) {
-  worker::Message message;
-  message.body = {{"op", "sample"}, {"count", count}, {"warmup", warmup}};
-  const Reply reply = request(message, time_limit, {});
-  TimedCalls calls;
-  calls.outcome = reply.outcome;
-  calls.error = reply.error;
-  if (reply.outcome == Outcome::ok) {
-    try {
-      calls.milliseconds = reply.message.body.at("ms").get<std::vector<double>>();
-      calls.generation = reply.message.body.at("generation").get<std::uint64_t>();
-    } catch (const json::exception&) {
-      calls.outcome = nonsense().outcome;
-      calls.error = nonsense().error;
-    }
-  }
-  return calls;
+  Reply reply =
+      request(worker::message_of("sample", wire::SampleOrder{count, warmup}), time_limit, {});
+  wire::Sampled sampled;
+  take_apart(reply, [&](const json& content) {
+    sampled = wire::read<wire::Sampled>(content);
+    return sampled.ending;
+  });
+  return {reply.outcome, reply.error, sampled.ms, sampled.generation};
 }
 
 Reply WorkerClient::fetch(const std::vector<std::int64_t>& rows, double time_limit) {
-  worker::Message message;
-  message.body = {{"op", "fetch"}, {"rows", rows}};
-  return request(message, time_limit, {});
+  return request(worker::message_of("fetch", wire::FetchOrder{rows}), time_limit, {});
 }
 
 Reply WorkerClient::release(double time_limit) {
-  worker::Message message;
-  message.body = {{"op", "release"}};
-  return request(message, time_limit, {});
+  return request(worker::message_of("release", nullptr), time_limit, {});
 }
 
 std::string WorkerClient::take_output() {
@@ -201,22 +197,16 @@ Reply WorkerClient::exchange(worker::Message message, double seconds,
     return lost(transfer, waited, deadline, seconds);
   }
   const json& body = reply.message.body;
-  if (!body.is_object() || body.value("id", json()) != json(id)) {
+  const json operation = body.value("op", json());
+  if (body.value("id", json()) != json(id) || !operation.is_string() || !body.contains("content")) {
     stop();
     return nonsense();
   }
-  const std::string operation = text_of(body, "op", "");
   if (operation == "refused" || operation == "unavailable") {
     stop();
-    return failure(Outcome::grader_fault, text_of(body, "reason", "The worker gives no reason."));
-  }
-  const std::string status = text_of(body, "status", "ok");
-  if (message.body["op"] != "run" && status != "ok") {
-    stop();
-    return failure(status == "launch error"    ? Outcome::launch_error
-                   : status == "out of memory" ? Outcome::out_of_memory
-                                               : Outcome::device_error,
-                   text_of(body, "error", ""));
+    const json& reason = body.at("content");
+    return failure(Outcome::grader_fault,
+                   reason.is_string() ? reason.get<std::string>() : "The worker gives no reason.");
   }
   return reply;
 }

@@ -3,17 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "process/process.h"
 #include "verdict/case.h"
 #include "verdict/worker/finding.h"
-#include "verdict/worker/launch_traffic.h"
+#include "wire/messages.h"
 #include "worker/protocol.h"
 
 namespace onepass::verdict {
@@ -24,16 +23,11 @@ constexpr std::size_t kMostOutput = 64 << 10;
 /// The share of a GPU's memory that a call may take: the driver and the screen need some.
 constexpr double kUsableMemory = 0.9;
 
-enum class Outcome {
-  ok,
-  launch_error,   // a launch was refused; `error` is CUDA's name and words for it
-  device_error,   // a kernel failed while it ran
-  out_of_memory,  // of the device
-  crashed,        // ended by a signal
-  timed_out,
-  ended_early,   // exited, closed its pipes or answered nonsense
-  grader_fault,  // refused, unavailable, not to be started: never the student's fault
-};
+using simulator::AccessType;
+using simulator::LaunchTraffic;
+using simulator::LineTraffic;
+using simulator::MemorySpace;
+using wire::Outcome;
 
 /// Reply to any request. The message is only there if `outcome` is ok.
 struct Reply {
@@ -49,29 +43,24 @@ struct Trespass {
       where;  // "between the end of row 3 and the start of row 4", "2 elements after its end"
 };
 
-/// What became of one call of the student's function.
-struct Run {
+/// What became of one call of the student's function, and what the simulator saw of it, whatever
+/// the outcome.
+struct Run : wire::Observations {
   Outcome outcome = Outcome::ok;
   std::string error;
-  std::vector<Finding> findings;  // of the simulator, whatever the outcome
-  std::vector<LaunchTraffic> traffic;
   std::vector<Trespass> trespasses;
   Answer answer;       // if the outcome is ok
   std::string output;  // what the student's code printed
-};
-
-/// A call, and every request that its warps made.
-struct TracedRun {
-  Run run;
-  nlohmann::json launches = nlohmann::json::array();  // see trace.h; empty if none was told
 };
 
 struct TimedCalls {
   Outcome outcome = Outcome::ok;
   std::string error;
   std::vector<double> milliseconds;
-  std::uint64_t generation = 0;  // of the contents of the last call, see protocol.h
+  std::uint64_t generation = 0;  // of the contents of the last call, see fill_seed()
 };
+
+struct Request;
 
 class WorkerClient {
  public:
@@ -80,10 +69,10 @@ class WorkerClient {
   explicit WorkerClient(std::vector<std::string> command, double start_limit = 60.0)
       : command_(std::move(command)), start_limit_(start_limit) {}
 
-  /// Starts a worker if none is there and has it introduce itself: device and functions.
+  /// Starts a worker if none is there and has it tell its device.
   Reply hello();
-  /// The device as the last hello() told it; null before.
-  const nlohmann::json& device() const { return device_; }
+  /// The device as the last hello() told it; its kind is "" before.
+  const wire::DeviceFacts& device() const { return device_; }
 
   /// One call. time_limit: seconds that the simulator gives each launch; the whole call may take
   /// three times as long by the clock of this process, and is killed then.
@@ -91,10 +80,9 @@ class WorkerClient {
   Run run(const Case& call, Poison poison, double time_limit, bool lines = false);
 
   /// The same on the simulator, with the first `most` requests of each launch.
-  TracedRun trace(const Case& call, std::size_t most, double time_limit);
+  Run trace(const Case& call, std::size_t most, double time_limit);
 
-  /// Buffers for timing, timed calls, rows of the last one (blobs in the order of the case's
-  /// buffers, see protocol.h).
+  /// Buffers for timing, timed calls, rows of the last one: [FetchedBuffer], see protocol.h.
   Reply prepare(const Case& call, int sets, double time_limit);
   TimedCalls sample(int count, int warmup, double time_limit);
   Reply fetch(const std::vector<std::int64_t>& rows, double time_limit);
@@ -106,8 +94,8 @@ class WorkerClient {
   void stop();
 
  private:
-  Run carry_out(worker::Message message, const Case& call, Poison poison, double time_limit,
-                nlohmann::json* launches);
+  Run carry_out(Request request, const Case& call, Poison poison, double time_limit);
+  void take_apart(Reply& reply, const std::function<wire::Ending(const nlohmann::json&)>& read);
   Reply request(worker::Message message, double seconds, const worker::Limits& limits);
   Reply exchange(worker::Message message, double seconds, const worker::Limits& limits);
   Reply lost(worker::Transfer transfer, process::Waited waited, process::Clock::time_point deadline,
@@ -118,7 +106,7 @@ class WorkerClient {
   std::unique_ptr<process::Process> process_;
   std::uint64_t last_id_ = 0;
   std::string last_output_;
-  nlohmann::json device_;
+  wire::DeviceFacts device_;
 };
 
 }  // namespace onepass::verdict

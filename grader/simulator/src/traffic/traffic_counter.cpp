@@ -88,9 +88,9 @@ void TrafficCounter::keep(const RequestOrigin& origin, const Site& site,
   const std::uintptr_t begin = begin_of(site.sum.space, site.buffer);
   for (unsigned left = request.lanes; left != 0; left &= left - 1) {
     const int lane = __builtin_ctz(left);
-    kept.offsets[lane] = static_cast<std::int64_t>(request.address[lane] - begin);
+    kept.offsets.push_back(static_cast<std::int64_t>(request.address[lane] - begin));
   }
-  traced_.push_back(kept);
+  traced_.push_back(std::move(kept));
 }
 
 void TrafficCounter::count(const RequestOrigin& origin, const MemoryRequest* requests,
