@@ -11,7 +11,7 @@ namespace onepass::driver {
 /// map/page.html with its style and scripts; it has @DATA@ where the data goes.
 extern const char* const kMapTemplate;
 
-/// A page that is whole in itself. `map`: the JSON of verdict/session/access_map.h, and
+/// A page that is whole in itself. `map`: the JSON of verdict/map/access_map.h, and
 ///
 ///   source: {name, text}: the kernel's file, by the name that launches[].lines[].file gives it
 ///   naive: is it the chapter's naive version?

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "verdict/case.h"
-#include "verdict/measure/traffic.h"
 #include "verdict/session/session.h"
+#include "verdict/traffic.h"
 
 namespace onepass::common {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "verdict/measure/traffic.h"
+#include "verdict/traffic.h"
 
 namespace onepass::verdict {
 

@@ -24,11 +24,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "verdict/session/access_map.h"
+#include "verdict/map/access_map.h"
+#include "verdict/map/record_request.h"
+#include "verdict/measure/measure_exercise.h"
 #include "verdict/session/chapter.h"
 #include "verdict/session/events.h"
-#include "verdict/session/measure_exercise.h"
-#include "verdict/session/record_request.h"
 #include "verdict/session/run_checks.h"
 #include "verdict/session/shapes.h"
 #include "verdict/worker/confinement.h"

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "verdict/compare.h"
-#include "verdict/measure/traffic.h"
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
+#include "verdict/traffic.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {

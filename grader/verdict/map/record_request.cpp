@@ -1,4 +1,4 @@
-#include "verdict/session/record_request.h"
+#include "verdict/map/record_request.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "verdict/session/measure_exercise.h"
+#include "verdict/measure/measure_exercise.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 
 #include "verdict/measure/bandwidth.h"
 #include "verdict/measure/explain_line.h"
-#include "verdict/measure/traffic.h"
 #include "verdict/session/judge.h"
 #include "verdict/session/shapes.h"
+#include "verdict/traffic.h"
 #include "wire/json.h"
 
 namespace onepass::verdict {

@@ -1,4 +1,4 @@
-#include "verdict/session/access_map.h"
+#include "verdict/map/access_map.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "verdict/measure/traffic.h"
+#include "verdict/traffic.h"
 
 #include <algorithm>
 #include <tuple>
