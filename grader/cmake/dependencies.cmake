@@ -64,7 +64,7 @@ function(onepass_dependency package debian sha256 url)
   endif()
 endfunction()
 
-find_package(doctest 2.4 QUIET CONFIG)
+find_package(doctest 2.4.7 QUIET CONFIG)
 find_package(nlohmann_json 3.9 QUIET CONFIG)
 find_package(CLI11 2.1 QUIET CONFIG)
 find_package(fmt 8 QUIET CONFIG)

@@ -16,8 +16,8 @@ void check_y(Arguments arguments) {
 }
 
 TEST_SUITE("batchnorm/evaluate") {
-  TEST_CASE("one channel: y is (x - running_mean) / sqrt(running_var + eps) * weight + bias" *
-            points(2) * todo(1)) {
+  CHECK_CASE("one channel: y is (x - running_mean) / sqrt(running_var + eps) * weight + bias",
+             points(2), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       for (const Shape& shape :
            {Shape{1, 1, 1}, Shape{7, 1, 1}, Shape{2, 1, 33}, Shape{3, 1, 64}, Shape{2, 1, 520}}) {
@@ -26,7 +26,7 @@ TEST_SUITE("batchnorm/evaluate") {
     }
   }
 
-  TEST_CASE("eps is added to the variance, inside the root, as it is given" * points(1) * todo(1)) {
+  CHECK_CASE("eps is added to the variance, inside the root, as it is given", points(1), todo(1)) {
     for (float eps : {0.0f, 1e-5f, 1e-3f, 0.25f}) {
       Arguments arguments = random_arguments(Dtype::fp32, {4, 1, 9});
       arguments.eps = eps;
@@ -35,14 +35,14 @@ TEST_SUITE("batchnorm/evaluate") {
     }
   }
 
-  TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(1) * todo(1)) {
+  CHECK_CASE("fp16 and bf16: y is rounded once, at the very end", points(1), todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       check_y(random_arguments(dtype, {3, 1, 100}, 5.0, 3.0));
       check_y(random_arguments(dtype, {2, 1, 128}, 0.0, 30.0));
     }
   }
 
-  TEST_CASE("2-D input: each element has the four numbers of its channel" * points(2) * todo(2)) {
+  CHECK_CASE("2-D input: each element has the four numbers of its channel", points(2), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       for (const Shape& shape : kTwoDimensional) {
         check_y(random_arguments(dtype, shape));
@@ -50,7 +50,7 @@ TEST_SUITE("batchnorm/evaluate") {
     }
   }
 
-  TEST_CASE("3-D and 4-D input: a channel's positions are neighbours" * points(2) * todo(2)) {
+  CHECK_CASE("3-D and 4-D input: a channel's positions are neighbours", points(2), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       for (const Shape& shape : kThreeDimensional) {
         check_y(random_arguments(dtype, shape));
@@ -62,23 +62,23 @@ TEST_SUITE("batchnorm/evaluate") {
     }
   }
 
-  TEST_CASE("x, y, weight and bias may start at any address" * points(1) * todo(2)) {
+  CHECK_CASE("x, y, weight and bias may start at any address", points(1), todo(2)) {
     sweep_tensors(kEvaluate, check_y);
   }
 
-  TEST_CASE("an empty tensor: nothing is written" * points(1) * todo(2)) {
+  CHECK_CASE("an empty tensor: nothing is written", points(1), todo(2)) {
     check_y(random_arguments(Dtype::fp32, {2, 2, 3}));
     expect_nothing_done(kEvaluate);
   }
 
-  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(2)) {
+  CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(2)) {
     for (int repeat = 0; repeat < 4; ++repeat) {
       check_y(random_arguments(Dtype::fp32, {4, 3, 50}));
       check_y(random_arguments(Dtype::bf16, {2 + repeat, 2, 24}));
     }
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
     draw_tensors(kEvaluate, 6, check_y);
   }
 }

@@ -64,41 +64,40 @@ void check_arrangements(const std::vector<std::string>& outputs,
 TEST_SUITE("batchnorm/forward") {
   // ---- TODO 1: the mean ----
 
-  TEST_CASE("2-D input: the mean of a channel goes over all samples" * points(1) * todo(1)) {
+  CHECK_CASE("2-D input: the mean of a channel goes over all samples", points(1), todo(1)) {
     check_shapes({"save_mean"}, kTwoDimensional);
   }
 
-  TEST_CASE("3-D and 4-D input: over all positions too" * points(2) * todo(1)) {
+  CHECK_CASE("3-D and 4-D input: over all positions too", points(2), todo(1)) {
     check_shapes({"save_mean"}, kThreeDimensional);
     check_shapes({"save_mean"}, kFourDimensional);
   }
 
-  TEST_CASE("one large number in a channel of small ones counts wherever it is" * points(1) *
-            todo(1)) {
+  CHECK_CASE("one large number in a channel of small ones counts wherever it is", points(1),
+             todo(1)) {
     check_spikes("save_mean");
   }
 
-  TEST_CASE("fp16 and bf16 are added up in fp32" * points(1) * todo(1)) {
+  CHECK_CASE("fp16 and bf16 are added up in fp32", points(1), todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       check({"save_mean"}, random_arguments(dtype, {2, 1, 2049}, 3.0));
       check({"save_mean"}, random_arguments(dtype, {3, 2, 200}, 300.0, 10.0));
     }
   }
 
-  TEST_CASE("the mean of an x that starts at any address" * points(1) * todo(1)) {
+  CHECK_CASE("the mean of an x that starts at any address", points(1), todo(1)) {
     check_arrangements({"save_mean"}, {"x", "save_mean"});
   }
 
   // ---- TODO 2: rstd ----
 
-  TEST_CASE("rstd is 1 / sqrt(var + eps), the variance divided by the count" * points(3) *
-            todo(2)) {
+  CHECK_CASE("rstd is 1 / sqrt(var + eps), the variance divided by the count", points(3), todo(2)) {
     check_shapes({"save_rstd"}, kTwoDimensional);
     check_shapes({"save_rstd"}, kThreeDimensional);
     check_shapes({"save_rstd"}, kFourDimensional);
   }
 
-  TEST_CASE("mean 100 and 1000: the variance does not drown in the mean" * points(2) * todo(2)) {
+  CHECK_CASE("mean 100 and 1000: the variance does not drown in the mean", points(2), todo(2)) {
     for (double mean : {100.0, 1000.0}) {
       check({"save_rstd"}, random_arguments(Dtype::fp32, {4, 3, 70}, mean));
       check({"save_rstd"}, random_arguments(Dtype::fp32, {300, 2, 1}, mean));
@@ -106,7 +105,7 @@ TEST_SUITE("batchnorm/forward") {
     check({"save_rstd"}, random_arguments(Dtype::fp16, {4, 3, 72}, 100.0));
   }
 
-  TEST_CASE("eps is added to the variance, inside the root, as it is given" * points(1) * todo(2)) {
+  CHECK_CASE("eps is added to the variance, inside the root, as it is given", points(1), todo(2)) {
     for (float eps : {0.0f, 1e-5f, 1e-3f, 0.25f}) {
       // About as large as sqrt(eps), where its place is most easily seen; then without influence.
       const double size = eps == 0.0f ? 0.01 : std::sqrt(static_cast<double>(eps));
@@ -118,15 +117,14 @@ TEST_SUITE("batchnorm/forward") {
     }
   }
 
-  TEST_CASE("one large number in a channel of small ones: its square counts" * points(1) *
-            todo(2)) {
+  CHECK_CASE("one large number in a channel of small ones: its square counts", points(1), todo(2)) {
     check_spikes("save_rstd");
   }
 
   // ---- TODO 3: running statistics ----
 
-  TEST_CASE("running_mean and running_var move by momentum; the variance is divided by count - 1" *
-            points(3) * todo(3)) {
+  CHECK_CASE("running_mean and running_var move by momentum; the variance is divided by count - 1",
+             points(3), todo(3)) {
     for (float momentum : {0.1f, 0.01f, 0.75f}) {
       for (const Shape& shape : {Shape{2, 3, 1}, Shape{4, 2, 5}, Shape{3, 40, 1}}) {
         Arguments arguments = random_arguments(Dtype::fp32, shape, 1.0, 2.0);
@@ -138,8 +136,8 @@ TEST_SUITE("batchnorm/forward") {
     check(kRunning, random_arguments(Dtype::bf16, {4, 2, 7}, 1.0, 2.0));
   }
 
-  TEST_CASE("momentum 0 keeps the running statistics, momentum 1 replaces them" * points(1) *
-            todo(3)) {
+  CHECK_CASE("momentum 0 keeps the running statistics, momentum 1 replaces them", points(1),
+             todo(3)) {
     for (float momentum : {1.0f, 0.0f}) {
       Arguments arguments = random_arguments(Dtype::fp32, {3, 2, 11}, 1.0);
       arguments.momentum = momentum;
@@ -149,28 +147,27 @@ TEST_SUITE("batchnorm/forward") {
 
   // ---- TODO 4: y ----
 
-  TEST_CASE("2-D input: y is (x - mean) * rstd * weight + bias" * points(2) * todo(4)) {
+  CHECK_CASE("2-D input: y is (x - mean) * rstd * weight + bias", points(2), todo(4)) {
     check_shapes({"y"}, kTwoDimensional);
   }
 
-  TEST_CASE("3-D and 4-D input: each element of y is written where x has it" * points(2) *
-            todo(4)) {
+  CHECK_CASE("3-D and 4-D input: each element of y is written where x has it", points(2), todo(4)) {
     check_shapes({"y"}, kThreeDimensional);
     check_shapes({"y"}, kFourDimensional);
   }
 
-  TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(1) * todo(4)) {
+  CHECK_CASE("fp16 and bf16: y is rounded once, at the very end", points(1), todo(4)) {
     for (Dtype dtype : kSixteenBit) {
       check({"y"}, random_arguments(dtype, {3, 3, 100}, 5.0, 3.0));
       check({"y"}, random_arguments(dtype, {50, 5, 1}));
     }
   }
 
-  TEST_CASE("x, y, weight and bias may start at any address" * points(1) * todo(4)) {
+  CHECK_CASE("x, y, weight and bias may start at any address", points(1), todo(4)) {
     check_arrangements({"y"}, {"x", "weight", "bias", "y"});
   }
 
-  TEST_CASE("a channel of equal numbers has variance 0, and y is its bias" * points(1) * todo(4)) {
+  CHECK_CASE("a channel of equal numbers has variance 0, and y is its bias", points(1), todo(4)) {
     for (Dtype dtype : kEveryDtype) {
       Arguments arguments = random_arguments(dtype, {3, 3, 8});
       for (std::int64_t row = 1; row < arguments.x.rows(); row += 3) {
@@ -182,19 +179,19 @@ TEST_SUITE("batchnorm/forward") {
     }
   }
 
-  TEST_CASE("an empty tensor: nothing is written" * points(1) * todo(4)) {
+  CHECK_CASE("an empty tensor: nothing is written", points(1), todo(4)) {
     check({"y"}, random_arguments(Dtype::fp32, {2, 1, 3}));
     expect_nothing_done(kForward);
   }
 
-  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(4)) {
+  CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(4)) {
     for (int repeat = 0; repeat < 3; ++repeat) {
       check(kAll, random_arguments(Dtype::fp32, {4, 3, 50}));
       check(kAll, random_arguments(Dtype::bf16, {2 + repeat, 2, 24}));
     }
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(4)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(4)) {
     draw_tensors(kForward, 5, [](Arguments arguments) { check(kAll, std::move(arguments)); });
   }
 }

@@ -11,9 +11,7 @@
 
 namespace onepass::common {
 
-using verdict::points;
 using verdict::session;
-using verdict::todo;
 using verdict::contract::expectations;
 using verdict::contract::Outputs;
 

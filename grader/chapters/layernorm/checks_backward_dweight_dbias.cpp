@@ -35,58 +35,58 @@ void check_shapes(Expected expected) {
 TEST_SUITE("layernorm/backward_dweight_dbias") {
   // ---- TODO 1: dbias ----
 
-  TEST_CASE("dbias is the sum of dy over all rows, for every column" * points(2) * todo(1)) {
+  CHECK_CASE("dbias is the sum of dy over all rows, for every column", points(2), todo(1)) {
     check_shapes(expected_dbias);
   }
 
-  TEST_CASE("dbias: partial sums stay in fp32 until the very end" * points(1) * todo(1)) {
+  CHECK_CASE("dbias: partial sums stay in fp32 until the very end", points(1), todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       check(expected_dbias, cancelling(dtype, 67, 40));
       check(expected_dbias, scattered(dtype, 1000, 8));
     }
   }
 
-  TEST_CASE("dbias of strided rows at any address" * points(1) * todo(1)) {
+  CHECK_CASE("dbias of strided rows at any address", points(1), todo(1)) {
     sweep_arrangements(kBackwardDweightDbias, rows_of(expected_dbias), {"dy", "dbias"});
   }
 
-  TEST_CASE("no rows: the sum over none of them is 0" * points(1) * todo(1)) {
+  CHECK_CASE("no rows: the sum over none of them is 0", points(1), todo(1)) {
     check(expected_dbias, random_gradients(Dtype::fp32, 1, 33), {}, "rows");
     check(expected_dbias, random_gradients(Dtype::bf16, 1, 300), {}, "rows");
   }
 
   // ---- TODO 2: dweight ----
 
-  TEST_CASE("dweight is the sum of dy * x_hat over all rows, for every column" * points(2) *
-            todo(2)) {
+  CHECK_CASE("dweight is the sum of dy * x_hat over all rows, for every column", points(2),
+             todo(2)) {
     check_shapes(expected_dweight);
   }
 
-  TEST_CASE("dweight: partial sums stay in fp32 until the very end" * points(1) * todo(2)) {
+  CHECK_CASE("dweight: partial sums stay in fp32 until the very end", points(1), todo(2)) {
     for (Dtype dtype : kSixteenBit) {
       check(expected_dweight, cancelling(dtype, 67, 40));
       check(expected_dweight, scattered(dtype, 1000, 8));
     }
   }
 
-  TEST_CASE("dweight of strided rows at any address" * points(1) * todo(2)) {
+  CHECK_CASE("dweight of strided rows at any address", points(1), todo(2)) {
     sweep_arrangements(kBackwardDweightDbias, rows_of(expected_dweight),
                        {"dy", "x", "mean", "rstd", "dweight"});
   }
 
-  TEST_CASE("mean 100 and 1000: dweight takes x_hat, from the saved mean and rstd" * points(1) *
-            todo(2)) {
+  CHECK_CASE("mean 100 and 1000: dweight takes x_hat, from the saved mean and rstd", points(1),
+             todo(2)) {
     check(expected_dweight, random_gradients(Dtype::fp32, 33, 70, 100.0));
     check(expected_dweight, random_gradients(Dtype::fp32, 33, 70, 1000.0));
     check(expected_dweight, random_gradients(Dtype::fp16, 33, 70, 100.0));
   }
 
-  TEST_CASE("20 calls give the same bits, if a fixed order was promised" * points(2) * todo(2)) {
+  CHECK_CASE("20 calls give the same bits, if a fixed order was promised", points(2), todo(2)) {
     const Case call = backward_call(kBackwardDweightDbias, random_gradients(Dtype::fp32, 200, 40));
     check_repeats(call, 20, {expected_dweight(call), expected_dbias(call)});
   }
 
-  TEST_CASE("no rows, wide rows, many rows" * points(1) * todo(2)) {
+  CHECK_CASE("no rows, wide rows, many rows", points(1), todo(2)) {
     check(expected_dweight, random_gradients(Dtype::fp32, 1, 33), {}, "rows");
     check_widest(kBackwardDweightDbias, rows_of(expected_dweight), {Dtype::fp16}, 2);
     if (session().device() == "gpu") {
@@ -95,7 +95,7 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
     }
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
     draw_rows(kBackwardDweightDbias, 6, rows_of(expected_dweight));
   }
 }

@@ -42,7 +42,7 @@ Gradients spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>
 }
 
 TEST_SUITE("layernorm/backward_dx") {
-  TEST_CASE("one column: dx from wdy, x_hat, and sums that one thread has" * points(2) * todo(1)) {
+  CHECK_CASE("one column: dx from wdy, x_hat, and sums that one thread has", points(2), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t rows : {1, 2, 7}) {
         check(one_column(dtype, rows));
@@ -50,23 +50,23 @@ TEST_SUITE("layernorm/backward_dx") {
     }
   }
 
-  TEST_CASE("one column, rows apart, without a weight" * points(1) * todo(1)) {
+  CHECK_CASE("one column, rows apart, without a weight", points(1), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       check(one_column(dtype, 5), {{"dy", {2}}, {"x", {4}}, {"dx", {8}}});
       check_without_weight(one_column(dtype, 3));
     }
   }
 
-  TEST_CASE("2 to 32 columns: both sums hold every lane's share" * points(2) * todo(2)) {
+  CHECK_CASE("2 to 32 columns: both sums hold every lane's share", points(2), todo(2)) {
     sweep_widths(2, 32, check_random);
   }
 
-  TEST_CASE("33 to 1025 columns: both sums hold every warp's" * points(2) * todo(2)) {
+  CHECK_CASE("33 to 1025 columns: both sums hold every warp's", points(2), todo(2)) {
     sweep_widths(33, 1025, check_random);
   }
 
-  TEST_CASE("dx is the derivative: it agrees with differences of the forward pass" * points(1) *
-            todo(2)) {
+  CHECK_CASE("dx is the derivative: it agrees with differences of the forward pass", points(1),
+             todo(2)) {
     const Gradients inputs = random_gradients(Dtype::fp32, 3, 37);
     const Case call = backward_call(kBackwardDx, inputs);
     expect_derivative<backward_mistakes>(
@@ -74,21 +74,21 @@ TEST_SUITE("layernorm/backward_dx") {
         dx_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight->field(), 1e-5));
   }
 
-  TEST_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is" * points(1) *
-            todo(2)) {
+  CHECK_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is", points(1),
+             todo(2)) {
     sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
       check(spikes(dtype, cols, columns));
     });
   }
 
-  TEST_CASE("mean 100 and 1000: x - mean comes first" * points(1) * todo(2)) {
+  CHECK_CASE("mean 100 and 1000: x - mean comes first", points(1), todo(2)) {
     check(random_gradients(Dtype::fp32, 3, 300, 100.0));
     check(random_gradients(Dtype::fp32, 3, 300, 1000.0));
     check(random_gradients(Dtype::fp16, 3, 256, 100.0));
     check(random_gradients(Dtype::bf16, 3, 257, 100.0));
   }
 
-  TEST_CASE("no weight: wdy is dy, in every width" * points(1) * todo(2)) {
+  CHECK_CASE("no weight: wdy is dy, in every width", points(1), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t cols : {5, 257, 1000}) {
         check_without_weight(random_gradients(dtype, 2, cols));
@@ -96,18 +96,18 @@ TEST_SUITE("layernorm/backward_dx") {
     }
   }
 
-  TEST_CASE("dy, x and dx have strides of their own, and start at any address" * points(2) *
-            todo(2)) {
+  CHECK_CASE("dy, x and dx have strides of their own, and start at any address", points(2),
+             todo(2)) {
     sweep_arrangements(kBackwardDx, check_random);
   }
 
-  TEST_CASE("no rows, one row, many rows, 65,536 columns" * points(1) * todo(2)) {
+  CHECK_CASE("no rows, one row, many rows, 65,536 columns", points(1), todo(2)) {
     check_row_counts(kBackwardDx, check_random);
     check(random_gradients(Dtype::fp32, 129, 33), {{"dy", {7}}, {"x", {4}}, {"dx", {2}}});
     check_widest(kBackwardDx, check_random);
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
     draw_rows(kBackwardDx, 6, check_random);
   }
 }

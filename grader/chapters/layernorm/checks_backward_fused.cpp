@@ -29,60 +29,60 @@ CheckRows rows_of(const Outputs& outputs) {
 }
 
 TEST_SUITE("layernorm/backward_fused") {
-  TEST_CASE("dx of every row, in every width" * points(2) * todo(1)) {
+  CHECK_CASE("dx of every row, in every width", points(2), todo(1)) {
     sweep_column_sums(rows_of(kDx));
   }
 
-  TEST_CASE("dx of more rows than there are blocks" * points(1) * todo(1)) {
+  CHECK_CASE("dx of more rows than there are blocks", points(1), todo(1)) {
     check_many_rows(rows_of(kDx));
     check(kDx, random_gradients(Dtype::fp16, 700, 64));
   }
 
-  TEST_CASE("dx of wide rows, to 65,536 columns" * points(1) * todo(1)) {
+  CHECK_CASE("dx of wide rows, to 65,536 columns", points(1), todo(1)) {
     check_wide_rows(kBackward, rows_of(kDx));
   }
 
-  TEST_CASE("dx: strides of their own, at any address" * points(1) * todo(1)) {
+  CHECK_CASE("dx: strides of their own, at any address", points(1), todo(1)) {
     sweep_arrangements(kBackward, rows_of(kDx), {"dy", "x", "mean", "rstd", "weight", "dx"});
   }
 
-  TEST_CASE("dweight and dbias of every column, over all rows" * points(2) * todo(2)) {
+  CHECK_CASE("dweight and dbias of every column, over all rows", points(2), todo(2)) {
     sweep_column_sums(rows_of(kSums));
   }
 
-  TEST_CASE("dweight and dbias over more rows than there are blocks" * points(2) * todo(2)) {
+  CHECK_CASE("dweight and dbias over more rows than there are blocks", points(2), todo(2)) {
     check_many_rows(rows_of(kSums));
     check(kSums, random_gradients(Dtype::fp16, 700, 64));
   }
 
-  TEST_CASE("dweight and dbias of wide rows, to 65,536 columns" * points(1) * todo(2)) {
+  CHECK_CASE("dweight and dbias of wide rows, to 65,536 columns", points(1), todo(2)) {
     check_wide_rows(kBackward, rows_of(kSums));
   }
 
-  TEST_CASE("dweight and dbias: partial sums stay in fp32 until the very end" * points(1) *
-            todo(2)) {
+  CHECK_CASE("dweight and dbias: partial sums stay in fp32 until the very end", points(1),
+             todo(2)) {
     for (Dtype dtype : kSixteenBit) {
       check(kSums, cancelling(dtype, 67, 40));
       check(kSums, scattered(dtype, 1000, 8));
     }
   }
 
-  TEST_CASE("dweight and dbias of strided rows at any address; mean 1000" * points(1) * todo(2)) {
+  CHECK_CASE("dweight and dbias of strided rows at any address; mean 1000", points(1), todo(2)) {
     sweep_arrangements(kBackward, rows_of(kSums), {"dy", "x", "mean", "rstd", "dweight", "dbias"});
     check(kSums, random_gradients(Dtype::fp32, 33, 70, 1000.0));
   }
 
-  TEST_CASE("no rows: dweight and dbias are 0" * points(1) * todo(2)) {
+  CHECK_CASE("no rows: dweight and dbias are 0", points(1), todo(2)) {
     check(kSums, random_gradients(Dtype::fp32, 1, 33), {}, "rows");
     check(kSums, random_gradients(Dtype::bf16, 1, 300), {}, "rows");
   }
 
-  TEST_CASE("20 calls give the same bits, if a fixed order was promised" * points(2) * todo(2)) {
+  CHECK_CASE("20 calls give the same bits, if a fixed order was promised", points(2), todo(2)) {
     const Case call = backward_call(kBackward, random_gradients(Dtype::fp32, 100, 40));
     check_repeats(call, 20, expectations(kAll, call));
   }
 
-  TEST_CASE("shapes drawn at random: all three results at once" * points(1) * todo(2)) {
+  CHECK_CASE("shapes drawn at random: all three results at once", points(1), todo(2)) {
     draw_rows(kBackward, 6, rows_of(kAll));
   }
 }

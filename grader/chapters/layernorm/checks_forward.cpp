@@ -48,12 +48,12 @@ Matrix constant_row(Dtype dtype, std::int64_t cols) {
 TEST_SUITE("layernorm/forward") {
   // ---- TODO 1: mean ----
 
-  TEST_CASE("mean: the sum of each row, divided by cols" * points(2) * todo(1)) {
+  CHECK_CASE("mean: the sum of each row, divided by cols", points(2), todo(1)) {
     sweep_widths(1, 1025, rows_of(expected_mean));
   }
 
-  TEST_CASE("mean of strided rows at any address, and of 4097 columns in 16 bits" * points(1) *
-            todo(1)) {
+  CHECK_CASE("mean of strided rows at any address, and of 4097 columns in 16 bits", points(1),
+             todo(1)) {
     sweep_rows(kForward, rows_of(expected_mean), {"x", "mean"});
     for (Dtype dtype : kSixteenBit) {
       check(expected_mean, random_x(dtype, 2, 4097, 1.0));  // 16-bit sums stop growing
@@ -62,11 +62,11 @@ TEST_SUITE("layernorm/forward") {
 
   // ---- TODO 2: rstd ----
 
-  TEST_CASE("rstd is 1 / sqrt(mean of (x - mean)^2 + eps), in every width" * points(2) * todo(2)) {
+  CHECK_CASE("rstd is 1 / sqrt(mean of (x - mean)^2 + eps), in every width", points(2), todo(2)) {
     sweep_widths(1, 1025, rows_of(expected_rstd));
   }
 
-  TEST_CASE("mean 100 and 1000: the variance keeps its digits" * points(3) * todo(2)) {
+  CHECK_CASE("mean 100 and 1000: the variance keeps its digits", points(3), todo(2)) {
     for (std::int64_t cols : {300, 1000}) {  // 1000: padded lanes would add (0 - mean)^2
       check(expected_rstd, random_x(Dtype::fp32, 4, cols, 100.0));
       check(expected_rstd, random_x(Dtype::fp32, 8, cols, 1000.0));
@@ -77,7 +77,7 @@ TEST_SUITE("layernorm/forward") {
     check(expected_rstd, random_x(Dtype::fp32, 8, 1024, 10000.0));
   }
 
-  TEST_CASE("eps is added to the variance, inside the root, as it is given" * points(2) * todo(2)) {
+  CHECK_CASE("eps is added to the variance, inside the root, as it is given", points(2), todo(2)) {
     for (float eps : {0.0f, 1e-6f, 1e-5f, 0.25f}) {
       // About as large as sqrt(eps), where its place is most easily seen; then without influence.
       const double size = eps == 0.0f ? 0.01 : std::sqrt(static_cast<double>(eps));
@@ -90,7 +90,7 @@ TEST_SUITE("layernorm/forward") {
     }
   }
 
-  TEST_CASE("one large number in a row of small ones counts wherever it is" * points(1) * todo(2)) {
+  CHECK_CASE("one large number in a row of small ones counts wherever it is", points(1), todo(2)) {
     sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
       check(expected_rstd, small_but_for(dtype, cols, columns));
     });
@@ -98,12 +98,12 @@ TEST_SUITE("layernorm/forward") {
 
   // ---- TODO 3: y ----
 
-  TEST_CASE("y is x_hat * weight + bias, those of its column, in every width" * points(2) *
-            todo(3)) {
+  CHECK_CASE("y is x_hat * weight + bias, those of its column, in every width", points(2),
+             todo(3)) {
     sweep_widths(1, 1025, rows_of(expected_y));
   }
 
-  TEST_CASE("weight, bias or both may be missing" * points(2) * todo(3)) {
+  CHECK_CASE("weight, bias or both may be missing", points(2), todo(3)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t cols : {5, 1000}) {
         for (const std::set<std::string>& missing :
@@ -116,7 +116,7 @@ TEST_SUITE("layernorm/forward") {
     }
   }
 
-  TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(1) * todo(3)) {
+  CHECK_CASE("fp16 and bf16: y is rounded once, at the very end", points(1), todo(3)) {
     for (Dtype dtype : kSixteenBit) {
       check(expected_y, random_x(dtype, 4, 1000));
       check(expected_y, random_x(dtype, 3, 200, 100.0, 10.0));
@@ -124,17 +124,17 @@ TEST_SUITE("layernorm/forward") {
     }
   }
 
-  TEST_CASE("x and y have strides of their own, and start at any address" * points(2) * todo(3)) {
+  CHECK_CASE("x and y have strides of their own, and start at any address", points(2), todo(3)) {
     sweep_arrangements(kForward, rows_of(expected_y));
   }
 
-  TEST_CASE("no rows, one row, many rows, 65,536 columns" * points(1) * todo(3)) {
+  CHECK_CASE("no rows, one row, many rows, 65,536 columns", points(1), todo(3)) {
     check_row_counts(kForward, rows_of(expected_y));
     check(expected_y, random_x(Dtype::fp32, 129, 33), kEps, {{"x", {7}}, {"y", {2}}});
     check_widest(kForward, rows_of(expected_y));
   }
 
-  TEST_CASE("shapes drawn at random, called again and again" * points(1) * todo(3)) {
+  CHECK_CASE("shapes drawn at random, called again and again", points(1), todo(3)) {
     draw_rows(kForward, 6, rows_of(expected_y));
   }
 }

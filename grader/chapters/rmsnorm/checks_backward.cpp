@@ -81,20 +81,20 @@ void check_no_rows(Dtype dtype, std::int64_t cols) {
 TEST_SUITE("rmsnorm/backward") {
   // ---- TODO 1: dx ----
 
-  TEST_CASE("1 to 257 columns: dx is rstd * (wdy - x_hat * mean of wdy * x_hat)" * points(2) *
-            todo(1)) {
+  CHECK_CASE("1 to 257 columns: dx is rstd * (wdy - x_hat * mean of wdy * x_hat)", points(2),
+             todo(1)) {
     sweep_widths(1, 257, rows_of(kDx));
     for (Dtype dtype : kEveryDtype) {
       check(kDx, with_other_rstd(random_gradients(dtype, 7, 1)));
     }
   }
 
-  TEST_CASE("769 to 1025 columns: the mean is over the whole row" * points(1) * todo(1)) {
+  CHECK_CASE("769 to 1025 columns: the mean is over the whole row", points(1), todo(1)) {
     sweep_widths(769, 1025, rows_of(kDx));
   }
 
-  TEST_CASE("dx is the derivative: it agrees with differences of the forward pass" * points(1) *
-            todo(1)) {
+  CHECK_CASE("dx is the derivative: it agrees with differences of the forward pass", points(1),
+             todo(1)) {
     const Gradients inputs = random_gradients(Dtype::fp32, 3, 37);
     const Case call = backward_call(inputs, CastOrder::weight_in_fp32);
     expect_derivative<backward_mistakes>(
@@ -102,15 +102,15 @@ TEST_SUITE("rmsnorm/backward") {
         dx_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight.field(), kEps));
   }
 
-  TEST_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is" * points(1) *
-            todo(1)) {
+  CHECK_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is", points(1),
+             todo(1)) {
     sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
       check(kDx, spikes(dtype, cols, columns));
     });
   }
 
-  TEST_CASE("fp16 and bf16: dx is rounded once, at the very end, in either cast order" * points(1) *
-            todo(1)) {
+  CHECK_CASE("fp16 and bf16: dx is rounded once, at the very end, in either cast order", points(1),
+             todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       for (CastOrder order : {CastOrder::weight_in_fp32, CastOrder::llama}) {
         check(kDx, random_gradients(dtype, 4, 1000), {}, order);
@@ -120,28 +120,28 @@ TEST_SUITE("rmsnorm/backward") {
     }
   }
 
-  TEST_CASE("dx of more rows than there are blocks" * points(1) * todo(1)) {
+  CHECK_CASE("dx of more rows than there are blocks", points(1), todo(1)) {
     check_many_rows(rows_of(kDx));
   }
 
-  TEST_CASE("dx of wide rows, to 65,536 columns" * points(1) * todo(1)) {
+  CHECK_CASE("dx of wide rows, to 65,536 columns", points(1), todo(1)) {
     check_wide_rows(kBackward, rows_of(kDx));
   }
 
-  TEST_CASE("dx: dy, x and dx have strides of their own, and start at any address" * points(2) *
-            todo(1)) {
+  CHECK_CASE("dx: dy, x and dx have strides of their own, and start at any address", points(2),
+             todo(1)) {
     sweep_arrangements(kBackward, rows_of(kDx), {"dy", "x", "weight", "rstd", "dx"});
   }
 
   // ---- TODO 2: dweight ----
 
-  TEST_CASE("dweight is the sum of dy * x_hat over all rows, for every column" * points(2) *
-            todo(2)) {
+  CHECK_CASE("dweight is the sum of dy * x_hat over all rows, for every column", points(2),
+             todo(2)) {
     sweep_column_sums(rows_of(kDweight));
   }
 
-  TEST_CASE("dweight is the derivative: it agrees with differences of the forward pass" *
-            points(1) * todo(2)) {
+  CHECK_CASE("dweight is the derivative: it agrees with differences of the forward pass", points(1),
+             todo(2)) {
     const Gradients inputs = random_gradients(Dtype::fp32, 9, 37);
     const Case call = backward_call(inputs, CastOrder::weight_in_fp32);
     expect_derivative<backward_mistakes>(
@@ -149,33 +149,33 @@ TEST_SUITE("rmsnorm/backward") {
         dweight_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight.field(), kEps));
   }
 
-  TEST_CASE("dweight over more rows than there are blocks" * points(2) * todo(2)) {
+  CHECK_CASE("dweight over more rows than there are blocks", points(2), todo(2)) {
     check_many_rows(rows_of(kDweight));
   }
 
-  TEST_CASE("dweight: partial sums stay in fp32 until the very end" * points(1) * todo(2)) {
+  CHECK_CASE("dweight: partial sums stay in fp32 until the very end", points(1), todo(2)) {
     for (Dtype dtype : kSixteenBit) {
       check(kDweight, cancelling(dtype, 67, 40));
       check(kDweight, twins(dtype, 3, 100));
     }
   }
 
-  TEST_CASE("dweight of wide rows, to 65,536 columns" * points(1) * todo(2)) {
+  CHECK_CASE("dweight of wide rows, to 65,536 columns", points(1), todo(2)) {
     check(kDweight, random_gradients(Dtype::fp32, 2, 4101));  // odd
     check_widest(kBackward, rows_of(kDweight));
   }
 
-  TEST_CASE("dweight of strided rows at any address" * points(1) * todo(2)) {
+  CHECK_CASE("dweight of strided rows at any address", points(1), todo(2)) {
     sweep_arrangements(kBackward, rows_of(kDweight), {"dy", "x", "rstd", "dweight"});
   }
 
-  TEST_CASE("no rows: the sum over none of them is 0" * points(1) * todo(2)) {
+  CHECK_CASE("no rows: the sum over none of them is 0", points(1), todo(2)) {
     check_no_rows(Dtype::fp32, 33);
     check_no_rows(Dtype::bf16, 300);
   }
 
-  TEST_CASE("called again, on other numbers or the same, both results are right again" * points(1) *
-            todo(2)) {
+  CHECK_CASE("called again, on other numbers or the same, both results are right again", points(1),
+             todo(2)) {
     for (int repeat = 0; repeat < 5; ++repeat) {
       check(kBoth, random_gradients(Dtype::fp32, 40, 300));
       check(kBoth, random_gradients(Dtype::bf16, 20 + repeat, 100));
@@ -184,8 +184,8 @@ TEST_SUITE("rmsnorm/backward") {
 
   // ---- TODO 3: LLaMA's order ----
 
-  TEST_CASE("LLaMA's order: dweight takes x_hat as the forward pass rounded it" * points(2) *
-            todo(3)) {
+  CHECK_CASE("LLaMA's order: dweight takes x_hat as the forward pass rounded it", points(2),
+             todo(3)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t cols : {1, 17, 100, 257, 1000}) {
         check(kDweight, twins(dtype, 1, cols), {}, CastOrder::llama);
@@ -195,7 +195,7 @@ TEST_SUITE("rmsnorm/backward") {
     }
   }
 
-  TEST_CASE("each order as it is asked for, in shapes drawn at random" * points(1) * todo(3)) {
+  CHECK_CASE("each order as it is asked for, in shapes drawn at random", points(1), todo(3)) {
     draw_rows(
         kBackward, 6,
         [](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {

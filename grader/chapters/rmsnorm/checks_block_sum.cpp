@@ -54,7 +54,7 @@ Matrix spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& c
 }
 
 TEST_SUITE("rmsnorm/block_sum") {
-  TEST_CASE("one column: its sum is the column itself, in every row" * points(1) * todo(1)) {
+  CHECK_CASE("one column: its sum is the column itself, in every row", points(1), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t rows : {1, 2, 3, 7}) {
         check_sums(random_x(dtype, rows, 1));
@@ -62,27 +62,26 @@ TEST_SUITE("rmsnorm/block_sum") {
     }
   }
 
-  TEST_CASE("4097 columns: thread 0 goes on to columns 256, 512, ... until the row ends" *
-            points(1) * todo(1)) {
+  CHECK_CASE("4097 columns: thread 0 goes on to columns 256, 512, ... until the row ends",
+             points(1), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       check_sums(only_columns(random_x(dtype, 3, 1025), of_thread_0));
       check_sums(only_columns(random_x(dtype, 3, 4097), of_thread_0));
     }
   }
 
-  TEST_CASE("the rows of x start x_stride elements apart" * points(1) * todo(1)) {
+  CHECK_CASE("the rows of x start x_stride elements apart", points(1), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       check_sums(random_x(dtype, 5, 1), {{"x", {2}}});
       check_sums(only_columns(random_x(dtype, 3, 1025), of_thread_0), {{"x", {15}}});
     }
   }
 
-  TEST_CASE("up to 32 columns: the 32 lanes of a warp come to one sum" * points(2) * todo(2)) {
+  CHECK_CASE("up to 32 columns: the 32 lanes of a warp come to one sum", points(2), todo(2)) {
     sweep_widths(2, 32, check_random);
   }
 
-  TEST_CASE("32 columns, one number a row: the sum holds every lane's share" * points(1) *
-            todo(2)) {
+  CHECK_CASE("32 columns, one number a row: the sum holds every lane's share", points(1), todo(2)) {
     std::vector<std::int64_t> lanes(32);
     for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
       lanes[lane] = static_cast<std::int64_t>(lane);
@@ -93,50 +92,50 @@ TEST_SUITE("rmsnorm/block_sum") {
     check_sums(only_columns(random_x(Dtype::fp32, 2, 2049), of_first_warp));
   }
 
-  TEST_CASE("33 to 257 columns: the sum holds every warp's sum" * points(2) * todo(3)) {
+  CHECK_CASE("33 to 257 columns: the sum holds every warp's sum", points(2), todo(3)) {
     sweep_widths(33, 257, check_random);
     check_sums(random_x(Dtype::fp32, 65, 65));  // square: swapped indices stay inside x
   }
 
-  TEST_CASE("769 to 1025 columns: every thread goes on until the row ends" * points(1) * todo(3)) {
+  CHECK_CASE("769 to 1025 columns: every thread goes on until the row ends", points(1), todo(3)) {
     sweep_widths(769, 1025, check_random);
   }
 
-  TEST_CASE("one number in a row of zeros: every column counts, first and last" * points(1) *
-            todo(3)) {
+  CHECK_CASE("one number in a row of zeros: every column counts, first and last", points(1),
+             todo(3)) {
     sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
       check_sums(spikes(dtype, cols, columns));
     });
   }
 
-  TEST_CASE("fp16 and bf16 are added up in fp32" * points(1) * todo(3)) {
+  CHECK_CASE("fp16 and bf16 are added up in fp32", points(1), todo(3)) {
     for (Dtype dtype : kSixteenBit) {
       check_sums(random_x(dtype, 3, 4097, 1.0));          // 16-bit sums stop growing
       check_sums(random_x(dtype, 2, 1000, 300.0, 10.0));  // 300,000 is beyond fp16
     }
   }
 
-  TEST_CASE("65,536 columns: the widest rows there are" * points(1) * todo(3)) {
+  CHECK_CASE("65,536 columns: the widest rows there are", points(1), todo(3)) {
     check_widest(kBlockSum, check_random, {Dtype::fp32, Dtype::fp16});
   }
 
-  TEST_CASE("strided rows at any address are read where they are" * points(1) * todo(3)) {
+  CHECK_CASE("strided rows at any address are read where they are", points(1), todo(3)) {
     sweep_rows(kBlockSum, check_random);
   }
 
-  TEST_CASE("row * x_stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(3)) {
+  CHECK_CASE("row * x_stride is beyond 2^31: compute it in 64 bits", points(1), todo(3)) {
     sweep_far_apart(kBlockSum, check_random);
   }
 
-  TEST_CASE("no rows, one row, many rows: each gets its own sum" * points(1) * todo(3)) {
+  CHECK_CASE("no rows, one row, many rows: each gets its own sum", points(1), todo(3)) {
     check_row_counts(kBlockSum, check_random);
   }
 
-  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(3)) {
+  CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(3)) {
     check_again(check_random);
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(3)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(3)) {
     draw_rows(kBlockSum, 6, check_random);
   }
 }

@@ -49,22 +49,22 @@ Matrix scaled_rows(Matrix x, const std::function<double(std::int64_t row)>& fact
 TEST_SUITE("rmsnorm/forward") {
   // ---- TODO 1: rstd ----
 
-  TEST_CASE("1 to 32 columns: rstd is 1 / sqrt(mean of the squares + eps)" * points(2) * todo(1)) {
+  CHECK_CASE("1 to 32 columns: rstd is 1 / sqrt(mean of the squares + eps)", points(2), todo(1)) {
     sweep_widths(1, 32, check_random_rstd);
   }
 
-  TEST_CASE("33 to 1025 columns: every column's square counts" * points(2) * todo(1)) {
+  CHECK_CASE("33 to 1025 columns: every column's square counts", points(2), todo(1)) {
     sweep_widths(33, 1025, check_random_rstd);
   }
 
-  TEST_CASE("one large number in a row of small ones: its square counts wherever it is" *
-            points(1) * todo(1)) {
+  CHECK_CASE("one large number in a row of small ones: its square counts wherever it is", points(1),
+             todo(1)) {
     sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
       check_rstd(small_but_for(dtype, cols, columns));
     });
   }
 
-  TEST_CASE("eps is added to the mean, inside the root, as it is given" * points(2) * todo(1)) {
+  CHECK_CASE("eps is added to the mean, inside the root, as it is given", points(2), todo(1)) {
     for (double eps : {0.0, 1e-6, 1e-5, 0.25}) {
       // About as large as sqrt(eps), where its place is most easily seen; then without influence.
       const double size = eps == 0.0 ? 0.01 : std::sqrt(eps);
@@ -79,41 +79,41 @@ TEST_SUITE("rmsnorm/forward") {
     }
   }
 
-  TEST_CASE("fp16: 300 squared is infinity, so convert to float first" * points(1) * todo(1)) {
+  CHECK_CASE("fp16: 300 squared is infinity, so convert to float first", points(1), todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       check_rstd(random_x(dtype, 3, 70, 300.0, 10.0));
     }
   }
 
-  TEST_CASE("4097 columns in 16 bits: the squares are added up in fp32" * points(1) * todo(1)) {
+  CHECK_CASE("4097 columns in 16 bits: the squares are added up in fp32", points(1), todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       check_rstd(random_x(dtype, 2, 4097));
     }
   }
 
-  TEST_CASE("mean 100: RMSNorm subtracts no mean" * points(1) * todo(1)) {
+  CHECK_CASE("mean 100: RMSNorm subtracts no mean", points(1), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       check_rstd(random_x(dtype, 3, 200, 100.0));
     }
   }
 
-  TEST_CASE("rstd of strided rows at any address" * points(1) * todo(1)) {
+  CHECK_CASE("rstd of strided rows at any address", points(1), todo(1)) {
     sweep_rows(kForward, check_random_rstd, {"x", "rstd"});
   }
 
   // ---- TODO 2: y ----
 
-  TEST_CASE("1 to 32 columns: y is x * rstd * weight, the weight of its column" * points(2) *
-            todo(2)) {
+  CHECK_CASE("1 to 32 columns: y is x * rstd * weight, the weight of its column", points(2),
+             todo(2)) {
     sweep_widths(1, 32, check_random_y);
   }
 
-  TEST_CASE("33 to 1025 columns: every thread knows rstd and writes all of its columns" *
-            points(2) * todo(2)) {
+  CHECK_CASE("33 to 1025 columns: every thread knows rstd and writes all of its columns", points(2),
+             todo(2)) {
     sweep_widths(33, 1025, check_random_y);
   }
 
-  TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(2) * todo(2)) {
+  CHECK_CASE("fp16 and bf16: y is rounded once, at the very end", points(2), todo(2)) {
     for (Dtype dtype : kSixteenBit) {
       check_y(random_x(dtype, 4, 1000));
       check_y(random_x(dtype, 3, 200, 100.0));
@@ -121,35 +121,35 @@ TEST_SUITE("rmsnorm/forward") {
     }
   }
 
-  TEST_CASE("rows of very different size, and one of zeros: each has its own rstd" * points(1) *
-            todo(2)) {
+  CHECK_CASE("rows of very different size, and one of zeros: each has its own rstd", points(1),
+             todo(2)) {
     const auto size = [](std::int64_t row) { return row == 2 ? 0.0 : std::pow(4.0, row - 3.0); };
     for (Dtype dtype : kEveryDtype) {
       check_y(scaled_rows(random_x(dtype, 7, 100), size), 1e-5);
     }
   }
 
-  TEST_CASE("x and y have strides of their own, and start at any address" * points(2) * todo(2)) {
+  CHECK_CASE("x and y have strides of their own, and start at any address", points(2), todo(2)) {
     sweep_rows(kForward, check_random_y);
   }
 
-  TEST_CASE("65,536 columns: the widest rows there are" * points(1) * todo(2)) {
+  CHECK_CASE("65,536 columns: the widest rows there are", points(1), todo(2)) {
     check_widest(kForward, check_random_y, {Dtype::fp32, Dtype::fp16});
   }
 
-  TEST_CASE("row * stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(2)) {
+  CHECK_CASE("row * stride is beyond 2^31: compute it in 64 bits", points(1), todo(2)) {
     sweep_far_apart(kForward, check_random_y);
   }
 
-  TEST_CASE("no rows, one row, many rows: each is normalised" * points(1) * todo(2)) {
+  CHECK_CASE("no rows, one row, many rows: each is normalised", points(1), todo(2)) {
     check_row_counts(kForward, check_random_y);
   }
 
-  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(2)) {
+  CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(2)) {
     check_again(check_random_y);
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
     draw_rows(kForward, 6, check_random_y);
   }
 }

@@ -73,20 +73,20 @@ void check_held(const Outputs& outputs) {
 TEST_SUITE("rmsnorm/forward_fast") {
   // ---- TODO 1: rstd ----
 
-  TEST_CASE("1 to 257 columns: rstd of narrow rows" * points(2) * todo(1)) {
+  CHECK_CASE("1 to 257 columns: rstd of narrow rows", points(2), todo(1)) {
     sweep_widths(1, 257, rows_of({expected_rstd}));
     for (double eps : {0.0, 1e-5, 0.25}) {
       check({expected_rstd}, random_x(Dtype::fp32, 3, 300, 0.0, eps == 0.0 ? 0.01 : 0.3), {}, eps);
     }
   }
 
-  TEST_CASE("769 to 16,384 columns: rstd of rows that the registers of a block hold" * points(2) *
-            todo(1)) {
+  CHECK_CASE("769 to 16,384 columns: rstd of rows that the registers of a block hold", points(2),
+             todo(1)) {
     check_held({expected_rstd});
   }
 
-  TEST_CASE("one large number in a row of small ones: its square counts wherever it is" *
-            points(1) * todo(1)) {
+  CHECK_CASE("one large number in a row of small ones: its square counts wherever it is", points(1),
+             todo(1)) {
     sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
       check({expected_rstd}, small_but_for(dtype, cols, columns));
     });
@@ -95,16 +95,16 @@ TEST_SUITE("rmsnorm/forward_fast") {
 
   // ---- TODO 2: y ----
 
-  TEST_CASE("1 to 257 columns: y of narrow rows" * points(2) * todo(2)) {
+  CHECK_CASE("1 to 257 columns: y of narrow rows", points(2), todo(2)) {
     sweep_widths(1, 257, rows_of({expected_y}));
   }
 
-  TEST_CASE("769 to 16,384 columns: y of rows that the registers of a block hold" * points(2) *
-            todo(2)) {
+  CHECK_CASE("769 to 16,384 columns: y of rows that the registers of a block hold", points(2),
+             todo(2)) {
     check_held({expected_y});
   }
 
-  TEST_CASE("fp16 and bf16: y is rounded once, at the very end" * points(1) * todo(2)) {
+  CHECK_CASE("fp16 and bf16: y is rounded once, at the very end", points(1), todo(2)) {
     for (Dtype dtype : kSixteenBit) {
       check({expected_y}, random_x(dtype, 4, 1000));
       check({expected_y}, random_x(dtype, 3, 200, 100.0));
@@ -112,7 +112,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
     }
   }
 
-  TEST_CASE("up to 16,384 columns each element of x is loaded once" * points(2) * todo(2)) {
+  CHECK_CASE("up to 16,384 columns each element of x is loaded once", points(2), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       check_loaded_once(5, 64, dtype);
       check_loaded_once(2, 1001, dtype);                                    // odd
@@ -122,14 +122,14 @@ TEST_SUITE("rmsnorm/forward_fast") {
     check_loaded_once(1, 16384, Dtype::bf16);
   }
 
-  TEST_CASE("without weights y is x times rstd" * points(1) * todo(2)) {
+  CHECK_CASE("without weights y is x times rstd", points(1), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       check_without_weight(random_x(dtype, 3, 64));
       check_without_weight(random_x(dtype, 2, 1001));
     }
   }
 
-  TEST_CASE("rows apart, also beyond 2^31 elements" * points(1) * todo(2)) {
+  CHECK_CASE("rows apart, also beyond 2^31 elements", points(1), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       check({expected_y}, random_x(dtype, 5, 256), {{"x", {64, 0}}, {"y", {32, 0}}});
       check({expected_y}, random_x(dtype, 3, 1000), {{"x", {7, 0}}, {"y", {24, 0}}});
@@ -137,18 +137,18 @@ TEST_SUITE("rmsnorm/forward_fast") {
     sweep_far_apart(kForwardFast, check_both);
   }
 
-  TEST_CASE("no rows, one row, and numbers of rows that no block size divides" * points(1) *
-            todo(2)) {
+  CHECK_CASE("no rows, one row, and numbers of rows that no block size divides", points(1),
+             todo(2)) {
     check_row_counts(kForwardFast, check_both);
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
     draw_rows(kForwardFast, 6, check_both);
   }
 
   // ---- TODO 3: packs of 16 bytes ----
 
-  TEST_CASE("aligned rows: x is loaded and y is stored 16 bytes at a time" * points(3) * todo(3)) {
+  CHECK_CASE("aligned rows: x is loaded and y is stored 16 bytes at a time", points(3), todo(3)) {
     for (Dtype dtype : kEveryDtype) {
       check_packs(3, 64, dtype);
       check_packs(2, 1000, dtype, {{"x", {24, 0}}, {"y", {8, 0}}});
@@ -157,7 +157,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
     }
   }
 
-  TEST_CASE("one tensor, base or stride is not aligned: still right" * points(2) * todo(3)) {
+  CHECK_CASE("one tensor, base or stride is not aligned: still right", points(2), todo(3)) {
     sweep_rows(kForwardFast, check_both);
     for (Dtype dtype : kEveryDtype) {
       check_both(dtype, 2, 4099, {{"x", {13, 0}}, {"y", {5, 3}}});
@@ -166,7 +166,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
 
   // ---- TODO 4: wide rows ----
 
-  TEST_CASE("20,000 to 262,144 columns" * points(2) * todo(4)) {
+  CHECK_CASE("20,000 to 262,144 columns", points(2), todo(4)) {
     check(kBoth, random_x(Dtype::bf16, 2, 20000));
     check(kBoth, random_x(Dtype::fp32, 1, 32769));  // odd
     check(kBoth, random_x(Dtype::fp16, 1, 65536));
@@ -175,14 +175,14 @@ TEST_SUITE("rmsnorm/forward_fast") {
     check({expected_rstd}, small_but_for(Dtype::fp16, 40000, {0, 32767, 32768, 39999}));
   }
 
-  TEST_CASE("wide rows, apart and at any address" * points(1) * todo(4)) {
+  CHECK_CASE("wide rows, apart and at any address", points(1), todo(4)) {
     for (Dtype dtype : kEveryDtype) {
       check_both(dtype, 2, 33000, {{"x", {8, 1}}, {"y", {24, 0}}});
       check_without_weight(random_x(dtype, 1, 33000));
     }
   }
 
-  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(4)) {
+  CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(4)) {
     check_again(check_both);
     for (int repeat = 0; repeat < 3; ++repeat) {
       check(kBoth, random_x(Dtype::fp16, 1, 33000));

@@ -71,32 +71,32 @@ void check_in_place(const Outputs& outputs, const std::set<std::string>& over) {
 TEST_SUITE("rmsnorm/residual") {
   // ---- TODO 1: the sum ----
 
-  TEST_CASE("1 to 257 columns: sum is x + residual, rounded once" * points(2) * todo(1)) {
+  CHECK_CASE("1 to 257 columns: sum is x + residual, rounded once", points(2), todo(1)) {
     sweep_widths(1, 257, rows_of({expected_sum}));
     for (Dtype dtype : kEveryDtype) {
       check({expected_sum}, cancelling(dtype, 3, 100));
     }
   }
 
-  TEST_CASE("769 to 65,536 columns: the sum of every column" * points(1) * todo(1)) {
+  CHECK_CASE("769 to 65,536 columns: the sum of every column", points(1), todo(1)) {
     check_wide({expected_sum});
   }
 
-  TEST_CASE("the sum in place: it is written over residual" * points(2) * todo(1)) {
+  CHECK_CASE("the sum in place: it is written over residual", points(2), todo(1)) {
     check_in_place({expected_sum}, {"sum"});
   }
 
   // ---- TODO 2: rstd ----
 
-  TEST_CASE("1 to 257 columns: rstd of the sum" * points(1) * todo(2)) {
+  CHECK_CASE("1 to 257 columns: rstd of the sum", points(1), todo(2)) {
     sweep_widths(1, 257, rows_of({expected_residual_rstd}));
   }
 
-  TEST_CASE("769 to 65,536 columns: every column of the sum counts" * points(1) * todo(2)) {
+  CHECK_CASE("769 to 65,536 columns: every column of the sum counts", points(1), todo(2)) {
     check_wide({expected_residual_rstd});
   }
 
-  TEST_CASE("fp16 and bf16: rstd is that of the rounded sum" * points(1) * todo(2)) {
+  CHECK_CASE("fp16 and bf16: rstd is that of the rounded sum", points(1), todo(2)) {
     for (Dtype dtype : kSixteenBit) {
       check({expected_residual_rstd},
             random_inputs(dtype, 3, 100, 20.0));  // whose rounding takes much of x away
@@ -104,8 +104,8 @@ TEST_SUITE("rmsnorm/residual") {
     }
   }
 
-  TEST_CASE("a residual that cancels x: a row of zeros has rstd 1 / sqrt(eps)" * points(1) *
-            todo(2)) {
+  CHECK_CASE("a residual that cancels x: a row of zeros has rstd 1 / sqrt(eps)", points(1),
+             todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       Inputs inputs = cancelling(dtype, 3, 100);
       for (std::int64_t col = 0; col < 100; ++col) {
@@ -118,16 +118,16 @@ TEST_SUITE("rmsnorm/residual") {
 
   // ---- TODO 3: y ----
 
-  TEST_CASE("1 to 257 columns: y is sum * rstd * weight" * points(2) * todo(3)) {
+  CHECK_CASE("1 to 257 columns: y is sum * rstd * weight", points(2), todo(3)) {
     sweep_widths(1, 257, rows_of({expected_residual_y}));
   }
 
-  TEST_CASE("769 to 65,536 columns: y of every column" * points(1) * todo(3)) {
+  CHECK_CASE("769 to 65,536 columns: y of every column", points(1), todo(3)) {
     check_wide({expected_residual_y});
   }
 
-  TEST_CASE("fp16 and bf16: y is that of the rounded sum, and rounded once itself" * points(2) *
-            todo(3)) {
+  CHECK_CASE("fp16 and bf16: y is that of the rounded sum, and rounded once itself", points(2),
+             todo(3)) {
     for (Dtype dtype : kSixteenBit) {
       check({expected_residual_y}, random_inputs(dtype, 3, 100, 20.0));
       check({expected_residual_y}, random_inputs(dtype, 3, 1000, 20.0));
@@ -135,18 +135,18 @@ TEST_SUITE("rmsnorm/residual") {
     }
   }
 
-  TEST_CASE("four strides of their own, at any address" * points(2) * todo(3)) {
+  CHECK_CASE("four strides of their own, at any address", points(2), todo(3)) {
     sweep_arrangements(kResidual, rows_of(kAll));
   }
 
-  TEST_CASE("in place: y is written over x, with the sum over residual or not" * points(2) *
-            todo(3)) {
+  CHECK_CASE("in place: y is written over x, with the sum over residual or not", points(2),
+             todo(3)) {
     check_in_place(kAll, {"y"});
     check_in_place(kAll, {"sum", "y"});
   }
 
-  TEST_CASE("x and residual are loaded once, and the sum is not loaded at all" * points(2) *
-            todo(3)) {
+  CHECK_CASE("x and residual are loaded once, and the sum is not loaded at all", points(2),
+             todo(3)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t cols : {64, 1001, 4096}) {
         for (bool in_place : {false, true}) {
@@ -167,15 +167,15 @@ TEST_SUITE("rmsnorm/residual") {
     }
   }
 
-  TEST_CASE("no rows, one row, many rows" * points(1) * todo(3)) {
+  CHECK_CASE("no rows, one row, many rows", points(1), todo(3)) {
     check_row_counts(kResidual, rows_of(kAll));
   }
 
-  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(3)) {
+  CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(3)) {
     check_again(rows_of(kAll));
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(3)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(3)) {
     draw_rows(kResidual, 6, rows_of(kAll));
   }
 }

@@ -64,7 +64,7 @@ void check_adjoint(std::int64_t tokens, std::int64_t heads, std::int64_t head_di
 }
 
 TEST_SUITE("rope/backward") {
-  TEST_CASE("one token: each pair of dy is turned back by its angle" * points(2) * todo(1)) {
+  CHECK_CASE("one token: each pair of dy is turned back by its angle", points(2), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t head_dim : head_dims()) {
         check_dx(random_x(dtype, 1, head_dim), 1);
@@ -72,8 +72,8 @@ TEST_SUITE("rope/backward") {
     }
   }
 
-  TEST_CASE("a few tokens and heads: each pair has its token's row and its own column" * points(1) *
-            todo(1)) {
+  CHECK_CASE("a few tokens and heads: each pair has its token's row and its own column", points(1),
+             todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       check_dx(random_x(dtype, 3, 2 * 16), 2);
       check_dx(random_x(dtype, 2, 3 * 10), 3);
@@ -81,28 +81,28 @@ TEST_SUITE("rope/backward") {
     }
   }
 
-  TEST_CASE("dx may be dy itself" * points(2) * todo(1)) {
+  CHECK_CASE("dx may be dy itself", points(2), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       check_in_place(random_x(dtype, 3, 2 * 16), 2);
       check_in_place(random_x(dtype, 2, 3 * 10), 3);
     }
   }
 
-  TEST_CASE("fp16 and bf16: dx is rounded once, at the very end" * points(1) * todo(1)) {
+  CHECK_CASE("fp16 and bf16: dx is rounded once, at the very end", points(1), todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       check_dx(random_x(dtype, 1, 128), 1);
       check_dx(random_x(dtype, 1, 66, 1e-3), 1);
     }
   }
 
-  TEST_CASE("dy, dx and the tables may start at any address" * points(1) * todo(1)) {
+  CHECK_CASE("dy, dx and the tables may start at any address", points(1), todo(1)) {
     sweep(kBackward, [](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
       const std::int64_t head_dim = (number % 2 == 0 ? 64 : 16) + (way.odd_rows ? 2 : 0);
       check_dx(random_x(dtype, 1, head_dim), 1, kFirst, way.arrangement);
     });
   }
 
-  TEST_CASE("many pairs: there are blocks for all of them, and none beyond" * points(2) * todo(2)) {
+  CHECK_CASE("many pairs: there are blocks for all of them, and none beyond", points(2), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       check_dx(random_x(dtype, 7, 5 * 100), 5);
       check_dx(random_x(dtype, 4, 4 * 256), 4);
@@ -110,19 +110,19 @@ TEST_SUITE("rope/backward") {
     }
   }
 
-  TEST_CASE("many pairs, in place" * points(1) * todo(2)) {
+  CHECK_CASE("many pairs, in place", points(1), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       check_in_place(random_x(dtype, 5, 8 * 80), 8);
       check_in_place(random_x(dtype, 5, 7 * 66), 7);
     }
   }
 
-  TEST_CASE("dx is the gradient: the sum of dx * x is the sum of dy * y" * points(1) * todo(2)) {
+  CHECK_CASE("dx is the gradient: the sum of dx * x is the sum of dy * y", points(1), todo(2)) {
     check_adjoint(4, 4, 64);
     check_adjoint(3, 3, 34);
   }
 
-  TEST_CASE("no tokens, many tokens: each is turned back" * points(1) * todo(2)) {
+  CHECK_CASE("no tokens, many tokens: each is turned back", points(1), todo(2)) {
     check_dx(random_x(Dtype::fp32, 300, 3 * 2), 3);
     expect_nothing_done(kBackward);
     if (session().device() == "gpu") {
@@ -130,14 +130,14 @@ TEST_SUITE("rope/backward") {
     }
   }
 
-  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(2)) {
+  CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(2)) {
     for (int repeat = 0; repeat < 4; ++repeat) {
       check_dx(random_x(Dtype::fp32, 4, 6 * 40), 6);
       check_in_place(random_x(Dtype::bf16, 2 + repeat, 3 * 256), 3);
     }
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
     for (std::uint64_t number = 0; number < 6; ++number) {
       const DrawnShape shape = drawn_shape(number);
       check_dx(random_x(shape.dtype, shape.tokens, shape.heads * shape.head_dim), shape.heads,

@@ -82,8 +82,8 @@ void check_arrangements(void (*check)(const Shape&), const Function& function,
 TEST_SUITE("rope/half_split") {
   // ---- TODO 1: q, at rows 0, 1, 2, ... ----
 
-  TEST_CASE("heads of 2 to 258 elements: pair i is elements i and i + rotary_dim / 2" * points(2) *
-            todo(1)) {
+  CHECK_CASE("heads of 2 to 258 elements: pair i is elements i and i + rotary_dim / 2", points(2),
+             todo(1)) {
     for_each_dtype([](Shape shape) {
       shape.tokens = 2;
       for (std::int64_t head_dim : head_dims()) {
@@ -93,7 +93,7 @@ TEST_SUITE("rope/half_split") {
     });
   }
 
-  TEST_CASE("partial rotary: elements from rotary_dim on stay as they are" * points(2) * todo(1)) {
+  CHECK_CASE("partial rotary: elements from rotary_dim on stay as they are", points(2), todo(1)) {
     for_each_dtype([](Shape shape) {
       shape.rows = 40;  // who turns more than that still finds an angle
       for (std::int64_t tokens : {1, 3}) {
@@ -112,7 +112,7 @@ TEST_SUITE("rope/half_split") {
     });
   }
 
-  TEST_CASE("fp16 and bf16: the result is rounded once, at the very end" * points(1) * todo(1)) {
+  CHECK_CASE("fp16 and bf16: the result is rounded once, at the very end", points(1), todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       Shape shape;
       shape.dtype = dtype;
@@ -123,7 +123,7 @@ TEST_SUITE("rope/half_split") {
     }
   }
 
-  TEST_CASE("tables in the tensor's own type" * points(1) * todo(1)) {
+  CHECK_CASE("tables in the tensor's own type", points(1), todo(1)) {
     for_each_dtype([](Shape shape) {
       shape.own_tables = true;
       for (std::int64_t head_dim : {6, 64, 66}) {
@@ -133,13 +133,13 @@ TEST_SUITE("rope/half_split") {
     });
   }
 
-  TEST_CASE("tokens of q lie q_stride elements apart, at any address" * points(1) * todo(1)) {
+  CHECK_CASE("tokens of q lie q_stride elements apart, at any address", points(1), todo(1)) {
     check_arrangements(check_q, kHalfSplit, {"q", "cos", "sin"});
   }
 
   // ---- TODO 2: positions ----
 
-  TEST_CASE("each token turns by the row that positions gives it" * points(2) * todo(2)) {
+  CHECK_CASE("each token turns by the row that positions gives it", points(2), todo(2)) {
     for_each_dtype([](Shape shape) {
       shape.tokens = 7;
       shape.rows = 50;
@@ -152,7 +152,7 @@ TEST_SUITE("rope/half_split") {
     });
   }
 
-  TEST_CASE("positions of 64 bits" * points(1) * todo(2)) {
+  CHECK_CASE("positions of 64 bits", points(1), todo(2)) {
     for_each_dtype([](Shape shape) {
       shape.position_dtype = Dtype::int64;
       shape.tokens = 5;
@@ -162,8 +162,8 @@ TEST_SUITE("rope/half_split") {
     });
   }
 
-  TEST_CASE("two sequences in one batch: the second begins at position 0 again" * points(1) *
-            todo(2)) {
+  CHECK_CASE("two sequences in one batch: the second begins at position 0 again", points(1),
+             todo(2)) {
     for_each_dtype([](Shape shape) {
       shape.tokens = 7;
       shape.rows = 7;
@@ -172,8 +172,7 @@ TEST_SUITE("rope/half_split") {
     });
   }
 
-  TEST_CASE("position 32,768 and beyond: the angles are those of the tables" * points(1) *
-            todo(2)) {
+  CHECK_CASE("position 32,768 and beyond: the angles are those of the tables", points(1), todo(2)) {
     Shape shape;
     shape.head_dim = 4;
     shape.tokens = 4;
@@ -188,7 +187,7 @@ TEST_SUITE("rope/half_split") {
 
   // ---- TODO 3: k ----
 
-  TEST_CASE("k turns too, whether it has as many heads as q or fewer" * points(3) * todo(3)) {
+  CHECK_CASE("k turns too, whether it has as many heads as q or fewer", points(3), todo(3)) {
     for_each_dtype([](Shape shape) {
       shape.tokens = 5;
       shape.rows = 20;
@@ -203,7 +202,7 @@ TEST_SUITE("rope/half_split") {
     });
   }
 
-  TEST_CASE("k, with partial rotary and tables of its own type" * points(1) * todo(3)) {
+  CHECK_CASE("k, with partial rotary and tables of its own type", points(1), todo(3)) {
     for_each_dtype([](Shape shape) {
       shape.q_heads = 4;
       shape.k_heads = 2;
@@ -217,8 +216,7 @@ TEST_SUITE("rope/half_split") {
     });
   }
 
-  TEST_CASE("q and k are slices of one tensor: each has a stride of its own" * points(2) *
-            todo(3)) {
+  CHECK_CASE("q and k are slices of one tensor: each has a stride of its own", points(2), todo(3)) {
     for_each_dtype([](Shape shape) {
       shape.q_heads = 4;
       shape.k_heads = 2;
@@ -229,7 +227,7 @@ TEST_SUITE("rope/half_split") {
     check_arrangements(check_both, kHalfSplitOwnTables);
   }
 
-  TEST_CASE("token * stride is beyond 2^31: compute it in 64 bits" * points(1) * todo(3)) {
+  CHECK_CASE("token * stride is beyond 2^31: compute it in 64 bits", points(1), todo(3)) {
     Shape shape;
     shape.dtype = Dtype::fp16;
     for (const Arrangement& arrangement : verdict::contract::far_apart(kHalfSplit)) {
@@ -238,7 +236,7 @@ TEST_SUITE("rope/half_split") {
     }
   }
 
-  TEST_CASE("no tokens, one token, many tokens: each is turned" * points(1) * todo(3)) {
+  CHECK_CASE("no tokens, one token, many tokens: each is turned", points(1), todo(3)) {
     Shape shape;
     shape.head_dim = 4;
     shape.tokens = 1;
@@ -252,7 +250,7 @@ TEST_SUITE("rope/half_split") {
     }
   }
 
-  TEST_CASE("heads of a language model: 32 of q, 8 of k, 128 elements each" * points(1) * todo(3)) {
+  CHECK_CASE("heads of a language model: 32 of q, 8 of k, 128 elements each", points(1), todo(3)) {
     for_each_dtype([](Shape shape) {
       shape.tokens = 1;
       shape.q_heads = 32;
@@ -262,7 +260,7 @@ TEST_SUITE("rope/half_split") {
     });
   }
 
-  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(3)) {
+  CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(3)) {
     Shape shape;
     for (int repeat = 0; repeat < 4; ++repeat) {
       shape.dtype = Dtype::fp32;
@@ -274,7 +272,7 @@ TEST_SUITE("rope/half_split") {
     }
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(3)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(3)) {
     for (std::uint64_t number = 0; number < 6; ++number) {
       const DrawnShape drawn = drawn_shape(number);
       Shape shape;

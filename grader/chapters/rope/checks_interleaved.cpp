@@ -87,8 +87,8 @@ void check_arrangements(std::int64_t tokens, std::int64_t heads) {
 }
 
 TEST_SUITE("rope/interleaved") {
-  TEST_CASE("one token, one head of 2 to 258 elements: pair i is elements 2i and 2i + 1" *
-            points(2) * todo(1)) {
+  CHECK_CASE("one token, one head of 2 to 258 elements: pair i is elements 2i and 2i + 1",
+             points(2), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t head_dim : head_dims()) {
         check_turned(random_x(dtype, 1, head_dim), 1);
@@ -96,7 +96,7 @@ TEST_SUITE("rope/interleaved") {
     }
   }
 
-  TEST_CASE("one token, several heads: each turns by the same angles" * points(1) * todo(1)) {
+  CHECK_CASE("one token, several heads: each turns by the same angles", points(1), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t heads : {2, 3, 8}) {
         const std::int64_t half = 33;
@@ -107,7 +107,7 @@ TEST_SUITE("rope/interleaved") {
     }
   }
 
-  TEST_CASE("fp16 and bf16: the result is rounded once, at the very end" * points(2) * todo(1)) {
+  CHECK_CASE("fp16 and bf16: the result is rounded once, at the very end", points(2), todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       check_turned(random_x(dtype, 1, 2 * 128), 1);
       check_turned(random_x(dtype, 1, 128, 1000.0), 1);
@@ -115,12 +115,12 @@ TEST_SUITE("rope/interleaved") {
     }
   }
 
-  TEST_CASE("x and the tables may start at any address" * points(1) * todo(1)) {
+  CHECK_CASE("x and the tables may start at any address", points(1), todo(1)) {
     check_arrangements(1, 1);
   }
 
-  TEST_CASE("several tokens: each turns by its own row of the tables, whatever the head" *
-            points(3) * todo(2)) {
+  CHECK_CASE("several tokens: each turns by its own row of the tables, whatever the head",
+             points(3), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t tokens : {2, 3, 7}) {
         for (std::int64_t heads : {1, 2, 5}) {
@@ -131,8 +131,8 @@ TEST_SUITE("rope/interleaved") {
     }
   }
 
-  TEST_CASE("heads of 2 to 258 elements: a pair's number within its head is its angle's column" *
-            points(1) * todo(2)) {
+  CHECK_CASE("heads of 2 to 258 elements: a pair's number within its head is its angle's column",
+             points(1), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       for (std::int64_t head_dim : head_dims()) {
         check_turned(random_x(dtype, 3, 2 * head_dim), 2);
@@ -140,32 +140,31 @@ TEST_SUITE("rope/interleaved") {
     }
   }
 
-  TEST_CASE("position 32,768 and beyond: the angles are those of the tables" * points(1) *
-            todo(2)) {
+  CHECK_CASE("position 32,768 and beyond: the angles are those of the tables", points(1), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       check_turned(random_x(dtype, 3, 2 * 128), 2, 32768);
       check_turned(random_x(dtype, 3, 2 * 64), 2, 1000003);
     }
   }
 
-  TEST_CASE("a rotation keeps the length of every pair" * points(1) * todo(2)) {
+  CHECK_CASE("a rotation keeps the length of every pair", points(1), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       check_lengths(dtype, 3, 4, 80);
     }
   }
 
-  TEST_CASE("turned by the negative angles afterwards, x is what it was" * points(1) * todo(2)) {
+  CHECK_CASE("turned by the negative angles afterwards, x is what it was", points(1), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       check_there_and_back(dtype, 3, 4, 64);
       check_there_and_back(dtype, 2, 3, 34);
     }
   }
 
-  TEST_CASE("several tokens at any address" * points(1) * todo(2)) {
+  CHECK_CASE("several tokens at any address", points(1), todo(2)) {
     check_arrangements(3, 2);
   }
 
-  TEST_CASE("no tokens, one token, many tokens: each is turned" * points(1) * todo(2)) {
+  CHECK_CASE("no tokens, one token, many tokens: each is turned", points(1), todo(2)) {
     check_turned(random_x(Dtype::fp32, 1, 64), 1);
     expect_nothing_done(kInterleaved);
     check_turned(random_x(Dtype::fp16, 257, 3 * 6), 3);
@@ -174,14 +173,14 @@ TEST_SUITE("rope/interleaved") {
     }
   }
 
-  TEST_CASE("called again, on other numbers or the same, it is right again" * points(1) * todo(2)) {
+  CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(2)) {
     for (int repeat = 0; repeat < 4; ++repeat) {
       check_turned(random_x(Dtype::fp32, 4, 2 * 20), 2);
       check_turned(random_x(Dtype::bf16, 2 + repeat, 3 * 16), 3);
     }
   }
 
-  TEST_CASE("shapes drawn at random" * points(1) * todo(2)) {
+  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
     for (std::uint64_t number = 0; number < 6; ++number) {
       const DrawnShape shape = drawn_shape(number);
       check_turned(random_x(shape.dtype, shape.tokens, shape.heads * shape.head_dim), shape.heads,

@@ -110,7 +110,7 @@ Complaints check_commands(const Page& page, const Help& help) {
 }
 
 Complaints check_check_names(const Page& page, const std::string& sources) {
-  // A long name is written in pieces: "so many " "words". Its tags follow: * points(2) * todo(1).
+  // A long name is written in pieces: "so many " "words". Its tags follow: , points(2), todo(1)).
   static const std::regex kBetweenPieces(R"("\s+")");
   static const std::regex kFailure(R"(^ *[a-z ]+: (.*) \(TODO (\d+), (\d+) points?\)$)");
   static const std::regex kSpace(R"(\s+)");
@@ -118,8 +118,8 @@ Complaints check_check_names(const Page& page, const std::string& sources) {
       std::regex_replace(std::regex_replace(sources, kBetweenPieces, ""), kSpace, " ");
   Complaints complaints;
   for_each_match(page, kFailure, [&](const std::smatch& match, int line) {
-    const std::string check = "TEST_CASE(\"" + match[1].str() + "\" * points(" + match[3].str() +
-                              ") * todo(" + match[2].str() + "))";
+    const std::string check = "CHECK_CASE(\"" + match[1].str() + "\", points(" + match[3].str() +
+                              "), todo(" + match[2].str() + "))";
     if (joined.find(check) == std::string::npos) {
       complaints.push_back(
           complaint(page, line, "there is no such check, of this TODO and points"));

@@ -185,7 +185,7 @@ TEST_CASE("a file, a target, a command or an option that is not there is told") 
 }
 
 TEST_CASE("a quoted failure of a check that is not there is told") {
-  const std::string source = "TEST_CASE(\"rows of one \"\n  \"column\" * points(2) *\n todo(1)) {";
+  const std::string source = "CHECK_CASE(\"rows of one \"\n  \"column\", points(2),\n todo(1)) {";
   const auto of_failure = [&](const std::string& line) {
     return check_check_names(page_with("```text\n" + line + "\n```\n"), source);
   };

@@ -1,7 +1,7 @@
-// What a chapter's checks_*.cpp needs: TEST_SUITE, TEST_CASE, points(), todo() and session().
+// What a chapter's checks_*.cpp needs: TEST_SUITE, CHECK_CASE and session().
 //
 //     TEST_SUITE("rmsnorm/forward") {
-//       TEST_CASE("1000 columns: the last 232 of each row count too" * points(2) * todo(1)) {
+//       CHECK_CASE("1000 columns: the last 232 of each row count too", points(2), todo(1)) {
 //         for (Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
 //           check_forward(dtype, 3, 1000);   // makes a case, calls session().expect(...)
 //         }
@@ -19,19 +19,6 @@
 
 #include "verdict/session/session.h"
 
-namespace onepass::verdict {
-
-/// Decorators of a TEST_CASE: what the check is worth, and the TODO that makes it pass (the last
-/// one that it needs).
-struct points {
-  explicit points(int value_) : value(value_) {}
-  void fill(doctest::detail::TestCase& check) const;
-  int value;
-};
-struct todo {
-  explicit todo(int value_) : value(value_) {}
-  void fill(doctest::detail::TestCase& check) const;
-  int value;
-};
-
-}  // namespace onepass::verdict
+/// A test case that is a check: points(what it is worth), todo(the TODO that makes it pass, the
+/// last one that it needs). doctest carries both as the test case's description.
+#define CHECK_CASE(name, points, todo) TEST_CASE((name)*doctest::description(#points " " #todo))

@@ -1,7 +1,7 @@
 // Events: what the deciding process tells the driver, one JSON object a line, written as it
 // happens. The driver reads nothing else. Without "end" the grader has failed.
 //
-//   exercise   id, title, max_score, checks: [{name, points, todo}], confinement: what this machine
+//   exercise   id, title, checks: [{name, points, todo}], confinement: what this machine
 //              cannot keep a worker from, "" if nothing
 //   device     the worker's device: kind, name, ...
 //   unavailable  reason: the worker cannot use the device at all; nothing follows
@@ -18,7 +18,7 @@
 //              trust the figures
 //   measurement_failed  exercise, rows, cols, dtype, message: who is at fault, and why
 //   skipped    exercise, rows, cols, dtype, message: why that shape was not measured
-//   end        exercise, status, score, max_score
+//   end        exercise: all that was asked for has been done
 #pragma once
 
 #include <cstdio>
@@ -44,6 +44,8 @@ class Events {
   std::FILE* file_;
   bool owned_;
 };
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CheckInfo, name, points, todo)
 
 nlohmann::json check_event(const std::string& exercise, const CheckResult& result);
 

@@ -89,22 +89,12 @@ std::vector<std::string> command(const std::string& path) {
   return path.empty() ? std::vector<std::string>{} : std::vector<std::string>{path};
 }
 
-int max_score(const std::vector<CheckInfo>& checks) {
-  int sum = 0;
-  for (const CheckInfo& check : checks) {
-    sum += check.points;
-  }
-  return sum;
-}
-
 json describe(const Exercise& exercise) {
-  const std::vector<CheckInfo> checks = list_checks(exercise.id);
-  json list = json::array();
-  for (const CheckInfo& check : checks) {
-    list.push_back({{"name", check.name}, {"points", check.points}, {"todo", check.todo}});
-  }
-  return {{"id", exercise.id},     {"title", exercise.title}, {"source", exercise.source},
-          {"docs", exercise.docs}, {"checks", list},          {"max_score", max_score(checks)}};
+  return {{"id", exercise.id},
+          {"title", exercise.title},
+          {"source", exercise.source},
+          {"docs", exercise.docs},
+          {"checks", list_checks(exercise.id)}};
 }
 
 void print_list(const Chapter& chapter) {
@@ -115,17 +105,8 @@ void print_list(const Chapter& chapter) {
   fmt::print("{}\n", json{{"chapter", chapter.name}, {"exercises", exercises}}.dump(2));
 }
 
-json end_event(const std::string& exercise, const std::vector<CheckInfo>& wanted,
-               const std::vector<CheckResult>& results) {
-  int score = 0;
-  for (const CheckResult& result : results) {
-    score += result.failure ? 0 : result.info.points;
-  }
-  return {{"event", "end"},
-          {"exercise", exercise},
-          {"status", name(exercise_status(wanted, results))},
-          {"score", score},
-          {"max_score", max_score(wanted)}};
+json end_event(const std::string& exercise) {
+  return {{"event", "end"}, {"exercise", exercise}};
 }
 
 Implementations implementations(const Options& options) {
@@ -169,14 +150,14 @@ void measure_shapes(const Exercise& exercise, const Options& options) {
   }
   worker.stop();
   measure(exercise, implementations(options), measured(options), options.seed, shapes, events);
-  events.write({{"event", "end"}, {"exercise", exercise.id}});
+  events.write(end_event(exercise.id));
 }
 
 /// After the checks have passed: the exercise's own shapes.
 void measure_exercise(const Exercise& exercise, const Options& options) {
   Events events(options.events);
   measure(exercise, implementations(options), measured(options), options.seed, events);
-  events.write({{"event", "end"}, {"exercise", exercise.id}});
+  events.write(end_event(exercise.id));
 }
 
 void grade_exercise(const Exercise& exercise, const Options& options) {
@@ -195,18 +176,19 @@ void grade_exercise(const Exercise& exercise, const Options& options) {
     }
   }
   const std::string trusted = options.reference.empty() ? options.naive : options.reference;
-  std::vector<CheckResult> results;
   Session session({exercise.id, command(options.worker), command(trusted), options.device,
                    options.seed, options.time_limit});
   if (!introduce(session.worker(), events)) {
     return;
   }
-  run_checks(exercise.id, wanted, [&](const CheckResult& result) {
-    results.push_back(result);
+  for (const CheckInfo& check : wanted) {
+    const CheckResult result = run_check(session, exercise.id, check);
     events.write(check_event(exercise.id, result));
-    return options.until.empty() || !result.failure || result.failure->mistake != options.until;
-  });
-  events.write(end_event(exercise.id, wanted, results));
+    if (!options.until.empty() && result.failure && result.failure->mistake == options.until) {
+      break;
+    }
+  }
+  events.write(end_event(exercise.id));
 }
 
 /// The shape of the one call that is to be mapped or recorded.

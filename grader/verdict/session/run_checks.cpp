@@ -2,35 +2,14 @@
 #define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // a crash of the grader is to look like one
 #include "verdict/session/run_checks.h"
 
-#include <algorithm>
-#include <map>
-#include <utility>
+#include <cstdio>
+#include <sstream>
+#include <stdexcept>
 
 #include "verdict/session/check.h"
 
 namespace onepass::verdict {
 namespace {
-
-/// What the decorators say, by the file and line of the test case. doctest has no place for it.
-struct Worth {
-  int points = 0;
-  int todo = 0;
-};
-using Place = std::pair<std::string, unsigned>;
-
-std::map<Place, Worth>& worths() {
-  static std::map<Place, Worth> map;
-  return map;
-}
-
-Place place_of(const doctest::TestCaseData& check) {
-  return {doctest::String(check.m_file).c_str(), check.m_line};
-}
-
-CheckInfo info_of(const doctest::TestCaseData& check) {
-  const Worth worth = worths()[place_of(check)];
-  return {check.m_name, worth.points, worth.todo};
-}
 
 Failure grader_fault(const std::string& message) {
   Failure failure;
@@ -39,52 +18,31 @@ Failure grader_fault(const std::string& message) {
   return failure;
 }
 
-/// What the reporter below, which doctest makes, tells to the functions that run doctest.
-struct Listener {
-  std::vector<CheckInfo> listed;
-  std::function<void(const CheckResult&)> done;
-};
-Listener* listener = nullptr;
-
-/// doctest reports each test case to this instead of to the terminal.
-struct CheckReporter : doctest::IReporter {
-  explicit CheckReporter(const doctest::ContextOptions&) {}
+/// doctest reports to this instead of to the terminal: what it lists goes to the stream of its
+/// context, two lines for each test case, and what went wrong in one to the session.
+class CheckReporter : public doctest::IReporter {
+ public:
+  explicit CheckReporter(const doctest::ContextOptions& options) : list_(*options.cout) {}
 
   void report_query(const doctest::QueryData& query) override {
     for (unsigned i = 0; i < query.num_data; ++i) {
-      listener->listed.push_back(info_of(*query.data[i]));
+      const char* worth = query.data[i]->m_description;
+      list_ << query.data[i]->m_name << "\n" << (worth == nullptr ? "" : worth) << "\n";
     }
   }
-
-  void test_case_start(const doctest::TestCaseData& check) override {
-    info_ = info_of(check);
-    fault_.reset();
-    session().begin_check(info_.name, info_.todo);
-  }
-
   void test_case_exception(const doctest::TestCaseException& exception) override {
     if (!session().check().failure) {
-      fault_ = exception.error_string.c_str();
+      session().note_fault(exception.error_string.c_str());
     }
   }
-
   void log_assert(const doctest::AssertData& assertion) override {
     if (assertion.m_failed) {
-      fault_ = std::string("it expected ") + assertion.m_expr;
+      session().note_fault(std::string("it expected ") + assertion.m_expr);
     }
   }
 
-  void test_case_end(const doctest::CurrentTestCaseStats&) override {
-    const Session::Check& check = session().check();
-    CheckResult result{info_, check.failure, check.warnings, check.output, check.error_over_bound};
-    if (fault_) {
-      result.failure = grader_fault(*fault_);
-    } else if (!result.failure && check.compared == 0 && check.left_out == 0) {
-      result.failure = grader_fault("this check compares nothing.");
-    }
-    listener->done(result);
-  }
-
+  void test_case_start(const doctest::TestCaseData&) override {}
+  void test_case_end(const doctest::CurrentTestCaseStats&) override {}
   void test_run_start() override {}
   void test_run_end(const doctest::TestRunStats&) override {}
   void test_case_reenter(const doctest::TestCaseData&) override {}
@@ -94,8 +52,7 @@ struct CheckReporter : doctest::IReporter {
   void test_case_skipped(const doctest::TestCaseData&) override {}
 
  private:
-  CheckInfo info_;
-  std::optional<std::string> fault_;
+  std::ostream& list_;
 };
 
 REGISTER_REPORTER("onepass", 1, CheckReporter);
@@ -111,73 +68,52 @@ std::string as_filter(std::string text) {
   return text;
 }
 
-void run_doctest(Listener& to, const std::string& exercise, const std::optional<std::string>& only,
-                 bool list) {
-  listener = &to;
+/// Has doctest list the exercise's checks, or run the one of that name. Returns what was listed.
+std::string run_doctest(const std::string& exercise, const std::optional<std::string>& check) {
+  std::ostringstream listed;
   doctest::Context context;
+  context.setCout(&listed);
   context.setOption("reporters", "onepass");
   context.setOption("test-suite", as_filter(exercise).c_str());
   context.setOption("case-sensitive", true);
   context.setOption("order-by", "file");
-  if (list) {
+  if (check) {
+    context.setOption("test-case", as_filter(*check).c_str());
+  } else {
     const char* arguments[] = {"", "--list-test-cases"};  // a flag: setOption() sets values only
     context.applyCommandLine(2, arguments);
   }
-  if (only) {
-    context.setOption("test-case", as_filter(*only).c_str());
-  }
   context.run();
-  listener = nullptr;
+  return listed.str();
 }
 
 }  // namespace
 
-void points::fill(doctest::detail::TestCase& check) const {
-  worths()[place_of(check)].points = value;
-}
-
-void todo::fill(doctest::detail::TestCase& check) const {
-  worths()[place_of(check)].todo = value;
-}
-
 std::vector<CheckInfo> list_checks(const std::string& exercise) {
-  Listener to;
-  run_doctest(to, exercise, std::nullopt, true);
-  return to.listed;
-}
-
-void run_checks(const std::string& exercise, const std::vector<CheckInfo>& wanted,
-                const std::function<bool(const CheckResult&)>& done) {
-  bool go_on = true;
-  Listener to;
-  to.done = [&](const CheckResult& result) { go_on = done(result); };
-  for (std::size_t i = 0; i < wanted.size() && go_on; ++i) {
-    run_doctest(to, exercise, wanted[i].name, false);
-  }
-}
-
-Status exercise_status(const std::vector<CheckInfo>& wanted,
-                       const std::vector<CheckResult>& results) {
-  const auto count = [&](Status status) {
-    return static_cast<std::size_t>(
-        std::count_if(results.begin(), results.end(),
-                      [&](const CheckResult& result) { return result.status() == status; }));
-  };
-  if (wanted.empty() || results.size() != wanted.size() || count(Status::ungraded) > 0) {
-    return Status::ungraded;
-  }
-  if (count(Status::passed) == results.size()) {
-    return Status::passed;
-  }
-  if (count(Status::not_started) == results.size()) {
-    return Status::not_started;
-  }
-  for (const CheckResult& result : results) {
-    if (result.failure && result.status() != Status::not_started) {
-      return result.status();
+  std::istringstream listed(run_doctest(exercise, std::nullopt));
+  std::vector<CheckInfo> checks;
+  std::string worth;
+  for (CheckInfo check; std::getline(listed, check.name) && std::getline(listed, worth);) {
+    if (std::sscanf(worth.c_str(), "points(%d) todo(%d)", &check.points, &check.todo) != 2) {
+      throw std::logic_error("a check without points or TODO: " + check.name);
     }
+    checks.push_back(check);
   }
-  return Status::failed;
+  return checks;
+}
+
+CheckResult run_check(Session& session, const std::string& exercise, const CheckInfo& info) {
+  const Session::Running running(session);
+  session.begin_check(info.name, info.todo);
+  run_doctest(exercise, info.name);
+  const Session::Check& check = session.check();
+  CheckResult result{info, check.failure, check.warnings, check.output, check.error_over_bound};
+  if (check.fault) {
+    result.failure = grader_fault(*check.fault);
+  } else if (!check.failure && check.compared == 0 && check.left_out == 0) {
+    result.failure = grader_fault("this check compares nothing.");
+  }
+  return result;
 }
 
 }  // namespace onepass::verdict

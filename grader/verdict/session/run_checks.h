@@ -1,7 +1,6 @@
-// Runs the checks of one exercise, which are doctest test cases of the suite that bears its id.
+// The checks of an exercise, which are doctest's test cases of the suite that bears its id.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,18 +26,11 @@ struct CheckResult {
   Status status() const { return failure ? failure->status : Status::passed; }
 };
 
-/// The checks of an exercise, in the order in which they run.
+/// The checks of an exercise, in the order in which they run. Throws std::logic_error for a test
+/// case that is none (check.h).
 std::vector<CheckInfo> list_checks(const std::string& exercise);
 
-/// Runs these of them in the current session and hands each result to `done` at once, which says
-/// whether to go on.
-void run_checks(const std::string& exercise, const std::vector<CheckInfo>& wanted,
-                const std::function<bool(const CheckResult&)>& done);
-
-/// What becomes of the whole exercise: passed if all passed; ungraded if any could not be graded,
-/// or is missing; not started if all are; else the status of the first check that failed, where a
-/// mix with "not started" counts as failed.
-Status exercise_status(const std::vector<CheckInfo>& wanted,
-                       const std::vector<CheckResult>& results);
+/// Runs one of them; session() is this one meanwhile.
+CheckResult run_check(Session& session, const std::string& exercise, const CheckInfo& check);
 
 }  // namespace onepass::verdict

@@ -18,7 +18,7 @@ namespace {
 constexpr int kMostTimeouts = 2;
 constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
 
-Session* open_session = nullptr;
+Session* running_session = nullptr;  // only Session::Running changes it
 
 double start_limit(const std::string& device) {
   return device == "gpu" ? 60.0 : 15.0;
@@ -49,19 +49,23 @@ bool left_alone(const Case& call, const Answer& answer, const std::string& outpu
 
 Session::Session(Settings settings)
     : settings_(std::move(settings)),
-      worker_(std::make_unique<WorkerClient>(settings_.worker, start_limit(settings_.device))) {
-  open_session = this;
+      worker_(std::make_unique<WorkerClient>(settings_.worker, start_limit(settings_.device))) {}
+
+Session::~Session() = default;
+
+Session::Running::Running(Session& session) {
+  running_session = &session;
 }
 
-Session::~Session() {
-  open_session = nullptr;
+Session::Running::~Running() {
+  running_session = nullptr;
 }
 
 Session& session() {
-  if (open_session == nullptr) {
-    throw std::logic_error("checks run in a session only");
+  if (running_session == nullptr) {
+    throw std::logic_error("only a check that runs has a session");
   }
-  return *open_session;
+  return *running_session;
 }
 
 Random Session::random() const {

@@ -81,6 +81,14 @@ class Session {
 
   // ---- for the glue (run_checks.cpp), not for checks ----
 
+  /// While it lives, the session is that of the check that runs.
+  struct Running {
+    explicit Running(Session& session);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+  };
+
   /// What is known of the running check.
   struct Check {
     std::string name;
@@ -92,10 +100,12 @@ class Session {
     bool wrote = false;                      // some output that was compared, in some call
     std::string output;                      // what the student's code printed
     std::optional<Failure> failure;          // set if it has failed
+    std::optional<std::string> fault;        // of the grader, which came in its way
     std::vector<std::string> warnings;
     std::optional<Finding> doubt;  // of the simulator about the last call: telling_warning()
   };
   void begin_check(const std::string& name, int todo);
+  void note_fault(const std::string& fault) { check_.fault = fault; }
   const Check& check() const { return check_; }
   /// The worker, for measurements after the checks.
   WorkerClient& worker() { return *worker_; }
@@ -114,8 +124,8 @@ class Session {
   std::optional<double> memory_bytes_;  // of the device, once it was asked
 };
 
-/// The session of this process. doctest's test cases take no arguments: this is how they get
-/// theirs.
+/// The session of the check that runs. doctest's test cases take no arguments: this is how they,
+/// and what they draw their inputs with, get theirs. Throws std::logic_error where no check runs.
 Session& session();
 
 }  // namespace onepass::verdict
