@@ -87,7 +87,7 @@ std::vector<std::string> command_of(const GraderRun& run) {
 
 }  // namespace
 
-Json list_exercises(const Chapter& chapter) {
+std::vector<wire::ExerciseInfo> list_exercises(const Chapter& chapter) {
   if (!fs::exists(chapter.grader)) {
     throw BadInput(
         fmt::format("The grader of {0} is not built: run make -C build grade_{0}.", chapter.name));
@@ -98,8 +98,10 @@ Json list_exercises(const Chapter& chapter) {
                                   result.output));
   }
   try {
-    return Json::parse(result.output).at("exercises");
-  } catch (const Json::exception& error) {
+    return nlohmann::json::parse(result.output)
+        .at("exercises")
+        .get<std::vector<wire::ExerciseInfo>>();
+  } catch (const nlohmann::json::exception& error) {
     throw GraderFault(
         fmt::format("{} --list is malformed ({}).", chapter.grader.string(), error.what()));
   }

@@ -10,12 +10,13 @@
 
 #include "driver/config.h"
 #include "driver/report.h"
+#include "wire/exercise.h"
 
 namespace onepass::driver {
 
 /// The chapter's exercises with their checks, as `grade-<chapter> --list` tells them.
 /// Throws GraderFault.
-Json list_exercises(const Chapter& chapter);
+std::vector<wire::ExerciseInfo> list_exercises(const Chapter& chapter);
 
 struct GraderRun {
   const Chapter* chapter;

@@ -46,34 +46,29 @@ Json make_report(Device device, const std::string& name, std::uint64_t seed) {
           {"exercises", Json::array()}};
 }
 
-Json make_exercise(const Json& listed, const Chapter& chapter, const std::string& file) {
-  try {
-    Json exercise = {{"id", listed.at("id")},
-                     {"title", listed.at("title")},
-                     {"file", file},
-                     {"docs", listed.value("docs", chapter.docs)},
-                     {"score", 0},
-                     {"max_score", 0},
-                     {"status", "ungraded"},
-                     {"checks", Json::array()},
-                     {"bandwidth", Json::array()},
-                     {"traffic", Json::array()},
-                     {"notes", Json::array()}};
-    for (const Json& check : listed.at("checks")) {
-      exercise["checks"].push_back({{"name", check.at("name")},
-                                    {"status", "ungraded"},
-                                    {"points", check.at("points")},
-                                    {"todo", check.at("todo")},
-                                    {"message", ""},
-                                    {"diagnosis", nullptr},
-                                    {"error_over_bound", nullptr},
-                                    {"location", nullptr}});
-    }
-    return exercise;
-  } catch (const Json::exception& error) {
-    throw GraderFault(
-        fmt::format("{} --list is malformed ({}).", chapter.grader.string(), error.what()));
+Json make_exercise(const wire::ExerciseInfo& info, const std::string& file) {
+  Json exercise = {{"id", info.id},
+                   {"title", info.title},
+                   {"file", file},
+                   {"docs", info.docs},
+                   {"score", 0},
+                   {"max_score", 0},
+                   {"status", "ungraded"},
+                   {"checks", Json::array()},
+                   {"bandwidth", Json::array()},
+                   {"traffic", Json::array()},
+                   {"notes", Json::array()}};
+  for (const wire::CheckInfo& check : info.checks) {
+    exercise["checks"].push_back({{"name", check.name},
+                                  {"status", "ungraded"},
+                                  {"points", check.points},
+                                  {"todo", check.todo},
+                                  {"message", ""},
+                                  {"diagnosis", nullptr},
+                                  {"error_over_bound", nullptr},
+                                  {"location", nullptr}});
   }
+  return exercise;
 }
 
 void apply_event(Json& exercise, const Json& event) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/config.h"
+#include "wire/exercise.h"
 
 namespace onepass::driver {
 
@@ -19,9 +20,8 @@ using Json = nlohmann::ordered_json;
 /// A report without exercises. `device_name`: what the device calls itself, "CPU simulator" say.
 Json make_report(Device device, const std::string& device_name, std::uint64_t seed);
 
-/// The exercise of `listed` (an entry of `grade-<chapter> --list`) before it is graded.
-/// `file`: the student's file as messages name it. Throws GraderFault if `listed` is malformed.
-Json make_exercise(const Json& listed, const Chapter& chapter, const std::string& file);
+/// The exercise before it is graded. `file`: the student's file as messages name it.
+Json make_exercise(const wire::ExerciseInfo& info, const std::string& file);
 
 /// Notes what a grader says of an exercise: the events "check", "traffic", "bandwidth" and
 /// "measurement_failed" and "skipped" of verdict/session/events.h; others are passed over. Throws

@@ -69,12 +69,12 @@ void Run::work() {
 }
 
 void Run::list() {
-  std::map<std::string, Json> listed;  // by id
+  std::map<std::string, wire::ExerciseInfo> listed;  // by id
   std::string last;
   for (const Item& item : items_) {
     if (item.task.chapter->name != last) {
-      for (const Json& exercise : list_exercises(*item.task.chapter)) {
-        listed[exercise.at("id").get<std::string>()] = exercise;
+      for (const wire::ExerciseInfo& exercise : list_exercises(*item.task.chapter)) {
+        listed[exercise.id] = exercise;
       }
       last = item.task.chapter->name;
     }
@@ -83,8 +83,7 @@ void Run::list() {
       throw GraderFault(fmt::format("{} has no checks for {}.", item.task.chapter->grader.string(),
                                     item.task.exercise->id));
     }
-    report_["exercises"].push_back(
-        make_exercise(found->second, *item.task.chapter, item.task.shown));
+    report_["exercises"].push_back(make_exercise(found->second, item.task.shown));
   }
   settle(report_);
   save();

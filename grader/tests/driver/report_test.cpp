@@ -10,12 +10,12 @@ using namespace onepass::driver;
 namespace {
 
 Json report_with(const std::vector<std::string>& statuses) {
-  Json listed = {{"id", "toy/first"}, {"title", "First"}, {"checks", Json::array()}};
+  onepass::wire::ExerciseInfo info{"toy/first", "First", "01_toy/first.cu", "docs/toy.md", {}};
   for (std::size_t i = 0; i < statuses.size(); ++i) {
-    listed["checks"].push_back({{"name", std::to_string(i)}, {"points", i + 1}, {"todo", 1}});
+    info.checks.push_back({std::to_string(i), static_cast<int>(i) + 1, 1});
   }
   Json report = make_report(Device::cpu, "CPU simulator", 1);
-  report["exercises"].push_back(make_exercise(listed, Chapter{}, "first.cu"));
+  report["exercises"].push_back(make_exercise(info, "first.cu"));
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     if (!statuses[i].empty()) {
       apply_event(report["exercises"][0],

@@ -1,7 +1,7 @@
 // Events: what the deciding process tells the driver, one JSON object a line, written as it
 // happens. The driver reads nothing else. Without "end" the grader has failed.
 //
-//   exercise   id, title, checks: [{name, points, todo}], confinement: what this machine
+//   exercise   the members of wire/exercise.h, and confinement: what this machine
 //              cannot keep a worker from, "" if nothing
 //   device     the worker's device: kind, name, ...
 //   unavailable  reason: the worker cannot use the device at all; nothing follows
@@ -44,8 +44,6 @@ class Events {
   std::FILE* file_;
   bool owned_;
 };
-
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CheckInfo, name, points, todo)
 
 nlohmann::json check_event(const std::string& exercise, const CheckResult& result);
 

@@ -89,18 +89,14 @@ std::vector<std::string> command(const std::string& path) {
   return path.empty() ? std::vector<std::string>{} : std::vector<std::string>{path};
 }
 
-json describe(const Exercise& exercise) {
-  return {{"id", exercise.id},
-          {"title", exercise.title},
-          {"source", exercise.source},
-          {"docs", exercise.docs},
-          {"checks", list_checks(exercise.id)}};
+wire::ExerciseInfo info_of(const Exercise& exercise) {
+  return {exercise.id, exercise.title, exercise.source, exercise.docs, list_checks(exercise.id)};
 }
 
 void print_list(const Chapter& chapter) {
   json exercises = json::array();
   for (const Exercise& exercise : chapter.exercises) {
-    exercises.push_back(describe(exercise));
+    exercises.push_back(info_of(exercise));
   }
   fmt::print("{}\n", json{{"chapter", chapter.name}, {"exercises", exercises}}.dump(2));
 }
@@ -162,7 +158,7 @@ void measure_exercise(const Exercise& exercise, const Options& options) {
 
 void grade_exercise(const Exercise& exercise, const Options& options) {
   Events events(options.events);
-  json start = describe(exercise);
+  json start = info_of(exercise);
   start["event"] = "exercise";
   start["confinement"] = missing_confinement();
   events.write(start);

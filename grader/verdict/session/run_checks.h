@@ -7,14 +7,11 @@
 
 #include "verdict/session/failure.h"
 #include "verdict/session/session.h"
+#include "wire/exercise.h"
 
 namespace onepass::verdict {
 
-struct CheckInfo {
-  std::string name;
-  int points = 0;
-  int todo = 0;
-};
+using wire::CheckInfo;
 
 struct CheckResult {
   CheckInfo info;
