@@ -12,7 +12,7 @@ foreach(file IN LISTS FILES)
 endforeach()
 string(REPLACE "@STYLE@" "${style}" page "${page}")
 string(REPLACE "@SCRIPTS@" "${scripts}" page "${page}")
-file(WRITE ${OUTPUT} "#include \"driver/map_page.h\"
+file(WRITE ${OUTPUT} "#include \"driver/map/page.h\"
 
 namespace onepass::driver {
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "driver/bad_input.h"
 #include "driver/cache.h"
 #include "driver/files.h"
@@ -17,10 +15,6 @@ using End = process::Result::End;
 namespace {
 
 constexpr double kCompileSeconds = 300;
-
-const Toolchain& toolchain_for(const Config& config, Device device) {
-  return device == Device::cpu ? config.cpu : *config.gpu;
-}
 
 std::string describe(const Toolchain& toolchain) {
   std::vector<fs::path> files = toolchain.headers;
@@ -50,15 +44,11 @@ process::Result run_tool(const std::vector<std::string>& command) {
   return result;
 }
 
-std::string label(Device device, std::string exercise) {
-  std::replace(exercise.begin(), exercise.end(), '/', '-');
-  return fmt::format("{}-{}", device_name(device), exercise);
-}
-
 }  // namespace
 
 Builder::Builder(const Config& config, Device device)
-    : toolchain_(toolchain_for(config, device)),
+    : config_(config),
+      toolchain_(config.toolchain(device)),
       device_(device),
       cache_(config.build / "cache"),
       recipe_(describe(toolchain_)) {
@@ -72,9 +62,12 @@ Builder::Builder(const Config& config, Device device)
 
 BuildResult Builder::build(const Implementation& implementation) const {
   const std::string source = read_file(implementation.file);
-  const std::string key = fmt::format("{}{} {}\n{}", recipe_, implementation.shown,
-                                      fingerprint_of_files({implementation.binding}), source);
-  const CacheEntry entry(cache_, label(device_, implementation.exercise), key);
+  const std::string key =
+      fmt::format("{}{} {}\n{}", recipe_, implementation.shown,
+                  fingerprint_of_files({implementation.exercise->binding}), source);
+  const CacheEntry entry(
+      cache_, fmt::format("{}-{}", device_name(device_), file_name_of(implementation.exercise->id)),
+      key);
   if (entry.holds_key()) {
     return {entry.folder() / "worker", std::nullopt, read_file(entry.folder() / "warnings")};
   }
@@ -114,7 +107,7 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
   compile.insert(compile.end(), toolchain_.compile_flags.begin(), toolchain_.compile_flags.end());
   compile.insert(compile.end(),
                  {fmt::format("-DONEPASS_SUBMISSION=\"{}\"", to_include.string()), "-MD", "-MF",
-                  dependencies, "-c", implementation.binding.string(), "-o", object});
+                  dependencies, "-c", implementation.exercise->binding.string(), "-o", object});
   const process::Result compiled = run_tool(compile);
   if (!compiled.succeeded()) {
     return {"", explain(compiled.output, implementation), ""};
@@ -122,7 +115,7 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
 
   std::vector<fs::path> allowed = toolchain_.allowed;
   // nvcc lists the name that a #line gives, too.
-  allowed.insert(allowed.end(), {folder, implementation.binding, implementation.shown});
+  allowed.insert(allowed.end(), {folder, implementation.exercise->binding, implementation.shown});
   if (const auto header = first_forbidden(parse_dependencies(read_file(dependencies)), allowed)) {
     return {"", forbidden_include(*header, source, implementation.shown), ""};
   }
@@ -144,12 +137,12 @@ CompileError Builder::explain(const std::string& output,
   return missing.empty() ? first_error(output, implementation.shown) : CompileError{missing, ""};
 }
 
-fs::path build_own(const Builder& builder, const Implementation& implementation) {
-  const BuildResult result = builder.build(implementation);
+fs::path Builder::build_own(const Exercise& exercise, const fs::path& file) const {
+  const std::string shown = shown_path(file, config_.source);
+  const BuildResult result = build({&exercise, file, shown});
   if (result.error) {
-    throw GraderFault(fmt::format("The workbook's own {} does not compile: {} {}",
-                                  implementation.shown, result.error->message,
-                                  result.error->location));
+    throw GraderFault(fmt::format("The workbook's own {} does not compile: {} {}", shown,
+                                  result.error->message, result.error->location));
   }
   return result.worker;
 }

@@ -16,10 +16,9 @@
 namespace onepass::driver {
 
 struct Implementation {
-  std::string exercise;           // "rmsnorm/forward"
-  std::filesystem::path file;     // what to compile
-  std::string shown;              // its name in messages
-  std::filesystem::path binding;  // what calls it
+  const Exercise* exercise;
+  std::filesystem::path file;  // what to compile
+  std::string shown;           // its name in messages
 };
 
 struct BuildResult {
@@ -36,18 +35,20 @@ class Builder {
   /// called from several threads, and in several processes that share a build folder.
   BuildResult build(const Implementation& implementation) const;
 
+  /// The worker of a file of the workbook's own. Throws GraderFault too if it does not compile.
+  std::filesystem::path build_own(const Exercise& exercise,
+                                  const std::filesystem::path& file) const;
+
  private:
   BuildResult compile(const Implementation& implementation, const std::filesystem::path& folder,
                       const std::string& source) const;
   CompileError explain(const std::string& output, const Implementation& implementation) const;
 
+  const Config& config_;
   const Toolchain& toolchain_;
   Device device_;
   std::filesystem::path cache_;
   std::string recipe_;  // everything but the file that a worker depends on
 };
-
-/// The worker of a file of the workbook's own. Throws GraderFault if it does not compile.
-std::filesystem::path build_own(const Builder& builder, const Implementation& implementation);
 
 }  // namespace onepass::driver

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <vector>
 
 #include "driver/files.h"
@@ -18,6 +19,10 @@ constexpr std::size_t kKept = 8;                   // entries of one label
 constexpr auto kInUse = std::chrono::minutes(30);  // another process may be working with these
 
 }  // namespace
+
+std::string fingerprint(const std::string& text) {
+  return fmt::format("{:016x}", std::hash<std::string>()(text));
+}
 
 std::string fingerprint_of_files(const std::vector<fs::path>& paths) {
   std::vector<fs::path> files;
@@ -35,14 +40,14 @@ std::string fingerprint_of_files(const std::vector<fs::path>& paths) {
   std::sort(files.begin(), files.end());
   std::string list;
   for (const fs::path& file : files) {
-    list += fmt::format("{} {:016x}\n", file.string(), fingerprint(read_file(file)));
+    list += fmt::format("{} {}\n", file.string(), fingerprint(read_file(file)));
   }
-  return fmt::format("{:016x}", fingerprint(list));
+  return fingerprint(list);
 }
 
 CacheEntry::CacheEntry(const fs::path& cache, const std::string& label, std::string key)
     : cache_(cache),
-      folder_(cache / fmt::format("{}-{:016x}", label, fingerprint(key))),
+      folder_(cache / fmt::format("{}-{}", label, fingerprint(key))),
       label_(label),
       key_(std::move(key)) {}
 

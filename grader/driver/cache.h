@@ -10,6 +10,10 @@
 
 namespace onepass::driver {
 
+/// 64 bits of a text, in hexadecimal. Good against accidents, not against malice: whoever relies on
+/// it compares the texts too.
+std::string fingerprint(const std::string& text);
+
 /// All that a program we build or a header of ours can change in a worker: the names and contents
 /// of the files in these folders (and of single files) as one fingerprint.
 std::string fingerprint_of_files(const std::vector<std::filesystem::path>& paths);

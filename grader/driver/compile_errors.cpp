@@ -92,6 +92,10 @@ std::string as_written(std::string name) {
 
 }  // namespace
 
+std::string CompileError::told(const std::string& file) const {
+  return fmt::format("{}: {}", location.empty() ? file : location, message);
+}
+
 CompileError first_error(const std::string& output, const std::string& file) {
   const std::vector<std::string> lines = split_lines(output);
   for (std::size_t i = 0; i < lines.size(); ++i) {

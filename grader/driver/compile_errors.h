@@ -8,6 +8,9 @@ namespace onepass::driver {
 struct CompileError {
   std::string message;   // one line, without "error:"
   std::string location;  // "exercises/01_rmsnorm/forward.cu:52", or empty if no line is named
+
+  /// The place, or `file` if no line is named, and the message.
+  std::string told(const std::string& file) const;
 };
 
 /// The first error in `output`, at the student's own line. If the error itself lies in a header,

@@ -50,6 +50,8 @@ struct Config {
   std::string gpu_reason;  // why not on a GPU: the end of a sentence; empty where it is possible
 
   std::filesystem::path exercises() const { return source / "exercises"; }
+  /// That of a GPU must be there.
+  const Toolchain& toolchain(Device device) const { return device == Device::cpu ? cpu : *gpu; }
 };
 
 /// Reads `file`. Throws GraderFault if it is missing or not as expected.

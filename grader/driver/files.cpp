@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <sstream>
@@ -43,12 +44,13 @@ void write_file(const fs::path& path, const std::string& text) {
   }
 }
 
-std::uint64_t fingerprint(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const unsigned char byte : text) {
-    hash = (hash ^ byte) * 0x100000001b3;
+void write_for_user(const fs::path& path, const std::string& text, const char* option) {
+  try {
+    write_file(path, text);
+  } catch (const GraderFault&) {
+    throw BadInput(
+        fmt::format("Cannot write {}: give another file with {}.", path.string(), option));
   }
-  return hash;
 }
 
 ScratchFolder::ScratchFolder(const fs::path& parent) {
@@ -64,6 +66,11 @@ ScratchFolder::ScratchFolder(const fs::path& parent) {
 ScratchFolder::~ScratchFolder() {
   std::error_code error;
   fs::remove_all(path_, error);
+}
+
+std::string file_name_of(std::string exercise) {
+  std::replace(exercise.begin(), exercise.end(), '/', '-');
+  return exercise;
 }
 
 std::string shown_path(const fs::path& path, const fs::path& root) {

@@ -1,7 +1,6 @@
 // Small helpers around files.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -14,9 +13,8 @@ std::string read_file(const std::filesystem::path& path);
 /// never a part. Makes the folders on the way. Throws GraderFault if it cannot.
 void write_file(const std::filesystem::path& path, const std::string& text);
 
-/// A 64-bit fingerprint (FNV-1a). Good against accidents, not against malice: whoever relies on it
-/// compares the texts too.
-std::uint64_t fingerprint(const std::string& text);
+/// Writes a file that the user asked for. Throws BadInput, naming the option that gives another.
+void write_for_user(const std::filesystem::path& path, const std::string& text, const char* option);
 
 /// A folder of this process's own, removed with all it holds at the end of its life.
 class ScratchFolder {
@@ -30,6 +28,9 @@ class ScratchFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// What the files of an exercise are called: "rmsnorm-forward".
+std::string file_name_of(std::string exercise);
 
 /// `path` as a user wants to read it: relative to `root` if it lies inside, else absolute.
 std::string shown_path(const std::filesystem::path& path, const std::filesystem::path& root);

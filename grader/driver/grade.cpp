@@ -1,37 +1,21 @@
 #include "driver/grade.h"
 
 #include <fmt/format.h>
-
 #include <unistd.h>
+
 #include <optional>
 
 #include "driver/bad_input.h"
-#include "driver/files.h"
 #include "driver/gpu_lock.h"
 #include "driver/run.h"
 #include "driver/submission.h"
 #include "driver/terminal.h"
-#include "driver/text.h"
 #include "process/interrupt.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
 
 namespace {
-
-// The command that repeats this run, as seen from the repository.
-std::string replay_command(const Config& config, const GradeOptions& options,
-                           const fs::path& submission, const std::string& device) {
-  std::string command =
-      fmt::format("{} grade", shell_word(shown_path(config.build / "onepass", config.source)));
-  if (submission != config.exercises()) {
-    command += fmt::format(" --submission {}", shell_word(shown_path(submission, config.source)));
-  }
-  if (!device.empty()) {
-    command += fmt::format(" --device {}", device);
-  }
-  return command + fmt::format(" --seed {}", options.seed);
-}
 
 int exit_code(const Json& report, bool strict) {
   if (!report["complete"].get<bool>()) {
@@ -76,27 +60,18 @@ Device choose_device(const Config& config, const std::string& asked) {
   return Device::gpu;
 }
 
-int grade(const Config& config, const GradeOptions& options) {
-  const fs::path submission =
-      options.submission.empty() ? config.exercises() : without_slash(options.submission);
+int grade(const Config& config, GradeOptions options) {
+  fs::path& submission = options.names.submission;
+  submission = submission.empty() ? config.exercises() : without_slash(submission);
+  if (options.report.empty()) {
+    options.report = config.build / "report" / (submission.filename().string() + ".json");
+  }
   const Device device = choose_device(config, options.device);
-  std::vector<Task> tasks = select_tasks(config, {options.exercises, options.chapter, submission});
-
-  Run::Settings settings;
-  settings.device = device;
-  settings.seed = options.seed;
-  settings.checks_only = options.checks_only;
-  settings.time_limit = options.time_limit;
-  settings.until = options.until;
-  settings.replay = replay_command(config, options, submission, options.device);
-  settings.replay_on_simulator = replay_command(config, options, submission, "cpu");
-  settings.report = options.report.empty()
-                        ? config.build / "report" / (submission.filename().string() + ".json")
-                        : options.report;
+  const std::vector<Task> tasks = select_tasks(config, options.names);
   process::catch_interrupts();
   Json report;
   {
-    Run run(config, std::move(tasks), settings);
+    Run run(config, tasks, options, device);
     std::optional<GpuLock> lock;
     if (!options.checks_only) {  // checks may share a GPU, what is timed may not
       lock.emplace(config.build, device);

@@ -4,17 +4,14 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "driver/config.h"
+#include "driver/naming.h"
 
 namespace onepass::driver {
 
 struct GradeOptions {
-  std::filesystem::path submission;    // empty: the workbook's own exercises
-  std::vector<std::string> exercises;  // as naming.h says; empty: all
-  std::string chapter;                 // only of this one; empty: of all
-  std::string device;                  // "cpu", "gpu", empty: the GPU if there is one
+  Names names;
+  std::string device;  // "cpu", "gpu", empty: the GPU if there is one
   std::uint64_t seed = 1;
   std::filesystem::path report;  // empty: build/report/<name of the submission's folder>.json
   bool strict = false;
@@ -32,7 +29,7 @@ constexpr int kUngraded = 3;
 constexpr int kInterrupted = 130;
 
 /// Grades, prints the report and returns the exit code. Throws BadInput and GraderFault.
-int grade(const Config& config, const GradeOptions& options);
+int grade(const Config& config, GradeOptions options);
 
 /// The device that is meant. Throws BadInput if it cannot be used here.
 Device choose_device(const Config& config, const std::string& asked);

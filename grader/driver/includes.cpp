@@ -24,29 +24,15 @@ fs::path resolved(const fs::path& path) {
 }  // namespace
 
 std::vector<fs::path> parse_dependencies(const std::string& rule) {
+  // A word, in which make writes a blank, # and $ of a name so; a lone \ goes on in the next line.
+  static const std::regex word(R"((?:\\[ #]|\$\$|\\(?!\n)|[^\s\\])+)");
+  static const std::regex escape(R"(\\([ #])|\$(\$))");
   std::vector<fs::path> files;
-  std::string word;
-  const auto end_word = [&] {
-    if (!word.empty()) {
-      files.emplace_back(word);
-      word.clear();
-    }
-  };
   const std::size_t colon = rule.find(": ");
-  for (std::size_t i = colon == std::string::npos ? rule.size() : colon + 2; i < rule.size(); ++i) {
-    const char next = i + 1 < rule.size() ? rule[i + 1] : '\n';
-    if ((rule[i] == '\\' && (next == ' ' || next == '#')) || (rule[i] == '$' && next == '$')) {
-      word += rule[++i];  // make's way to write a blank, # and $ in a name
-    } else if (rule[i] == '\\' && next == '\n') {
-      ++i;  // the rule goes on in the next line
-      end_word();
-    } else if (rule[i] == ' ' || rule[i] == '\n') {
-      end_word();
-    } else {
-      word += rule[i];
-    }
+  const auto begin = colon == std::string::npos ? rule.end() : rule.begin() + colon + 2;
+  for (std::sregex_iterator found(begin, rule.end(), word), end; found != end; ++found) {
+    files.emplace_back(std::regex_replace(found->str(), escape, "$1$2"));
   }
-  end_word();
   return files;
 }
 

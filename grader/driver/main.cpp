@@ -12,8 +12,8 @@
 #include "driver/config.h"
 #include "driver/files.h"
 #include "driver/grade.h"
-#include "driver/map.h"
-#include "driver/measure.h"
+#include "driver/map/map.h"
+#include "driver/measure/measure.h"
 #include "driver/naming.h"
 #include "driver/skeleton.h"
 #include "process/interrupt.h"
@@ -24,6 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kExercise = "Such as rmsnorm/forward, 1.2 or a file's path";
+constexpr const char* kSubmission = "A folder laid out like exercises/, which is the default";
+constexpr const char* kDevice = "cpu (the simulator) or gpu; default: the GPU if there is one";
+constexpr const char* kSeed = "What the inputs are drawn from";
 
 struct BuildOptions {
   std::string exercise;
@@ -43,8 +46,8 @@ int build(const Config& config, const BuildOptions& options) {
   const Exercise& exercise = *exercise_named(config, {{options.exercise}, "", ""}).exercise;
   process::catch_interrupts();
   const Builder builder(config, options.device == "cpu" ? Device::cpu : Device::gpu);
-  const BuildResult result = builder.build(
-      {exercise.id, options.file, shown_path(options.file, config.source), exercise.binding});
+  const BuildResult result =
+      builder.build({&exercise, options.file, shown_path(options.file, config.source)});
   if (result.error) {
     fmt::print(stderr, "{}: error: {}\n",
                result.error->location.empty() ? options.file.string() : result.error->location,
@@ -64,12 +67,36 @@ int print_skeleton(const fs::path& file) {
   return kComplete;
 }
 
+CLI::App* add_grade_command(CLI::App& app, GradeOptions& options, std::vector<std::string>& more) {
+  CLI::App* command = app.add_subcommand("grade", "Grade a folder of exercises");
+  command->add_option("exercises", options.names.exercises,
+                      "Such as rmsnorm/forward, 1.2, forward, a file's path, or a chapter: "
+                      "rmsnorm, 1; default: all");
+  command->add_option("--submission", options.names.submission, kSubmission);
+  command->add_option("--chapter", options.names.chapter, "Of one chapter only, such as rmsnorm");
+  command->add_option("--exercise", more, "The same as without --exercise, for scripts")
+      ->allow_extra_args(false);
+  command->add_option("--device", options.device, kDevice);
+  command->add_option("--seed", options.seed, kSeed)->capture_default_str();
+  command->add_option("--report", options.report,
+                      "Where the JSON goes; default: build/report/<folder's name>.json");
+  command->add_flag("--strict", options.strict, "Exit with 1 unless all is passed");
+  command->add_flag("--lines", options.lines,
+                    "Tell what each line of a kernel moves, on the simulator");
+  command->add_option("--time-limit", options.time_limit, "Seconds for one launch; default: 4")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--until", options.until,
+                      "Run no check after one that fails by this mistake (for maintainers)");
+  command->add_flag("--checks-only", options.checks_only,
+                    "Measure no traffic and no bandwidth of what is passed");
+  return command;
+}
+
 CLI::App* add_map_command(CLI::App& app, MapOptions& options) {
   CLI::App* command = app.add_subcommand(
       "map", "Draw which bytes each warp of a kernel touches, as a page for a browser");
-  command->add_option("exercise", options.exercises, kExercise);
-  command->add_option("--submission", options.submission,
-                      "A folder laid out like exercises/, which is the default");
+  command->add_option("exercise", options.names.exercises, kExercise);
+  command->add_option("--submission", options.names.submission, kSubmission);
   command->add_option("--rows", options.rows, "Of the call; default: a few, to see each request");
   command->add_option("--cols", options.cols, "Of the call; default: as few");
   command->add_option("--dtype", options.dtype, "fp32 (the default), fp16 or bf16")
@@ -86,17 +113,14 @@ CLI::App* add_measure_command(CLI::App& app, MeasureOptions& options) {
       app.add_subcommand("measure",
                          "Measure one exercise at any shapes: its speed on a GPU, what it moves on "
                          "the simulator");
-  command->add_option("exercise", options.exercises, kExercise);
+  command->add_option("exercise", options.names.exercises, kExercise);
   command->add_option("--rows", options.rows, "Such as 4096, or 512,1024")->required();
   command->add_option("--cols", options.cols, "Such as 1024:4096:1024, or 256:8192:x2")->required();
   command->add_option("--dtype", options.dtypes, "fp32 (the default), fp16, bf16, or several");
-  command->add_option("--submission", options.submission,
-                      "A folder laid out like exercises/, which is the default");
+  command->add_option("--submission", options.names.submission, kSubmission);
   command->add_option("--with", options.with, "Another such folder, measured beside it: solutions");
-  command->add_option("--device", options.device,
-                      "cpu (the simulator) or gpu; default: the GPU if there is one");
-  command->add_option("--seed", options.seed, "What the inputs are drawn from")
-      ->capture_default_str();
+  command->add_option("--device", options.device, kDevice);
+  command->add_option("--seed", options.seed, kSeed)->capture_default_str();
   command->add_option("--report", options.report,
                       "Where the JSON goes; default: build/measure/<exercise>.json");
   command->add_option("--plot", options.plot, "Where to draw the figures, such as forward.svg");
@@ -110,36 +134,10 @@ int run(int argc, char** argv) {
   app.add_option("--workbook", workbook, "The workbook's description, written by cmake")->group("");
 
   GradeOptions grading;
-  CLI::App* grade_command = app.add_subcommand("grade", "Grade a folder of exercises");
-  grade_command->add_option("exercises", grading.exercises,
-                            "Such as rmsnorm/forward, 1.2, forward, a file's path, or a chapter: "
-                            "rmsnorm, 1; default: all");
-  grade_command->add_option("--submission", grading.submission,
-                            "A folder laid out like exercises/, which is the default");
-  grade_command->add_option("--chapter", grading.chapter, "Of one chapter only, such as rmsnorm");
-  std::vector<std::string> exercises;
-  grade_command->add_option("--exercise", exercises, "The same as without --exercise, for scripts")
-      ->allow_extra_args(false);
-  grade_command->add_option("--device", grading.device,
-                            "cpu (the simulator) or gpu; default: the GPU if there is one");
-  grade_command->add_option("--seed", grading.seed, "What the inputs are drawn from")
-      ->capture_default_str();
-  grade_command->add_option("--report", grading.report,
-                            "Where the JSON goes; default: build/report/<folder's name>.json");
-  grade_command->add_flag("--strict", grading.strict, "Exit with 1 unless all is passed");
-  grade_command->add_flag("--lines", grading.lines,
-                          "Tell what each line of a kernel moves, on the simulator");
-  grade_command
-      ->add_option("--time-limit", grading.time_limit, "Seconds for one launch; default: 4")
-      ->check(CLI::PositiveNumber);
-  grade_command->add_option("--until", grading.until,
-                            "Run no check after one that fails by this mistake (for maintainers)");
-  grade_command->add_flag("--checks-only", grading.checks_only,
-                          "Measure no traffic and no bandwidth of what is passed");
-
+  std::vector<std::string> more;  // exercises, each with its --exercise
+  CLI::App* grade_command = add_grade_command(app, grading, more);
   MapOptions mapping;
   CLI::App* map_command = add_map_command(app, mapping);
-
   MeasureOptions measuring;
   CLI::App* measure_command = add_measure_command(app, measuring);
 
@@ -164,7 +162,8 @@ int run(int argc, char** argv) {
   if (*skeleton_command) {
     return print_skeleton(solution);
   }
-  grading.exercises.insert(grading.exercises.end(), exercises.begin(), exercises.end());
+  std::vector<std::string>& exercises = grading.names.exercises;
+  exercises.insert(exercises.end(), more.begin(), more.end());
   const Config config = read_config(workbook);
   if (*map_command) {
     return map(config, mapping);

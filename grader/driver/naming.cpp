@@ -34,25 +34,21 @@ std::string number_of(const Chapter& chapter) {
   return number > 0 ? fmt::format("{}", number) : "";
 }
 
-std::string name_in_chapter(const Exercise& exercise) {
-  return fs::path(exercise.file).stem().string();
-}
-
 Index index_of(const Config& config) {
   Index index;
   for (const Chapter& chapter : config.chapters) {
+    const std::string number = number_of(chapter);
     int position = 0;
     for (const Exercise& exercise : chapter.exercises) {
-      const std::string number = number_of(chapter);
-      const std::string name = name_in_chapter(exercise);
+      const std::string name = fs::path(exercise.file).stem().string();
+      std::vector<std::string> known = {exercise.id, name, chapter.name, chapter.folder,
+                                        chapter.folder + "/" + name};
       ++position;
-      for (const std::string& known :
-           {exercise.id, name, chapter.name, chapter.folder, chapter.folder + "/" + name}) {
-        index[known].push_back({&chapter, &exercise});
-      }
       if (!number.empty()) {
-        index[number].push_back({&chapter, &exercise});
-        index[fmt::format("{}.{}", number, position)].push_back({&chapter, &exercise});
+        known.insert(known.end(), {number, fmt::format("{}.{}", number, position)});
+      }
+      for (const std::string& one : known) {
+        index[one].push_back({&chapter, &exercise});
       }
     }
   }
@@ -124,23 +120,21 @@ std::string nearest(const Index& index, std::string word) {
   return best;
 }
 
-// "a, b or c".
-std::string alternatives(const std::vector<std::string>& words) {
+// "a, b or c", of what `name` makes of each.
+template <typename Items, typename Name>
+std::string alternatives(const Items& items, Name name) {
   std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 < words.size() ? ", " : " or ") + words[i];
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 < items.size() ? ", " : " or ") + name(items[i]);
   }
   return text;
 }
 
 std::string what_there_is(const Config& config) {
-  std::vector<std::string> chapters;
-  for (const Chapter& chapter : config.chapters) {
-    chapters.push_back(chapter.name);
-  }
   const Chapter& first = config.chapters.front();
   const std::string number = number_of(first);
-  return fmt::format("name a chapter ({}) or an exercise, such as {}{}", alternatives(chapters),
+  return fmt::format("name a chapter ({}) or an exercise, such as {}{}",
+                     alternatives(config.chapters, [](const Chapter& one) { return one.name; }),
                      first.exercises.front().id, number.empty() ? "" : " or " + number + ".1");
 }
 
@@ -167,11 +161,11 @@ Exercises with_suffix(const Index& index, const std::string& word) {
     return {};
   }
   if (found->second.size() > 1) {
-    std::vector<std::string> files;
-    for (const Named& one : found->second) {
-      files.push_back(one.chapter->folder + "/" + one.exercise->file);
-    }
-    throw BadInput(fmt::format("{} may be {}: name one of them.", word, alternatives(files)));
+    const auto file = [](const Named& one) {
+      return one.chapter->folder + "/" + one.exercise->file;
+    };
+    throw BadInput(
+        fmt::format("{} may be {}: name one of them.", word, alternatives(found->second, file)));
   }
   return found->second;
 }
@@ -220,8 +214,10 @@ std::vector<Named> exercises_named(const Config& config, const Names& names) {
     return contains(chapter, one) && (names.exercises.empty() || contains(wanted, one));
   });
   if (result.empty()) {
-    throw BadInput(fmt::format("There is no exercise {} in the chapter {}.",
-                               alternatives(names.exercises), names.chapter));
+    throw BadInput(
+        fmt::format("There is no exercise {} in the chapter {}.",
+                    alternatives(names.exercises, [](const std::string& word) { return word; }),
+                    names.chapter));
   }
   return result;
 }
@@ -229,11 +225,8 @@ std::vector<Named> exercises_named(const Config& config, const Names& names) {
 Named exercise_named(const Config& config, const Names& names) {
   const Exercises found = exercises_named(config, names);
   if (found.size() > 1) {
-    std::vector<std::string> ids;
-    for (const Named& one : found) {
-      ids.push_back(one.exercise->id);
-    }
-    throw BadInput(fmt::format("Name one exercise: {}.", alternatives(ids)));
+    const auto id = [](const Named& one) { return one.exercise->id; };
+    throw BadInput(fmt::format("Name one exercise: {}.", alternatives(found, id)));
   }
   return found.front();
 }

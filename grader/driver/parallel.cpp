@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <mutex>
-#include <thread>
+#include <future>
 #include <vector>
 
 namespace onepass::driver {
@@ -12,29 +10,22 @@ namespace onepass::driver {
 void parallel_for(std::size_t count, std::size_t threads,
                   const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
-  std::exception_ptr first;
   const auto run = [&] {
-    for (std::size_t item = next++; item < count; item = next++) {
-      try {
+    try {
+      for (std::size_t item = next++; item < count; item = next++) {
         work(item);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        first = first ? first : std::current_exception();
-        next = count;
       }
+    } catch (...) {
+      next = count;
+      throw;
     }
   };
-  std::vector<std::thread> pool;
+  std::vector<std::future<void>> pool;
   for (std::size_t i = 0; i < std::min(count, threads); ++i) {
-    pool.emplace_back(run);
+    pool.push_back(std::async(std::launch::async, run));
   }
-  for (std::thread& thread : pool) {
-    thread.join();
-  }
-  if (first) {
-    std::rethrow_exception(first);
-  }
+  std::for_each(pool.begin(), pool.end(), [](const auto& thread) { thread.wait(); });
+  std::for_each(pool.begin(), pool.end(), [](auto& thread) { thread.get(); });
 }
 
 }  // namespace onepass::driver

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <thread>
 
 #include "driver/bad_input.h"
+#include "driver/files.h"
 #include "driver/parallel.h"
 #include "driver/skeleton.h"
+#include "driver/text.h"
 #include "process/interrupt.h"
 
 namespace onepass::driver {
@@ -39,15 +40,15 @@ bool is_untouched(const fs::path& file, const fs::path& solution) {
 
 }  // namespace
 
-Run::Run(const Config& config, std::vector<Task> tasks, Settings settings)
+Run::Run(const Config& config, const std::vector<Task>& tasks, const GradeOptions& options,
+         Device device)
     : config_(config),
-      settings_(std::move(settings)),
-      builder_(config, settings_.device),
-      report_(make_report(settings_.device,
-                          settings_.device == Device::cpu ? "CPU simulator" : "GPU",
-                          settings_.seed)) {
-  for (Task& task : tasks) {
-    items_.push_back({std::move(task), {}, {}, {}});
+      options_(options),
+      device_(device),
+      builder_(config, device),
+      report_(make_report(device, device == Device::cpu ? "CPU simulator" : "GPU", options.seed)) {
+  for (const Task& task : tasks) {
+    items_.push_back({task, {}, {}, {}});
   }
   save();
 }
@@ -56,12 +57,12 @@ void Run::work() {
   list();
   parallel_for(items_.size(), processors(), [this](std::size_t index) { build(index); });
   // Two kernels at once on one GPU would spoil each other's times.
-  const std::size_t at_once = settings_.device == Device::cpu ? processors() : 1;
+  const std::size_t at_once = device_ == Device::cpu ? processors() : 1;
   parallel_for(items_.size(), at_once, [this](std::size_t index) { grade(index); });
   parallel_for(items_.size(), processors(),
                [this](std::size_t index) { build_what_to_measure_beside(index); });
   parallel_for(items_.size(), at_once, [this](std::size_t index) { measure(index); });
-  if (settings_.device == Device::gpu) {
+  if (device_ == Device::gpu) {
     parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
   }
   report_["complete"] = !process::interrupted();
@@ -69,29 +70,23 @@ void Run::work() {
 }
 
 void Run::list() {
-  std::map<std::string, wire::ExerciseInfo> listed;  // by id
-  std::string last;
+  const Chapter* chapter = nullptr;  // of which `listed` is
+  std::vector<wire::ExerciseInfo> listed;
   for (const Item& item : items_) {
-    if (item.task.chapter->name != last) {
-      for (const wire::ExerciseInfo& exercise : list_exercises(*item.task.chapter)) {
-        listed[exercise.id] = exercise;
-      }
-      last = item.task.chapter->name;
+    if (item.task.chapter != chapter) {
+      chapter = item.task.chapter;
+      listed = list_exercises(*chapter);
     }
-    const auto found = listed.find(item.task.exercise->id);
+    const std::string& id = item.task.exercise->id;
+    const auto found = std::find_if(listed.begin(), listed.end(),
+                                    [&](const wire::ExerciseInfo& one) { return one.id == id; });
     if (found == listed.end()) {
-      throw GraderFault(fmt::format("{} has no checks for {}.", item.task.chapter->grader.string(),
-                                    item.task.exercise->id));
+      throw GraderFault(fmt::format("{} has no checks for {}.", chapter->grader.string(), id));
     }
-    report_["exercises"].push_back(make_exercise(found->second, item.task.shown));
+    report_["exercises"].push_back(make_exercise(*found, item.task.shown));
   }
   settle(report_);
   save();
-}
-
-fs::path Run::build_own(const Task& task, const fs::path& file) const {
-  return driver::build_own(builder_, {task.exercise->id, file, shown_path(file, config_.source),
-                                      task.exercise->binding});
 }
 
 void Run::build(std::size_t index) {
@@ -105,8 +100,7 @@ void Run::build(std::size_t index) {
     return;
   }
   progress_.show(fmt::format("compiling {}", task.shown));
-  const BuildResult result =
-      builder_.build({task.exercise->id, task.file, task.shown, task.exercise->binding});
+  const BuildResult result = builder_.build(task.implementation());
   if (result.error) {
     update(index, [&](Json& exercise) {
       set_all_checks(exercise, "compile error", result.error->message, result.error->location);
@@ -114,7 +108,7 @@ void Run::build(std::size_t index) {
     return;
   }
   item.worker = result.worker;
-  if (settings_.device == Device::gpu) {
+  if (device_ == Device::gpu) {
     build_trusted(item);
   }
 }
@@ -142,14 +136,14 @@ void Run::build_what_to_measure_beside(std::size_t index) {
 void Run::build_naive(Item& item) const {
   const auto& naive = item.task.exercise->naive;
   if (naive && !item.naive) {
-    item.naive = build_own(item.task, *naive);
+    item.naive = builder_.build_own(*item.task.exercise, *naive);
   }
 }
 
 void Run::build_reference(Item& item) const {
   const fs::path solution = solution_of(item.task);
   if (fs::exists(solution) && !item.reference) {
-    item.reference = build_own(item.task, solution);
+    item.reference = builder_.build_own(*item.task.exercise, solution);
   }
 }
 
@@ -164,11 +158,21 @@ GraderRun Run::grader_run(const Item& item) const {
   run.worker = item.worker;
   run.naive = item.naive;
   run.reference = item.reference;
-  run.device = settings_.device;
-  run.seed = settings_.seed;
-  run.time_limit = settings_.time_limit;
-  run.until = settings_.until;
+  run.device = device_;
+  run.seed = options_.seed;
+  run.time_limit = options_.time_limit;
+  run.until = options_.until;
   return run;
+}
+
+std::string Run::replay(const Exercise& exercise, const std::string& device) const {
+  const auto word = [&](const fs::path& path) {
+    return shell_word(shown_path(path, config_.source));
+  };
+  const fs::path& submission = options_.names.submission;
+  return fmt::format("{} grade{}{} --seed {} {}", word(config_.build / "onepass"),
+                     submission == config_.exercises() ? "" : " --submission " + word(submission),
+                     device.empty() ? "" : " --device " + device, options_.seed, exercise.id);
 }
 
 void Run::grade(std::size_t index) {
@@ -192,12 +196,12 @@ void Run::grade(std::size_t index) {
   update(index, [&](Json& exercise) {
     for (Json& check : exercise["checks"]) {
       if (is_failure(check["status"])) {
-        check["replay"] = fmt::format("{} {}", settings_.replay, id);
+        check["replay"] = replay(*item.task.exercise, options_.device);
       }
     }
     if (fault && !process::interrupted()) {
       exercise["fault"] = *fault;
-    } else if (!fault && !settings_.until.empty()) {
+    } else if (!fault && !options_.until.empty()) {
       set_rest_not_run(exercise);
     }
   });
@@ -237,7 +241,7 @@ bool Run::is_passed(std::size_t index) {
 
 // A wrong kernel's traffic or time would mean nothing.
 bool Run::is_to_measure(std::size_t index) {
-  return !settings_.checks_only && !process::interrupted() && is_passed(index);
+  return !options_.checks_only && !process::interrupted() && is_passed(index);
 }
 
 // A GPU tells that a kernel is wrong; the simulator may see why. And a GPU may get a race right, by
@@ -249,9 +253,7 @@ void Run::ask_simulator(std::size_t index) {
     return;
   }
   progress_.show(fmt::format("asking the simulator about {}", item.task.exercise->id));
-  const BuildResult result = Builder(config_, Device::cpu)
-                                 .build({item.task.exercise->id, item.task.file, item.task.shown,
-                                         item.task.exercise->binding});
+  const BuildResult result = Builder(config_, Device::cpu).build(item.task.implementation());
   if (result.error) {
     return;  // it uses what only a GPU has
   }
@@ -283,8 +285,8 @@ void Run::explain_on_simulator(std::size_t index, GraderRun run) {
 void Run::object_on_simulator(std::size_t index, GraderRun run) {
   run_grader(run, [&](const Json& event) {
     if (event.at("event") == "check" && is_wrong_access(event)) {
-      const std::string replay = fmt::format("{} {}", settings_.replay_on_simulator, run.exercise);
-      update(index, [&](Json& exercise) { add_objection(exercise, event, replay); });
+      const std::string again = replay(*items_[index].task.exercise, "cpu");
+      update(index, [&](Json& exercise) { add_objection(exercise, event, again); });
     }
   });
 }
@@ -297,7 +299,7 @@ void Run::update(std::size_t index, const std::function<void(Json&)>& change) {
 }
 
 void Run::save() const {
-  write_file(settings_.report, report_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_file(options_.report, report_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace onepass::driver

@@ -10,7 +10,7 @@
 
 #include "driver/build.h"
 #include "driver/config.h"
-#include "driver/files.h"
+#include "driver/grade.h"
 #include "driver/grader.h"
 #include "driver/progress.h"
 #include "driver/report.h"
@@ -20,18 +20,10 @@ namespace onepass::driver {
 
 class Run {
  public:
-  struct Settings {
-    Device device = Device::cpu;
-    std::uint64_t seed = 1;
-    bool checks_only = false;          // measure nothing
-    std::optional<double> time_limit;  // seconds for one launch
-    std::string until;                 // no check after one that fails by this mistake
-    std::filesystem::path report;      // written as the run goes
-    std::string replay;                // how the user repeats it, but for the exercise
-    std::string replay_on_simulator;
-  };
-  /// From now on the report on disk is that of this run.
-  Run(const Config& config, std::vector<Task> tasks, Settings settings);
+  /// `options.report` and `options.names.submission` are not empty. From now on the report on disk
+  /// is that of this run.
+  Run(const Config& config, const std::vector<Task>& tasks, const GradeOptions& options,
+      Device device);
 
   /// Builds and grades all tasks. After Ctrl-C it returns early or throws GraderFault, and the
   /// report is not complete.
@@ -60,8 +52,9 @@ class Run {
   void build_naive(Item& item) const;
   void build_reference(Item& item) const;
   std::filesystem::path solution_of(const Task& task) const;
-  std::filesystem::path build_own(const Task& task, const std::filesystem::path& file) const;
   GraderRun grader_run(const Item& item) const;
+  /// The command that repeats the grading of an exercise, as seen from the repository.
+  std::string replay(const Exercise& exercise, const std::string& device) const;
   std::vector<std::string> failed_checks(std::size_t index);
   bool is_passed(std::size_t index);
   bool is_to_measure(std::size_t index);
@@ -71,7 +64,8 @@ class Run {
   void update(std::size_t index, const std::function<void(Json& exercise)>& change);
 
   const Config& config_;
-  Settings settings_;
+  GradeOptions options_;
+  Device device_;
   Builder builder_;
   std::vector<Item> items_;
   std::mutex mutex_;  // for report_

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/config.h"
+#include "driver/build.h"
 #include "driver/naming.h"
 
 namespace onepass::driver {
@@ -16,6 +16,8 @@ struct Task {
   std::filesystem::path file;  // the student's
   std::string shown;           // its name in messages: "exercises/01_rmsnorm/forward.cu"
   std::string missing;         // why there is no such file, and what to do; empty if there is
+
+  Implementation implementation() const { return {exercise, file, shown}; }
 };
 
 /// The exercises named, in the folder names.submission. Throws BadInput as exercises_named() does,

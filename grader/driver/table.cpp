@@ -6,13 +6,19 @@
 #include <filesystem>
 #include <vector>
 
+#include "driver/figures.h"
+
 namespace onepass::driver {
 namespace {
 
 using Row = std::vector<std::string>;
 
 // Columns as wide as their widest cell: the first `left` ones to the left, all others to the right.
+// The first row is a heading; nothing if there is no other.
 std::string laid_out(const std::string& title, const std::vector<Row>& rows, std::size_t left = 1) {
+  if (rows.size() == 1) {
+    return "";
+  }
   std::vector<std::size_t> widths(rows.front().size());
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -45,14 +51,21 @@ Row shape(const Json& exercise, const Json& entry) {
           number(entry, "cols", 1, 0), entry.value("dtype", "-")};
 }
 
-// The student's bandwidth in per cent of the copy's.
-std::string share_of_copy(const Json& entry) {
-  const auto copy = entry.find("copy_gbs");
-  if (copy == entry.end() || !copy->is_number() || copy->get<double>() <= 0) {
-    return "-";
+// A heading, and a row for each entry under `kind` of each exercise.
+std::vector<Row> rows_of(const Json& report, const char* kind, const std::vector<Figure>& figures) {
+  std::vector<Row> rows = {{"", "rows", "cols", "dtype"}};
+  for (const Figure& figure : figures) {
+    rows[0].push_back(figure.name);
   }
-  const std::string share = number(entry, "student_gbs", 100 / copy->get<double>(), 0);
-  return share == "-" ? share : share + " %";
+  for (const Json& exercise : report["exercises"]) {
+    for (const Json& entry : exercise[kind]) {
+      rows.push_back(shape(exercise, entry));
+      for (const Figure& figure : figures) {
+        rows.back().push_back(figure_text(entry, figure));
+      }
+    }
+  }
+  return rows;
 }
 
 }  // namespace
@@ -63,27 +76,7 @@ std::string place(const Json& line) {
 }
 
 std::string traffic_table(const Json& report) {
-  std::vector<Row> rows = {
-      {"", "rows", "cols", "dtype", "least", "yours", "distinct", "naive", "solution"}};
-  for (const Json& exercise : report["exercises"]) {
-    for (const Json& entry : exercise["traffic"]) {
-      const double elements = entry.value("rows", 1.0) * entry.value("cols", 1.0);
-      const auto figure = [&](const char* who, const char* key) {
-        const Json of_whom = entry.value(who, Json());
-        return of_whom.is_object() ? number(of_whom, key, 1 / elements, 2) : "-";
-      };
-      Row row = shape(exercise, entry);
-      row.push_back(number(entry, "least_bytes", 1 / elements, 2));
-      row.push_back(figure("student", "requested_bytes"));
-      row.push_back(figure("student", "distinct_bytes"));
-      row.push_back(figure("naive", "requested_bytes"));
-      row.push_back(figure("reference", "requested_bytes"));
-      rows.push_back(row);
-    }
-  }
-  return rows.size() == 1
-             ? ""
-             : laid_out("Global memory traffic, bytes per element, in sectors of 32 bytes:", rows);
+  return laid_out(kTrafficTitle, rows_of(report, "traffic", traffic_figures("solution")));
 }
 
 std::string lines_table(const Json& exercise, const Json& entry) {
@@ -99,32 +92,29 @@ std::string lines_table(const Json& exercise, const Json& entry) {
          number(line, "bytes", 100 / moved, 0) + " %"});
   }
   const Row what = shape(exercise, entry);
-  return rows.size() == 1
-             ? ""
-             : laid_out(fmt::format("The lines of {}, {} x {} {}, and the requests of their warps:",
-                                    what[0], what[1], what[2], what[3]),
-                        rows, 2);
+  return laid_out(fmt::format("The lines of {}, {} x {} {}, and the requests of their warps:",
+                              what[0], what[1], what[2], what[3]),
+                  rows, 2);
 }
 
 std::string bandwidth_table(const Json& report) {
-  std::vector<Row> rows = {{"", "rows", "cols", "dtype", "naive", "yours", "copy", "of copy"}};
+  std::vector<Row> rows = rows_of(report, "bandwidth",
+                                  {{"naive", "/naive_gbs", "", 0},
+                                   {"yours", "/student_gbs", "", 0},
+                                   {"copy", "/copy_gbs", "", 0},
+                                   {"of copy", "/student_gbs", "/copy_gbs", 0, 100}});
   std::string notes;
+  std::size_t i = 1;  // behind the heading
   for (const Json& exercise : report["exercises"]) {
     for (const Json& entry : exercise["bandwidth"]) {
-      Row row = shape(exercise, entry);
-      for (const char* key : {"naive_gbs", "student_gbs", "copy_gbs"}) {
-        row.push_back(number(entry, key, 1, 0));
-      }
-      row.push_back(share_of_copy(entry));
+      Row& row = rows[i++];
+      row.back() += row.back() == "-" ? "" : " %";
       if (const std::string note = entry.value("note", ""); !note.empty()) {
         notes += fmt::format("  {} {} x {} {}: {}\n", row[0], row[1], row[2], row[3], note);
       }
-      rows.push_back(row);
     }
   }
-  return rows.size() == 1
-             ? ""
-             : laid_out("Effective bandwidth, GB/s (least bytes / median time):", rows) + notes;
+  return laid_out("Effective bandwidth, GB/s (least bytes / median time):", rows) + notes;
 }
 
 std::string measurement_notes(const Json& report) {

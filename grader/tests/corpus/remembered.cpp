@@ -73,7 +73,7 @@ std::string Remembered::content(const Entry& entry) const {
   const std::string all =
       fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", grading_, entry.kind, entry.source.string(),
                   entry.status, entry.diagnosis, entry.check, entry.text);
-  return fmt::format("{:016x}", driver::fingerprint(all));
+  return driver::fingerprint(all);
 }
 
 }  // namespace onepass::corpus

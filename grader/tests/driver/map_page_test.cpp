@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "driver/map_page.h"
+#include "driver/map/page.h"
 
 using namespace onepass::driver;
 

@@ -1,5 +1,5 @@
 // The rows of `onepass measure` on a GPU; those of the simulator are in measure_test.cpp.
-#include "driver/measure_table.h"
+#include "driver/measure/measure_table.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // Plots: what becomes of figures, and that the picture is as the golden file shows. To accept a new
 // look: ONEPASS_ACCEPT=1 build/bin/driver_test, then look at golden/plot.svg in a browser.
-#include "driver/plot.h"
+#include "driver/measure/plot.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <regex>
 
 #include "driver/files.h"
-#include "driver/measure_plot.h"
+#include "driver/measure/measure_plot.h"
 
 using namespace onepass::driver;
 

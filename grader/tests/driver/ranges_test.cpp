@@ -1,5 +1,5 @@
 // Lists and ranges of numbers on the command line.
-#include "driver/ranges.h"
+#include "driver/measure/ranges.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "driver/map.h"
+#include "driver/map/map.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "driver/build.h"
 #include "driver/files.h"
 #include "driver/grade.h"
-#include "driver/map_page.h"
+#include "driver/map/page.h"
 #include "driver/progress.h"
 #include "driver/submission.h"
 #include "process/interrupt.h"
@@ -23,32 +23,27 @@ namespace {
 
 constexpr double kTraceSeconds = 300;
 
-// The file to draw, and its name in messages.
-struct Drawn {
-  const Chapter* chapter;
-  Implementation implementation;
-};
-
-Drawn find_file(const Config& config, const MapOptions& options) {
-  const Task task = select_task(config, {options.exercises, "", options.submission});
-  const Exercise& exercise = *task.exercise;
-  if (!options.naive) {
-    return {task.chapter, {exercise.id, task.file, task.shown, exercise.binding}};
+// The file to draw.
+Task find_file(const Config& config, const MapOptions& options) {
+  Task task = select_task(config, options.names);
+  if (options.naive) {
+    const std::optional<fs::path>& naive = task.exercise->naive;
+    if (!naive) {
+      throw BadInput(fmt::format("There is no naive version of {}.", task.exercise->id));
+    }
+    task.file = *naive;
+    task.shown = shown_path(*naive, config.source);
   }
-  if (!exercise.naive) {
-    throw BadInput(fmt::format("There is no naive version of {}.", exercise.id));
-  }
-  const std::string shown = shown_path(*exercise.naive, config.source);
-  return {task.chapter, {exercise.id, *exercise.naive, shown, exercise.binding}};
+  return task;
 }
 
 // What the chapter's grader says of one call of the worker.
-Json trace(const Drawn& drawn, const fs::path& worker, const MapOptions& options,
+Json trace(const Task& task, const fs::path& worker, const MapOptions& options,
            const fs::path& scratch) {
   const fs::path file = scratch / "map.json";
-  std::vector<std::string> command = {drawn.chapter->grader.string(),
+  std::vector<std::string> command = {task.chapter->grader.string(),
                                       "--exercise",
-                                      drawn.implementation.exercise,
+                                      task.exercise->id,
                                       "--worker",
                                       worker.string(),
                                       "--seed",
@@ -128,17 +123,9 @@ std::string url(const fs::path& file) {
   return result;
 }
 
-fs::path default_output(const Config& config, const MapOptions& options, std::string name) {
-  std::replace(name.begin(), name.end(), '/', '-');
-  return config.build / "map" / (name + (options.naive ? "-naive" : "") + ".html");
-}
-
-void write_page(const fs::path& output, const std::string& page) {
-  try {
-    write_file(output, page);
-  } catch (const GraderFault&) {
-    throw BadInput(fmt::format("Cannot write {}: give another file with -o.", output.string()));
-  }
+fs::path output_of(const Config& config, const MapOptions& options, const std::string& exercise) {
+  const std::string name = file_name_of(exercise) + (options.naive ? "-naive" : "") + ".html";
+  return options.output.empty() ? config.build / "map" / name : options.output;
 }
 
 void print_end(const Config& config, const Json& map, const fs::path& output) {
@@ -156,33 +143,28 @@ void print_end(const Config& config, const Json& map, const fs::path& output) {
 }  // namespace
 
 int map(const Config& config, const MapOptions& options) {
-  const Drawn drawn = find_file(config, options);
-  const Implementation& implementation = drawn.implementation;
+  const Task task = find_file(config, options);
   process::catch_interrupts();
   Progress progress;
-  progress.show(fmt::format("compiling {}", implementation.shown));
-  const BuildResult built = Builder(config, Device::cpu).build(implementation);
+  progress.show(fmt::format("compiling {}", task.shown));
+  const BuildResult built = Builder(config, Device::cpu).build(task.implementation());
   if (built.error) {
-    const std::string& place = built.error->location;
-    fmt::print(stderr, "{}: {}\n", place.empty() ? implementation.shown : place,
-               built.error->message);
+    fmt::print(stderr, "{}\n", built.error->told(task.shown));
     return kNotAllPassed;
   }
-  progress.show(fmt::format("running {}", implementation.exercise));
+  progress.show(fmt::format("running {}", task.exercise->id));
   const ScratchFolder scratch(config.build / "scratch");
-  Json traced = trace(drawn, built.worker, options, scratch.path());
+  Json traced = trace(task, built.worker, options, scratch.path());
   const Json& launches = traced.at("launches");
   if (std::none_of(launches.begin(), launches.end(), has_requests)) {
-    fmt::print(stderr, "{}\n", nothing_to_show(traced, implementation.shown));
+    fmt::print(stderr, "{}\n", nothing_to_show(traced, task.shown));
     return kNotAllPassed;
   }
   traced["first_launch"] = first_launch(launches, options.launch);
   traced["naive"] = options.naive;
-  traced["source"] = {{"name", implementation.shown}, {"text", read_file(implementation.file)}};
-  const fs::path output = options.output.empty()
-                              ? default_output(config, options, implementation.exercise)
-                              : options.output;
-  write_page(output, map_page(traced));
+  traced["source"] = {{"name", task.shown}, {"text", read_file(task.file)}};
+  const fs::path output = output_of(config, options, task.exercise->id);
+  write_for_user(output, map_page(traced), "-o");
   print_end(config, traced, output);
   return traced.at("status") == "passed" ? kComplete : kNotAllPassed;
 }

@@ -1,4 +1,4 @@
-#include "driver/plot.h"
+#include "driver/measure/plot.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "driver/plot.h"
+#include "driver/measure/plot.h"
 #include "driver/report.h"
 
 namespace onepass::driver {

@@ -1,4 +1,4 @@
-#include "driver/measure.h"
+#include "driver/measure/measure.h"
 
 #include <fmt/format.h>
 
@@ -11,10 +11,10 @@
 #include "driver/gpu_lock.h"
 #include "driver/grade.h"
 #include "driver/grader.h"
-#include "driver/measure_plot.h"
-#include "driver/measure_table.h"
+#include "driver/measure/measure_plot.h"
+#include "driver/measure/measure_table.h"
+#include "driver/measure/ranges.h"
 #include "driver/progress.h"
-#include "driver/ranges.h"
 #include "driver/submission.h"
 #include "driver/text.h"
 #include "process/interrupt.h"
@@ -65,7 +65,7 @@ class Sweep {
         options_(options),
         device_(device),
         shapes_(shapes_of(options)),
-        task_(select_task(config, {options.exercises, "", options.submission})),
+        task_(select_task(config, options.names)),
         with_(options.with.empty() ? ""
                                    : fs::absolute(options.with / ".").parent_path().filename()),
         table_(device, with_),
@@ -79,7 +79,7 @@ class Sweep {
     report_ = {{"schema", 1},
                {"complete", false},
                {"device", {{"kind", device_name(device_)}, {"name", "CPU simulator"}}},
-               {"compiler", version_of(device_ == Device::cpu ? config_.cpu : *config_.gpu)},
+               {"compiler", version_of(config_.toolchain(device_))},
                {"seed", options_.seed},
                {"exercise", task_.exercise->id},
                {"file", task_.shown},
@@ -110,9 +110,8 @@ class Sweep {
  private:
   // Where the user wants it, or in build/measure.
   fs::path report_file() const {
-    std::string name = task_.exercise->id;
-    std::replace(name.begin(), name.end(), '/', '-');
-    return options_.report.empty() ? config_.build / "measure" / (name + ".json") : options_.report;
+    const std::string name = file_name_of(task_.exercise->id) + ".json";
+    return options_.report.empty() ? config_.build / "measure" / name : options_.report;
   }
 
   // The workers of all that takes part; nothing if a file does not compile.
@@ -134,21 +133,17 @@ class Sweep {
       }
     }
     if (const auto& naive = task_.exercise->naive) {
-      run.naive = build_own(builder, {run.exercise, *naive, shown_path(*naive, config_.source),
-                                      task_.exercise->binding});
+      run.naive = builder.build_own(*task_.exercise, *naive);
     }
     return run;
   }
 
   bool build_theirs(const Builder& builder, const Task& task, fs::path& worker) {
     progress_.show(fmt::format("compiling {}", task.shown));
-    const BuildResult built =
-        builder.build({task.exercise->id, task.file, task.shown, task.exercise->binding});
+    const BuildResult built = builder.build(task.implementation());
     if (built.error) {
       progress_.show("");
-      fmt::print(stderr, "{}: {}\n",
-                 built.error->location.empty() ? task.shown : built.error->location,
-                 built.error->message);
+      fmt::print(stderr, "{}\n", built.error->told(task.shown));
     }
     worker = built.worker;
     return !built.error;
@@ -181,14 +176,15 @@ class Sweep {
   }
 
   void save() const {
-    write(file_, report_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n", "--report");
+    write_for_user(file_, report_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+                   "--report");
   }
 
   // That a file cannot be written is told before the work begins, not after it.
   void require_writable() const {
     save();
     if (!options_.plot.empty() && !fs::exists(options_.plot)) {
-      write(options_.plot, "", "--plot");
+      write_for_user(options_.plot, "", "--plot");
       fs::remove(options_.plot);
     }
   }
@@ -202,17 +198,8 @@ class Sweep {
     if (options_.plot.empty() || plot.panels.empty()) {
       return;
     }
-    write(options_.plot, svg(plot), "--plot");
+    write_for_user(options_.plot, svg(plot), "--plot");
     fmt::print("The plot is in {}.\n", shown_path(options_.plot, config_.source));
-  }
-
-  static void write(const fs::path& file, const std::string& text, const char* option) {
-    try {
-      write_file(file, text);
-    } catch (const GraderFault&) {
-      throw BadInput(
-          fmt::format("Cannot write {}: give another file with {}.", file.string(), option));
-    }
   }
 
   const Config& config_;

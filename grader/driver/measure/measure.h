@@ -6,19 +6,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
-#include "driver/config.h"
+#include "driver/naming.h"
 
 namespace onepass::driver {
 
 struct MeasureOptions {
-  std::vector<std::string> exercises;  // as naming.h says: one
-  std::string rows, cols;              // lists and ranges, see ranges.h
-  std::string dtypes = "fp32";         // a list
-  std::filesystem::path submission;    // empty: the workbook's own exercises
-  std::filesystem::path with;          // another one beside it; empty: none
-  std::string device;                  // "cpu", "gpu", empty: the GPU if there is one
+  Names names;                  // of one exercise
+  std::string rows, cols;       // lists and ranges, see ranges.h
+  std::string dtypes = "fp32";  // a list
+  std::filesystem::path with;   // another submission beside it; empty: none
+  std::string device;           // "cpu", "gpu", empty: the GPU if there is one
   std::uint64_t seed = 1;
   std::filesystem::path report;  // empty: build/measure/<exercise>.json
   std::filesystem::path plot;    // empty: none

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "driver/config.h"
-#include "driver/report.h"
+#include "driver/figures.h"
 
 namespace onepass::driver {
 
@@ -25,15 +25,10 @@ class MeasureTable {
 
  private:
   struct Column {
-    std::string group, name;  // the two lines of the heading
+    std::string group;  // the line of the heading above the figure's name
     std::size_t width;
-    std::string figure;   // a place in the event: "/naive_ms/median"
-    std::string divisor;  // of another figure, or "elements", or empty
-    int decimals;
-    double factor;
+    Figure figure;
   };
-
-  std::string cell(const Column& column, const Json& event) const;
 
   std::string title_;
   std::vector<Column> columns_;

@@ -6,15 +6,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "driver/config.h"
+#include "driver/naming.h"
 
 namespace onepass::driver {
 
 struct MapOptions {
-  std::vector<std::string> exercises;      // as naming.h says: one
-  std::filesystem::path submission;        // empty: the workbook's own exercises
+  Names names;                             // of one exercise
   std::optional<std::int64_t> rows, cols;  // absent: as the chapter likes it
   std::string dtype;                       // empty: the same
   int launch = 0;                          // to show first, from 1; 0: the first with accesses

@@ -1,4 +1,4 @@
-#include "driver/map_page.h"
+#include "driver/map/page.h"
 
 namespace onepass::driver {
 

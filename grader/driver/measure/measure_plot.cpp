@@ -1,4 +1,4 @@
-#include "driver/measure_plot.h"
+#include "driver/measure/measure_plot.h"
 
 #include <fmt/format.h>
 
@@ -30,9 +30,7 @@ std::vector<Source> sources(bool traffic, const std::string& with) {
 }
 
 double number(const Json& event, const std::string& place) {
-  const Json::json_pointer pointer(place);
-  return event.contains(pointer) && event.at(pointer).is_number() ? event.at(pointer).get<double>()
-                                                                  : 0.0;
+  return number_at(event, place).value_or(0);
 }
 
 // One of the source's figures in the unit of the plot.

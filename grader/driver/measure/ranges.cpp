@@ -1,4 +1,4 @@
-#include "driver/ranges.h"
+#include "driver/measure/ranges.h"
 
 #include <fmt/format.h>
 
