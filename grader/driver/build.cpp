@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <regex>
+
 #include "driver/bad_input.h"
 #include "driver/cache.h"
 #include "driver/files.h"
@@ -46,6 +48,18 @@ process::Result run_tool(const std::vector<std::string>& command) {
 
 }  // namespace
 
+std::string text_of(const Config& config, const fs::path& file) {
+  std::string text = read_file(file);
+  const fs::path grader = config.source / "grader";
+  static const std::regex include("(?:^|\\n)#include \"(chapters/[^\"]+)\"\n");
+  std::smatch match;
+  if (lies_in(fs::absolute(file).lexically_normal(), grader) &&
+      std::regex_search(text, match, include)) {
+    text.replace(match.position(1) - 10, match.length(1) + 11, read_file(grader / match[1].str()));
+  }
+  return text;
+}
+
 Builder::Builder(const Config& config, Device device)
     : config_(config),
       toolchain_(config.toolchain(device)),
@@ -61,7 +75,7 @@ Builder::Builder(const Config& config, Device device)
 }
 
 BuildResult Builder::build(const Implementation& implementation) const {
-  const std::string source = read_file(implementation.file);
+  const std::string source = text_of(config_, implementation.file);
   const std::string key =
       fmt::format("{}{} {}\n{}", recipe_, implementation.shown,
                   fingerprint_of_files({implementation.exercise->binding}), source);

@@ -27,6 +27,11 @@ struct BuildResult {
   std::string warnings;               // what the compiler said otherwise
 };
 
+/// The text that is compiled: that of the file. In a file of the grader's own, such as a naive
+/// version, what it includes of chapters/ stands in place: kernels are launched there too, and the
+/// simulator's rewriter reads one file.
+std::string text_of(const Config& config, const std::filesystem::path& file);
+
 class Builder {
  public:
   Builder(const Config& config, Device device);

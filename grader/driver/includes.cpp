@@ -11,17 +11,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool lies_in(const fs::path& file, const fs::path& folder) {
-  const auto [rest, unused] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
-  return rest == folder.end();
-}
-
 fs::path resolved(const fs::path& path) {
   fs::path result = fs::weakly_canonical(path);
   return result.has_filename() ? result : result.parent_path();  // no slash at the end
 }
 
 }  // namespace
+
+bool lies_in(const fs::path& file, const fs::path& folder) {
+  const auto [rest, unused] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return rest == folder.end();
+}
 
 std::vector<fs::path> parse_dependencies(const std::string& rule) {
   // A word, in which make writes a blank, # and $ of a name so; a lone \ goes on in the next line.

@@ -14,6 +14,9 @@ namespace onepass::driver {
 /// The files that a make rule (as g++ -MMD or -MD writes it) depends on.
 std::vector<std::filesystem::path> parse_dependencies(const std::string& rule);
 
+/// Does a file lie in a folder? By their names alone.
+bool lies_in(const std::filesystem::path& file, const std::filesystem::path& folder);
+
 /// The first file that lies in none of the allowed files and folders, symbolic links followed.
 std::optional<std::filesystem::path> first_forbidden(
     const std::vector<std::filesystem::path>& files,

@@ -9,120 +9,49 @@
 
 #include <onepass/batchnorm.h>
 
+#include "chapters/common/naive.h"
+
 namespace onepass {
 namespace naive {
 
-constexpr int kThreads = 256;  // threads a block
+/// A number a channel, where the rows are the planes of [batch, channels].
+struct OneEachChannel {
+  int channels;
 
-/// Device memory for `count` fp32 intermediates, null when there is not enough. Kept from one call
-/// to the next, so that allocating is not part of what is timed.
-inline float* scratch(int64_t count) {
-  static float* memory = nullptr;
-  static int64_t capacity = 0;
-  if (count > capacity) {
-    cudaFree(memory);
-    memory = nullptr;
-    capacity = 0;
-    if (cudaMalloc(reinterpret_cast<void**>(&memory), count * sizeof(float)) == cudaSuccess) {
-      capacity = count;
-    }
-  }
-  return memory;
-}
-
-/// Blocks for one thread an element.
-inline unsigned blocks_for(int64_t elements) {
-  return static_cast<unsigned>((elements + kThreads - 1) / kThreads);
-}
-
-/// This thread's element of the whole tensor.
-__device__ inline int64_t element_index() {
-  return static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-}
-
-/// What is known of the tensor.
-struct Shape {
-  int batch, channels, space;
-
-  __host__ __device__ int64_t elements() const {
-    return static_cast<int64_t>(batch) * channels * space;
-  }
-  __device__ int channel(int64_t i) const { return static_cast<int>(i / space % channels); }
+  __device__ int64_t operator()(int64_t plane, int) const { return plane % channels; }
 };
 
-/// means[c] = mean over channel c of values. One block a channel.
 template <typename T>
-__global__ void mean_kernel(const T* values, float* means, Shape shape) {
-  __shared__ float shares[kThreads];
-  const int count = shape.batch * shape.space;
-  float share = 0.0f;
-  for (int j = threadIdx.x; j < count; j += kThreads) {
-    const int64_t sample = j / shape.space;
-    share += static_cast<float>(
-        values[(sample * shape.channels + blockIdx.x) * shape.space + j % shape.space]);
-  }
-  shares[threadIdx.x] = share;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (static_cast<int>(threadIdx.x) < half) {
-      shares[threadIdx.x] += shares[threadIdx.x + half];
-    }
-  }
-  if (threadIdx.x == 0) {
-    means[blockIdx.x] = shares[0] / count;
-  }
+View<T, OneEachChannel> one_each_channel(T* data, int channels) {
+  return {data, {channels}};
 }
 
-/// centred[i] = x[i] - means[channel of i].
-template <typename T>
-__global__ void centre_kernel(const T* x, const float* means, float* centred, Shape shape) {
-  const int64_t i = element_index();
-  if (i < shape.elements()) {
-    centred[i] = static_cast<float>(x[i]) - means[shape.channel(i)];
-  }
-}
+/// Channels as rows, all samples of each behind one another.
+struct Channels {
+  int channels, space;
 
-/// squares[i] = values[i]^2.
-__global__ void square_kernel(const float* values, float* squares, Shape shape) {
-  const int64_t i = element_index();
-  if (i < shape.elements()) {
-    squares[i] = values[i] * values[i];
+  __device__ int64_t operator()(int64_t channel, int j) const {
+    const int64_t sample = j / space;
+    return (sample * channels + channel) * space + j % space;
   }
-}
-
-/// rstd[c] = 1 / sqrt(variances[c] + eps).
-__global__ void rsqrt_kernel(const float* variances, float* rstd, int channels, float eps) {
-  const int64_t c = element_index();
-  if (c < channels) {
-    rstd[c] = rsqrtf(variances[c] + eps);
-  }
-}
+};
 
 /// running[c] = (1 - momentum) * running[c] + momentum * batch[c] * factor.
-__global__ void running_kernel(float* running, const float* batch, float factor, float momentum,
-                               int channels) {
-  const int64_t c = element_index();
-  if (c < channels) {
-    running[c] = (1.0f - momentum) * running[c] + momentum * (batch[c] * factor);
-  }
-}
+struct Blend {
+  float factor, momentum;
 
-/// values[i] = values[i] * factors[channel of i].
-template <typename T>
-__global__ void times_kernel(float* values, const T* factors, Shape shape) {
-  const int64_t i = element_index();
-  if (i < shape.elements()) {
-    values[i] *= static_cast<float>(factors[shape.channel(i)]);
+  __device__ float operator()(float running, float batch) const {
+    return (1.0f - momentum) * running + momentum * (batch * factor);
   }
-}
+};
 
-/// y[i] = values[i] + bias[channel of i], rounded to T.
+/// y = (x - mean) * rstd * weight + bias, a pass each; the first one is the caller's.
 template <typename T>
-__global__ void plus_kernel(const float* values, const T* bias, T* y, Shape shape) {
-  const int64_t i = element_index();
-  if (i < shape.elements()) {
-    y[i] = static_cast<T>(values[i] + static_cast<float>(bias[shape.channel(i)]));
-  }
+void scale(const Operators& run, View<float, Steps> centred, const float* rstd, const T* weight,
+           const T* bias, T* y, int channels) {
+  run.multiply(centred, one_each_channel(rstd, channels), centred);
+  run.multiply(centred, one_each_channel(weight, channels), centred);
+  run.add(centred, one_each_channel(bias, channels), tensor(y, run.cols));
 }
 
 }  // namespace naive
@@ -132,28 +61,32 @@ void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* 
                        float* running_var, float* save_mean, float* save_rstd, int batch,
                        int channels, int space, float eps, float momentum, cudaStream_t stream) {
   using namespace naive;
-  const Shape shape = {batch, channels, space};
-  const int64_t elements = shape.elements();
-  float* centred = elements == 0 ? nullptr : scratch(2 * elements + channels);
-  if (centred == nullptr) {
+  const Operators run = {static_cast<int64_t>(batch) * channels, space, stream};
+  const Operators on_channels = {channels, batch * space, stream};
+  float* memory = run.size() == 0 ? nullptr : intermediates(2 * run.size() + channels);
+  if (memory == nullptr) {
     return;
   }
-  float* squares = centred + elements;
-  float* variances = squares + elements;
-  const unsigned blocks = blocks_for(elements);
-  const unsigned few = blocks_for(channels);
+  const auto x_planes = tensor(x, space);
+  const auto centred = tensor(memory, space);
+  const auto squares = tensor(memory + run.size(), space);
+  float* variances = memory + 2 * run.size();
+  const Channels in_channels = {channels, space};
+  on_channels.mean(View<const T, Channels>{x, in_channels}, save_mean);
+  run.subtract(x_planes, one_each_channel(save_mean, channels), centred);
+  run.map(Square(), centred, squares);
+  on_channels.mean(View<float, Channels>{squares.data, in_channels}, variances);
+  rsqrt(variances, eps, save_rstd, channels, stream);
+
   const float count = static_cast<float>(batch) * static_cast<float>(space);
-  mean_kernel<<<channels, kThreads, 0, stream>>>(x, save_mean, shape);
-  centre_kernel<<<blocks, kThreads, 0, stream>>>(x, save_mean, centred, shape);
-  square_kernel<<<blocks, kThreads, 0, stream>>>(centred, squares, shape);
-  mean_kernel<<<channels, kThreads, 0, stream>>>(squares, variances, shape);
-  rsqrt_kernel<<<few, kThreads, 0, stream>>>(variances, save_rstd, channels, eps);
-  running_kernel<<<few, kThreads, 0, stream>>>(running_mean, save_mean, 1.0f, momentum, channels);
-  running_kernel<<<few, kThreads, 0, stream>>>(running_var, variances, count / (count - 1.0f),
-                                               momentum, channels);
-  times_kernel<<<blocks, kThreads, 0, stream>>>(centred, save_rstd, shape);
-  times_kernel<<<blocks, kThreads, 0, stream>>>(centred, weight, shape);
-  plus_kernel<<<blocks, kThreads, 0, stream>>>(centred, bias, y, shape);
+  const Operators on_statistics = {1, channels, stream};
+  const auto update = [&](float* running, float* of_batch, float factor) {
+    on_statistics.combine(Blend{factor, momentum}, one_each_col(running), one_each_col(of_batch),
+                          one_each_col(running));
+  };
+  update(running_mean, save_mean, 1.0f);
+  update(running_var, variances, count / (count - 1.0f));
+  scale(run, centred, save_rstd, weight, bias, y, channels);
 }
 
 template <typename T>
@@ -161,19 +94,16 @@ void batchnorm_evaluate(const T* x, const T* weight, const T* bias, const float*
                         const float* running_var, T* y, int batch, int channels, int space,
                         float eps, cudaStream_t stream) {
   using namespace naive;
-  const Shape shape = {batch, channels, space};
-  const int64_t elements = shape.elements();
-  float* centred = elements == 0 ? nullptr : scratch(elements + channels);
-  if (centred == nullptr) {
+  const Operators run = {static_cast<int64_t>(batch) * channels, space, stream};
+  float* memory = run.size() == 0 ? nullptr : intermediates(run.size() + channels);
+  if (memory == nullptr) {
     return;
   }
-  float* rstd = centred + elements;
-  const unsigned blocks = blocks_for(elements);
-  rsqrt_kernel<<<blocks_for(channels), kThreads, 0, stream>>>(running_var, rstd, channels, eps);
-  centre_kernel<<<blocks, kThreads, 0, stream>>>(x, running_mean, centred, shape);
-  times_kernel<<<blocks, kThreads, 0, stream>>>(centred, rstd, shape);
-  times_kernel<<<blocks, kThreads, 0, stream>>>(centred, weight, shape);
-  plus_kernel<<<blocks, kThreads, 0, stream>>>(centred, bias, y, shape);
+  const auto centred = tensor(memory, space);
+  float* rstd = memory + run.size();
+  rsqrt(running_var, eps, rstd, channels, stream);
+  run.subtract(tensor(x, space), one_each_channel(running_mean, channels), centred);
+  scale(run, centred, rstd, weight, bias, y, channels);
 }
 
 }  // namespace onepass

@@ -8,45 +8,10 @@
 
 #include <onepass/rmsnorm.h>
 
+#include "chapters/common/naive.h"
+
 namespace onepass {
 namespace naive {
-
-constexpr int kThreads = 256;  // threads a block
-
-/// Device memory for `count` fp32 intermediates, null when there is not enough. Kept from one call
-/// to the next, so that allocating is not part of what is timed.
-inline float* scratch(int64_t count) {
-  static float* memory = nullptr;
-  static int64_t capacity = 0;
-  if (count > capacity) {
-    cudaFree(memory);
-    memory = nullptr;
-    capacity = 0;
-    if (cudaMalloc(reinterpret_cast<void**>(&memory), count * sizeof(float)) == cudaSuccess) {
-      capacity = count;
-    }
-  }
-  return memory;
-}
-
-/// Blocks for one thread an element.
-inline unsigned blocks_for(int64_t elements) {
-  return static_cast<unsigned>((elements + kThreads - 1) / kThreads);
-}
-
-/// This thread's element of the whole tensor.
-__device__ inline int64_t element_index() {
-  return static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-}
-
-/// converted[r][c] = x[r][c] in fp32.
-template <typename T>
-__global__ void convert_kernel(const T* x, int64_t x_stride, float* converted, int rows, int cols) {
-  const int64_t i = element_index();
-  if (i < static_cast<int64_t>(rows) * cols) {
-    converted[i] = static_cast<float>(x[i / cols * x_stride + i % cols]);
-  }
-}
 
 /// One level of a tree: halved[r][i] = values[r][i] + values[r][i + half], width to half columns.
 __global__ void halve_kernel(const float* values, float* halved, int rows, int width, int half) {
@@ -59,125 +24,10 @@ __global__ void halve_kernel(const float* values, float* halved, int rows, int w
   }
 }
 
-/// squares[r][c] = x[r][c]^2.
+/// Rounded to T, and a float again.
 template <typename T>
-__global__ void square_kernel(const T* x, int64_t x_stride, float* squares, int rows, int cols) {
-  const int64_t i = element_index();
-  if (i < static_cast<int64_t>(rows) * cols) {
-    const float value = static_cast<float>(x[i / cols * x_stride + i % cols]);
-    squares[i] = value * value;
-  }
-}
-
-/// means[r] = mean over c of values[r][c]. One block a row.
-__global__ void mean_kernel(const float* values, float* means, int cols) {
-  __shared__ float shares[kThreads];
-  const float* values_row = values + static_cast<int64_t>(blockIdx.x) * cols;
-  float share = 0.0f;
-  for (int col = threadIdx.x; col < cols; col += kThreads) {
-    share += values_row[col];
-  }
-  shares[threadIdx.x] = share;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) {
-      shares[threadIdx.x] += shares[threadIdx.x + half];
-    }
-  }
-  if (threadIdx.x == 0) {
-    means[blockIdx.x] = shares[0] / cols;
-  }
-}
-
-/// rstd[r] = 1 / sqrt(means[r] + eps). `means` and `rstd` may be the same buffer.
-__global__ void rsqrt_kernel(const float* means, float* rstd, int rows, float eps) {
-  const int64_t row = element_index();
-  if (row < rows) {
-    rstd[row] = rsqrtf(means[row] + eps);
-  }
-}
-
-/// What an operator reads: element [r][c] is data[r * row_step + c * col_step]. A step of 0 repeats
-/// a vector over all rows or all columns.
-template <typename T>
-struct Operand {
-  const T* data;
-  int64_t row_step;
-  int64_t col_step;
-
-  __device__ float at(int64_t row, int64_t col) const {
-    return static_cast<float>(data[row * row_step + col * col_step]);
-  }
-};
-
-template <typename T>
-Operand<T> tensor(const T* data, int64_t stride) {
-  return {data, stride, 1};
-}
-inline Operand<float> one_each_row(const float* data) {
-  return {data, 1, 0};
-}
-template <typename T>
-Operand<T> one_each_col(const T* data) {
-  return {data, 0, 1};
-}
-
-struct Add {
-  __device__ static float of(float a, float b) { return a + b; }
-};
-struct Multiply {
-  __device__ static float of(float a, float b) { return a * b; }
-};
-struct Subtract {
-  __device__ static float of(float a, float b) { return a - b; }
-};
-
-/// result[r][c] = a[r][c] and b[r][c] put through Op, rounded to T. One thread an element.
-template <typename Op, typename A, typename B, typename T>
-__global__ void combine_kernel(Operand<A> a, Operand<B> b, T* result, int64_t result_stride,
-                               int rows, int cols) {
-  const int64_t i = element_index();
-  if (i < static_cast<int64_t>(rows) * cols) {
-    const int64_t row = i / cols;
-    const int64_t col = i % cols;
-    result[row * result_stride + col] = static_cast<T>(Op::of(a.at(row, col), b.at(row, col)));
-  }
-}
-
-/// values[r][c] rounded to T, and a float again.
-template <typename T>
-__global__ void round_kernel(float* values, int rows, int cols) {
-  const int64_t i = element_index();
-  if (i < static_cast<int64_t>(rows) * cols) {
-    values[i] = static_cast<float>(static_cast<T>(values[i]));
-  }
-}
-
-/// sums[c] = sum over r of values[r][c], rounded to T. One thread a column.
-template <typename T>
-__global__ void col_sum_kernel(const float* values, T* sums, int rows, int cols) {
-  const int64_t col = element_index();
-  if (col < cols) {
-    float sum = 0.0f;
-    for (int row = 0; row < rows; ++row) {
-      sum += values[static_cast<int64_t>(row) * cols + col];
-    }
-    sums[col] = static_cast<T>(sum);
-  }
-}
-
-/// Operators of two tensors of one shape, on one stream.
-struct Operators {
-  int rows, cols;
-  cudaStream_t stream;
-
-  int64_t size() const { return static_cast<int64_t>(rows) * cols; }
-
-  template <typename Op, typename A, typename B, typename T>
-  void combine(Operand<A> a, Operand<B> b, T* result, int64_t stride) const {
-    combine_kernel<Op>
-        <<<blocks_for(size()), kThreads, 0, stream>>>(a, b, result, stride, rows, cols);
-  }
+struct Round {
+  __device__ float operator()(float a) const { return static_cast<float>(static_cast<T>(a)); }
 };
 
 }  // namespace naive
@@ -188,13 +38,13 @@ void block_sum(const T* x, int64_t x_stride, float* sums, int rows, int cols, cu
   if (rows == 0) {
     return;
   }
-  const int64_t elements = static_cast<int64_t>(rows) * cols;
-  float* values = scratch(2 * elements);  // [rows, cols], and behind it room for the next level
+  const Operators run = {rows, cols, stream};
+  float* values = intermediates(2 * run.size());  // [rows, cols], and room for the next level
   if (values == nullptr) {
     return;
   }
-  float* next = values + elements;
-  convert_kernel<<<blocks_for(elements), kThreads, 0, stream>>>(x, x_stride, values, rows, cols);
+  float* next = values + run.size();
+  run.map(Convert(), tensor(x, x_stride), tensor(values, cols));
   for (int width = cols; width > 1;) {
     const int half = (width + 1) / 2;
     halve_kernel<<<blocks_for(static_cast<int64_t>(rows) * half), kThreads, 0, stream>>>(
@@ -215,19 +65,22 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
     return;
   }
   const Operators run = {rows, cols, stream};
-  float* values = scratch(run.size());  // [rows, cols], the squares and later the scaled rows
-  if (values == nullptr) {
+  float* memory = intermediates(run.size());
+  if (memory == nullptr) {
     return;
   }
-  square_kernel<<<blocks_for(run.size()), kThreads, 0, stream>>>(x, x_stride, values, rows, cols);
-  mean_kernel<<<rows, kThreads, 0, stream>>>(values, rstd, cols);
-  rsqrt_kernel<<<blocks_for(rows), kThreads, 0, stream>>>(rstd, rstd, rows, eps);
+  const auto x_rows = tensor(x, x_stride);
+  const auto y_rows = tensor(y, y_stride);
+  const auto values = tensor(memory, cols);  // the squares and later the scaled rows
+  run.map(Square(), x_rows, values);
+  run.mean(values, rstd);
+  rsqrt(rstd, eps, rstd, rows, stream);
   if (weight == nullptr) {  // which only rmsnorm_forward_fast may get
-    run.combine<Multiply>(tensor(x, x_stride), one_each_row(rstd), y, y_stride);
+    run.multiply(x_rows, one_each_row(rstd), y_rows);
     return;
   }
-  run.combine<Multiply>(tensor(x, x_stride), one_each_row(rstd), values, cols);
-  run.combine<Multiply>(tensor(values, cols), one_each_col(weight), y, y_stride);
+  run.multiply(x_rows, one_each_row(rstd), values);
+  run.multiply(values, one_each_col(weight), y_rows);
 }
 
 template <typename T>
@@ -242,28 +95,29 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
                       CastOrder order, int rows, int cols, cudaStream_t stream) {
   using namespace naive;
   const Operators run = {rows, cols, stream};
-  float* x_hat = scratch(3 * run.size() + rows);
-  if (rows > 0 && x_hat == nullptr) {
+  float* memory = intermediates(3 * run.size() + rows);
+  if (rows > 0 && memory == nullptr) {
     return;
   }
-  float* wdy = x_hat + run.size();
-  float* other = wdy + run.size();
-  float* mean = other + run.size();
+  const auto dy_rows = tensor(dy, dy_stride);
+  const auto x_hat = tensor(memory, cols);
+  const auto wdy = tensor(memory + run.size(), cols);
+  const auto other = tensor(memory + 2 * run.size(), cols);
+  float* mean = memory + 3 * run.size();
   if (rows > 0) {
-    run.combine<Multiply>(tensor(x, x_stride), one_each_row(rstd), x_hat, cols);
-    run.combine<Multiply>(tensor(dy, dy_stride), one_each_col(weight), wdy, cols);
-    run.combine<Multiply>(tensor(wdy, cols), tensor(x_hat, cols), other, cols);
-    mean_kernel<<<rows, kThreads, 0, stream>>>(other, mean, cols);
-    run.combine<Multiply>(tensor(x_hat, cols), one_each_row(mean), other, cols);
-    run.combine<Subtract>(tensor(wdy, cols), tensor(other, cols), wdy, cols);
-    run.combine<Multiply>(tensor(wdy, cols), one_each_row(rstd), dx, dx_stride);
-    if (order == CastOrder::llama) {
-      round_kernel<T><<<blocks_for(run.size()), kThreads, 0, stream>>>(x_hat, rows, cols);
+    run.multiply(tensor(x, x_stride), one_each_row(rstd), x_hat);
+    run.multiply(dy_rows, one_each_col(weight), wdy);
+    run.multiply(wdy, x_hat, other);
+    run.mean(other, mean);
+    run.multiply(x_hat, one_each_row(mean), other);
+    run.subtract(wdy, other, wdy);
+    run.multiply(wdy, one_each_row(rstd), tensor(dx, dx_stride));
+    if (order == CastOrder::llama && sizeof(T) < sizeof(float)) {
+      run.map(Round<T>(), x_hat, x_hat);
     }
-    run.combine<Multiply>(tensor(dy, dy_stride), tensor(x_hat, cols), other, cols);
+    run.multiply(dy_rows, x_hat, other);
   }
-  // Over no rows: zeros.
-  col_sum_kernel<<<blocks_for(cols), kThreads, 0, stream>>>(other, dweight, rows, cols);
+  run.col_sum(other, dweight);  // over no rows: zeros
 }
 
 template <typename T>
@@ -275,7 +129,7 @@ void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t r
     return;
   }
   const Operators run = {rows, cols, stream};
-  run.combine<Add>(tensor(x, x_stride), tensor(residual, residual_stride), sum, sum_stride);
+  run.add(tensor(x, x_stride), tensor(residual, residual_stride), tensor(sum, sum_stride));
   rmsnorm_forward(static_cast<const T*>(sum), sum_stride, weight, y, y_stride, rstd, rows, cols,
                   eps, stream);
 }

@@ -11,57 +11,19 @@
 
 #include <onepass/rope.h>
 
+#include "chapters/common/naive.h"
+
 namespace onepass {
 namespace naive {
 
-constexpr int kThreads = 256;  // threads a block
+/// A row of a table a token, where the rows are the heads of [tokens, heads].
+struct OneEachToken {
+  int heads, width;
 
-/// Device memory for `bytes` of intermediates, null when there is not enough. Kept from one call to
-/// the next, so that allocating is not part of what is timed.
-inline void* scratch(int64_t bytes) {
-  static void* memory = nullptr;
-  static int64_t capacity = 0;
-  if (bytes > capacity) {
-    cudaFree(memory);
-    memory = nullptr;
-    capacity = 0;
-    if (cudaMalloc(&memory, static_cast<size_t>(bytes)) == cudaSuccess) {
-      capacity = bytes;
-    }
-  }
-  return memory;
-}
-
-/// Blocks for one thread an element.
-inline unsigned blocks_for(int64_t elements) {
-  return static_cast<unsigned>((elements + kThreads - 1) / kThreads);
-}
-
-/// This thread's element of the whole tensor.
-__device__ inline int64_t element_index() {
-  return static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-}
+  __device__ int64_t operator()(int64_t row, int col) const { return row / heads * width + col; }
+};
 
 // ---- 3.1 and 3.2 ----
-
-/// products[i] = x[2i + parity] * table[token of i][column of i]: half of x times a table.
-template <typename T>
-__global__ void slice_times_table_kernel(const T* x, int parity, const float* table,
-                                         float* products, int64_t pairs, int heads, int half) {
-  const int64_t i = element_index();
-  if (i < pairs) {
-    const int64_t token = i / half / heads;
-    products[i] = static_cast<float>(x[2 * i + parity]) * table[token * half + i % half];
-  }
-}
-
-/// a[i] = a[i] + sign * b[i].
-__global__ void add_kernel(float* a, const float* b, float sign, int64_t count) {
-  const int64_t i = element_index();
-  if (i < count) {
-    a[i] = a[i] + sign * b[i];
-  }
-}
 
 /// x[2i] = even[i], x[2i + 1] = odd[i].
 template <typename T>
@@ -76,47 +38,54 @@ __global__ void interleave_kernel(const float* even, const float* odd, T* x, int
 template <typename T>
 void turn(const T* x, const float* cos, const float* sin, float sign, T* y, int tokens, int heads,
           int half, cudaStream_t stream) {
-  const int64_t pairs = static_cast<int64_t>(tokens) * heads * half;
-  auto* even = static_cast<float*>(scratch(4 * pairs * static_cast<int64_t>(sizeof(float))));
-  if (pairs == 0 || even == nullptr) {
+  const Operators run = {static_cast<int64_t>(tokens) * heads, half, stream};
+  float* memory = intermediates(4 * run.size());
+  if (run.size() == 0 || memory == nullptr) {
     return;
   }
-  float* odd_sin = even + pairs;  // each [tokens, heads, half]
-  float* odd = even + 2 * pairs;
-  float* even_sin = even + 3 * pairs;
-  const unsigned blocks = blocks_for(pairs);
-  slice_times_table_kernel<<<blocks, kThreads, 0, stream>>>(x, 0, cos, even, pairs, heads, half);
-  slice_times_table_kernel<<<blocks, kThreads, 0, stream>>>(x, 1, sin, odd_sin, pairs, heads, half);
-  slice_times_table_kernel<<<blocks, kThreads, 0, stream>>>(x, 1, cos, odd, pairs, heads, half);
-  slice_times_table_kernel<<<blocks, kThreads, 0, stream>>>(x, 0, sin, even_sin, pairs, heads,
-                                                            half);
-  add_kernel<<<blocks, kThreads, 0, stream>>>(even, odd_sin, -sign, pairs);
-  add_kernel<<<blocks, kThreads, 0, stream>>>(odd, even_sin, sign, pairs);
-  interleave_kernel<<<blocks_for(2 * pairs), kThreads, 0, stream>>>(even, odd, y, pairs);
+  const View<const T, Steps> a = {x, {2 * half, 2}};  // slices of x, each [tokens, heads, half]
+  const View<const T, Steps> b = {x + 1, {2 * half, 2}};
+  const View<const float, OneEachToken> cosines = {cos, {heads, half}};
+  const View<const float, OneEachToken> sines = {sin, {heads, half}};
+  const auto even = tensor(memory, half);
+  const auto odd_sin = tensor(memory + run.size(), half);
+  const auto odd = tensor(memory + 2 * run.size(), half);
+  const auto even_sin = tensor(memory + 3 * run.size(), half);
+  run.multiply(a, cosines, even);
+  run.multiply(b, sines, odd_sin);
+  run.multiply(b, cosines, odd);
+  run.multiply(a, sines, even_sin);
+  if (sign > 0) {
+    run.subtract(even, odd_sin, even);
+    run.add(odd, even_sin, odd);
+  } else {
+    run.add(even, odd_sin, even);
+    run.subtract(odd, even_sin, odd);
+  }
+  interleave_kernel<<<blocks_for(2 * run.size()), kThreads, 0, stream>>>(even.data, odd.data, y,
+                                                                         run.size());
 }
 
 // ---- 3.3 ----
 
 /// Where the elements of q or k are that are turned.
-struct Rotary {
+struct Heads {
   int64_t stride;  // from token to token
-  int heads, head_dim, half;
-  int64_t count;  // tokens * heads * 2 * half
+  int heads, head_dim;
 
-  __device__ int64_t token(int64_t i) const { return i / (2 * half) / heads; }
-  __device__ int64_t position(int64_t i) const {
-    return token(i) * stride + i / (2 * half) % heads * head_dim + i % (2 * half);
+  __device__ int64_t operator()(int64_t row, int col) const {
+    return row / heads * stride + row % heads * head_dim + col;
   }
 };
 
 /// turned = (-second half, first half) of each head.
 template <typename T>
-__global__ void rotate_half_kernel(const T* x, Rotary rotary, T* turned) {
+__global__ void rotate_half_kernel(View<T, Heads> x, T* turned, int64_t rows, int half) {
   const int64_t i = element_index();
-  if (i < rotary.count) {
-    const bool first = i % (2 * rotary.half) < rotary.half;
-    const float partner =
-        static_cast<float>(x[rotary.position(i) + (first ? rotary.half : -rotary.half)]);
+  if (i < rows * 2 * half) {
+    const int col = static_cast<int>(i % (2 * half));
+    const bool first = col < half;
+    const float partner = x.at(i / (2 * half), col + (first ? half : -half));
     turned[i] = static_cast<T>(first ? -partner : partner);
   }
 }
@@ -132,41 +101,20 @@ __global__ void gather_kernel(const Table* table, const Position* positions, flo
   }
 }
 
-/// products[i] = x's element i * angles[token of i][column of i].
+/// x * cos + rotate_half(x) * sin. work: 2 tensors of floats, and room for one of T behind them.
 template <typename T>
-__global__ void times_table_kernel(const T* x, Rotary rotary, const float* angles,
-                                   float* products) {
-  const int64_t i = element_index();
-  if (i < rotary.count) {
-    const int width = 2 * rotary.half;
-    products[i] =
-        static_cast<float>(x[rotary.position(i)]) * angles[rotary.token(i) * width + i % width];
-  }
-}
-
-/// x's element i = a[i] + b[i].
-template <typename T>
-__global__ void sum_kernel(const float* a, const float* b, T* x, Rotary rotary) {
-  const int64_t i = element_index();
-  if (i < rotary.count) {
-    x[rotary.position(i)] = static_cast<T>(a[i] + b[i]);
-  }
-}
-
-/// x * cos + rotate_half(x) * sin. work: 2 * count floats, and room for count T behind them.
-template <typename T>
-void turn_split(T* x, Rotary rotary, const float* cos, const float* sin, float* work,
-                cudaStream_t stream) {
-  float* with_cos = work;
-  float* with_sin = work + rotary.count;
-  T* rotated = reinterpret_cast<T*>(work + 2 * rotary.count);
-  const Rotary dense = {static_cast<int64_t>(rotary.heads) * 2 * rotary.half, rotary.heads,
-                        2 * rotary.half, rotary.half, rotary.count};
-  const unsigned blocks = blocks_for(rotary.count);
-  rotate_half_kernel<<<blocks, kThreads, 0, stream>>>(x, rotary, rotated);
-  times_table_kernel<<<blocks, kThreads, 0, stream>>>(x, rotary, cos, with_cos);
-  times_table_kernel<<<blocks, kThreads, 0, stream>>>(rotated, dense, sin, with_sin);
-  sum_kernel<<<blocks, kThreads, 0, stream>>>(with_cos, with_sin, x, rotary);
+void turn_split(View<T, Heads> x, int tokens, int half, const float* cos, const float* sin,
+                float* work, cudaStream_t stream) {
+  const int heads = x.place.heads;
+  const Operators run = {static_cast<int64_t>(tokens) * heads, 2 * half, stream};
+  const auto with_cos = tensor(work, 2 * half);
+  const auto with_sin = tensor(work + run.size(), 2 * half);
+  const auto rotated = tensor(reinterpret_cast<T*>(work + 2 * run.size()), 2 * half);
+  rotate_half_kernel<<<blocks_for(run.size()), kThreads, 0, stream>>>(x, rotated.data, run.rows,
+                                                                      half);
+  run.multiply(x, View<const float, OneEachToken>{cos, {heads, 2 * half}}, with_cos);
+  run.multiply(rotated, View<const float, OneEachToken>{sin, {heads, 2 * half}}, with_sin);
+  run.add(with_cos, with_sin, x);
 }
 
 }  // namespace naive
@@ -191,8 +139,7 @@ void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Posit
   const int half = rotary_dim / 2;
   const int64_t angles = static_cast<int64_t>(tokens) * rotary_dim;
   const int most_heads = q_heads > k_heads ? q_heads : k_heads;
-  auto* memory = static_cast<float*>(
-      scratch((2 * angles + 3 * angles * most_heads) * static_cast<int64_t>(sizeof(float))));
+  float* memory = intermediates(2 * angles + 3 * angles * most_heads);
   if (tokens == 0 || memory == nullptr) {
     return;
   }
@@ -202,9 +149,9 @@ void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Posit
   const unsigned blocks = blocks_for(angles);
   gather_kernel<<<blocks, kThreads, 0, stream>>>(cos, positions, cosines, tokens, half);
   gather_kernel<<<blocks, kThreads, 0, stream>>>(sin, positions, sines, tokens, half);
-  turn_split(q, Rotary{q_stride, q_heads, head_dim, half, angles * q_heads}, cosines, sines, work,
+  turn_split(View<T, Heads>{q, {q_stride, q_heads, head_dim}}, tokens, half, cosines, sines, work,
              stream);
-  turn_split(k, Rotary{k_stride, k_heads, head_dim, half, angles * k_heads}, cosines, sines, work,
+  turn_split(View<T, Heads>{k, {k_stride, k_heads, head_dim}}, tokens, half, cosines, sines, work,
              stream);
 }
 

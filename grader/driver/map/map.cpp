@@ -162,7 +162,7 @@ int map(const Config& config, const MapOptions& options) {
   }
   traced["first_launch"] = first_launch(launches, options.launch);
   traced["naive"] = options.naive;
-  traced["source"] = {{"name", task.shown}, {"text", read_file(task.file)}};
+  traced["source"] = {{"name", task.shown}, {"text", text_of(config, task.file)}};
   const fs::path output = output_of(config, options, task.exercise->id);
   write_for_user(output, map_page(traced), "-o");
   print_end(config, traced, output);
