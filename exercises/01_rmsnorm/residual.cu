@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(kMostThreads)
   const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
   const auto* residual_row = reinterpret_cast<const RowPack*>(residual + row * residual_stride);
   auto* sum_row = reinterpret_cast<RowPack*>(sum + row * sum_stride);
-  [[maybe_unused]] const auto* weights = reinterpret_cast<const RowPack*>(weight);
-  [[maybe_unused]] auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
+  const auto* weights = reinterpret_cast<const RowPack*>(weight);
+  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
 
   // All loads come before the first store. sum_row may be residual_row, so a load that stands after
   // a store has to wait for it.

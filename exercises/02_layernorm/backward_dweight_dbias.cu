@@ -58,19 +58,18 @@ __global__ void sum_rows_kernel(const T* dy, int64_t dy_stride, const T* x, int6
   if (i >= cols / V) {
     return;  // no barrier below
   }
-  [[maybe_unused]] float sum_dbias[V] = {};  // of the pack's columns, over the rows of the group
-  [[maybe_unused]] float sum_dweight[V] = {};
+  float sum_dbias[V] = {};  // of the pack's columns, over the rows of the group
+  float sum_dweight[V] = {};
   for (int64_t row = group; row < rows; row += groups) {
-    [[maybe_unused]] const auto dy_pack =
-        reinterpret_cast<const Pack<T, V>*>(dy + row * dy_stride)[i];
-    [[maybe_unused]] const auto x_pack = reinterpret_cast<const Pack<T, V>*>(x + row * x_stride)[i];
+    const auto dy_pack = reinterpret_cast<const Pack<T, V>*>(dy + row * dy_stride)[i];
+    const auto x_pack = reinterpret_cast<const Pack<T, V>*>(x + row * x_stride)[i];
 
     // TODO 1: dbias, first stage. Add dy_pack.values[j] to sum_dbias[j], for j < V.
 
     // TODO 2: dweight, first stage. The same with dy times x̂, into sum_dweight[j].
   }
 
-  [[maybe_unused]] const int64_t first = static_cast<int64_t>(group) * cols;  // of the group
+  const int64_t first = static_cast<int64_t>(group) * cols;  // of the group
   // TODO 1, continued: store_sums() stores the sums of pack i in the row partial_dbias + first.
 
   // TODO 2, continued: the same for dweight.
@@ -83,10 +82,10 @@ template <typename T>
 __global__ void sum_groups_kernel(const float* partial_dweight,  // [groups, cols]
                                   const float* partial_dbias,    // [groups, cols]
                                   T* dweight, T* dbias, int groups, int cols) {
-  [[maybe_unused]] const float* partial = blockIdx.y == 0 ? partial_dbias : partial_dweight;
-  [[maybe_unused]] T* sums = blockIdx.y == 0 ? dbias : dweight;
-  [[maybe_unused]] const int slice = threadIdx.y;
-  [[maybe_unused]] const int col = blockIdx.x * kSumCols + threadIdx.x;
+  const float* partial = blockIdx.y == 0 ? partial_dbias : partial_dweight;
+  T* sums = blockIdx.y == 0 ? dbias : dweight;
+  const int slice = threadIdx.y;
+  const int col = blockIdx.x * kSumCols + threadIdx.x;
 
   // TODO 1, second stage, for dweight too. Add up partial[group * cols + col], in 64 bits, over the
   // groups slice, slice + kSumSlices, ..., if there is such a column. Let the slices of a column

@@ -120,9 +120,9 @@ __global__ void __launch_bounds__(kMostThreads)
                               int rows, int cols) {
   constexpr bool kHeld = V * kPacks <= kColumnsHeld;
   constexpr int kHeldPacks = kHeld ? kPacks : 1;
-  [[maybe_unused]] constexpr int kUnroll = V * kPacks <= kColumnsSummed ? kPacks : 1;
-  [[maybe_unused]] float sum_dweight[kPacks][V] = {};  // over this block's rows
-  [[maybe_unused]] float sum_dbias[kPacks][V] = {};
+  constexpr int kUnroll = V * kPacks <= kColumnsSummed ? kPacks : 1;
+  float sum_dweight[kPacks][V] = {};  // over this block's rows
+  float sum_dbias[kPacks][V] = {};
 
   int64_t row = blockIdx.x;
   Pack<T, V> weights[kHeldPacks] = {};
@@ -148,8 +148,8 @@ __global__ void __launch_bounds__(kMostThreads)
   };
 
   for (int parity = 0; row < rows; row += gridDim.x, parity ^= 1) {
-    [[maybe_unused]] const float row_mean = next_mean;
-    [[maybe_unused]] const float row_rstd = next_rstd;
+    const float row_mean = next_mean;
+    const float row_rstd = next_rstd;
     if (kHeld) {
       share = next_share;
     }

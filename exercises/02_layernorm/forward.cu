@@ -57,13 +57,11 @@ __global__ void layernorm_forward_kernel(const T* x, int64_t x_stride, const T* 
                                          float* rstd, int cols, float eps) {
   using RowPack = Pack<T, V>;
   const int64_t row = blockIdx.x;
-  [[maybe_unused]] const int packs = cols / V;  // packs a row; cols is a multiple of V
+  const int packs = cols / V;  // packs a row; cols is a multiple of V
   const RowPack* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);  // [packs]
   RowPack* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);              // [packs]
-  [[maybe_unused]] const RowPack* weight_row =
-      reinterpret_cast<const RowPack*>(weight);  // [packs] or null
-  [[maybe_unused]] const RowPack* bias_row =
-      reinterpret_cast<const RowPack*>(bias);  // [packs] or null
+  const RowPack* weight_row = reinterpret_cast<const RowPack*>(weight);         // [packs] or null
+  const RowPack* bias_row = reinterpret_cast<const RowPack*>(bias);             // [packs] or null
 
   // TODO 1: the mean. Add up this thread's columns in fp32: packs threadIdx.x,
   // threadIdx.x + kThreads, ... of x_row, and in each pack values[0] to values[V - 1]. Call

@@ -104,7 +104,7 @@ __device__ inline RowShare<T, V, kPacks> load_share(const T* dy_row, const T* x_
 
 /// x̂ as it counts in dweight.
 template <typename T>
-__device__ inline float x_hat_for_dweight(float x_hat, [[maybe_unused]] CastOrder order) {
+__device__ inline float x_hat_for_dweight(float x_hat, CastOrder order) {
   // TODO 3: where order is CastOrder::llama the forward pass rounded x̂ to T before it met the
   // weight. Round it here in the same way, and go on with a float.
   // [solution 3]
@@ -129,8 +129,8 @@ __global__ void __launch_bounds__(kMostThreads)
                             CastOrder order, int rows, int cols) {
   constexpr bool kHeld = V * kPacks <= kColumnsHeld;
   constexpr int kHeldPacks = kHeld ? kPacks : 1;
-  [[maybe_unused]] constexpr int kUnroll = V * kPacks <= kColumnsSummed ? kPacks : 1;
-  [[maybe_unused]] float sum_dweight[kPacks][V] = {};  // over this block's rows
+  constexpr int kUnroll = V * kPacks <= kColumnsSummed ? kPacks : 1;
+  float sum_dweight[kPacks][V] = {};  // over this block's rows
 
   int64_t row = blockIdx.x;
   Pack<T, V> weights[kHeldPacks] = {};
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kMostThreads)
   };
 
   for (int parity = 0; row < rows; row += gridDim.x, parity ^= 1) {
-    [[maybe_unused]] const float row_rstd = next_rstd;
+    const float row_rstd = next_rstd;
     if (kHeld) {
       share = next_share;
     }
@@ -247,8 +247,8 @@ constexpr int kSumSlices = 16;  // its threads for each of them
 template <typename T>
 __global__ void sum_blocks_kernel(const float* partial,  // [blocks, cols]
                                   T* dweight, int blocks, int cols) {
-  [[maybe_unused]] const int slice = threadIdx.y;
-  [[maybe_unused]] const int col = blockIdx.x * kSumCols + threadIdx.x;
+  const int slice = threadIdx.y;
+  const int col = blockIdx.x * kSumCols + threadIdx.x;
 
   // TODO 2, second stage. Add up the partial sums of this column, if there is one, over blocks
   // slice, slice + kSumSlices, ... below blocks. Let the slices of a column meet in a __shared__

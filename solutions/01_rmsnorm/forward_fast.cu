@@ -77,11 +77,11 @@ __global__ void __launch_bounds__(kMostThreads)
   if (row >= rows) {
     return;  // a whole warp; where a row has several, each block has one row
   }
-  [[maybe_unused]] const int packs = cols / V;  // of a row
-  [[maybe_unused]] const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
-  [[maybe_unused]] const auto* weights = reinterpret_cast<const RowPack*>(weight);
-  [[maybe_unused]] auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
-  [[maybe_unused]] RowPack held[kPacks] = {};  // this thread's packs of the row; zeros at first
+  const int packs = cols / V;  // of a row
+  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
+  const auto* weights = reinterpret_cast<const RowPack*>(weight);
+  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
+  RowPack held[kPacks] = {};  // this thread's packs of the row; zeros at first
 
   // TODO 1: reduce. Load this thread's packs of x_row into held, those that are there: pack i with
   // i < packs. Add up the squares of all held values in fp32; zeros add nothing. row_sum_of() gives
@@ -138,10 +138,10 @@ __global__ void __launch_bounds__(kMostThreads)
                         float* rstd, int, int cols, float eps) {
   using RowPack = Pack<T, V>;
   const int64_t row = blockIdx.x;
-  [[maybe_unused]] const int packs = cols / V;  // of a row
-  [[maybe_unused]] const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
-  [[maybe_unused]] const auto* weights = reinterpret_cast<const RowPack*>(weight);
-  [[maybe_unused]] auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
+  const int packs = cols / V;  // of a row
+  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
+  const auto* weights = reinterpret_cast<const RowPack*>(weight);
+  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
 
   // TODO 4: reduce and broadcast as in exercise 1.2, with packs instead of columns: walk over packs
   // threadIdx.x, threadIdx.x + blockDim.x, ... below packs, twice. weights_at() as above.
@@ -177,9 +177,8 @@ __global__ void __launch_bounds__(kMostThreads)
 
 /// Can every row of a tensor be accessed in packs of 16 bytes?
 template <typename T>
-bool is_aligned([[maybe_unused]] const T* tensor, [[maybe_unused]] int64_t stride,
-                [[maybe_unused]] int cols) {
-  [[maybe_unused]] constexpr int V = 16 / sizeof(T);
+bool is_aligned(const T* tensor, int64_t stride, int cols) {
+  constexpr int V = 16 / sizeof(T);
   // TODO 3: say when: the address of the first row is a multiple of 16 (reinterpret_cast it to
   // uintptr_t), each row starts a whole number of packs after the one before, and a row is a whole
   // number of packs.

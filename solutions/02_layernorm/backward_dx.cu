@@ -85,14 +85,13 @@ __global__ void __launch_bounds__(kMostThreads)
                                  int64_t dx_stride, int cols) {
   using RowPack = Pack<T, V>;
   const int64_t row = blockIdx.x;
-  [[maybe_unused]] const int packs = cols / V;  // packs a row; cols is a multiple of V
+  const int packs = cols / V;  // packs a row; cols is a multiple of V
   const RowPack* dy_row = reinterpret_cast<const RowPack*>(dy + row * dy_stride);  // [packs]
   const RowPack* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);     // [packs]
-  [[maybe_unused]] const RowPack* weight_row =
-      reinterpret_cast<const RowPack*>(weight);                        // [packs] or null
-  RowPack* dx_row = reinterpret_cast<RowPack*>(dx + row * dx_stride);  // [packs]
-  [[maybe_unused]] const float row_mean = mean[row];
-  [[maybe_unused]] const float row_rstd = rstd[row];
+  const RowPack* weight_row = reinterpret_cast<const RowPack*>(weight);  // [packs] or null
+  RowPack* dx_row = reinterpret_cast<RowPack*>(dx + row * dx_stride);    // [packs]
+  const float row_mean = mean[row];
+  const float row_rstd = rstd[row];
 
   // TODO 1: walk over this thread's columns (packs threadIdx.x, threadIdx.x + blockDim.x, ...) and
   // add up wdy and wdy * x̂ in a RowSums; weights_at() gives the weights of a pack. Call

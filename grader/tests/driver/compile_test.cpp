@@ -1,5 +1,6 @@
 // All that the workbook ships compiles without a warning on every device there is a compiler for:
-// the untouched exercises, the solutions and the naive versions.
+// the untouched exercises, the solutions and the naive versions. (The driver shows no warnings to a
+// student, whose file is compiled with the same flags throughout.)
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -71,7 +72,10 @@ TEST_CASE("all that is shipped compiles without a warning, device gpu") {
   if (!workbook.gpu) {
     MESSAGE("There is no CUDA toolkit: nothing was compiled for a GPU.");
   } else if (whole()) {
-    compile_all(workbook, Device::gpu, {"exercises", "solutions"}, true);
+    compile_all(workbook, Device::gpu, {"solutions"}, true);
+    // What a skeleton declares is for its TODOs to use: no word of a variable that is not (177).
+    workbook.gpu->compile_flags.push_back("-diag-suppress=177");
+    compile_all(workbook, Device::gpu, {"exercises"}, false);
   } else {
     leave_one_architecture(*workbook.gpu);
     compile_all(workbook, Device::gpu, {"solutions"}, false);
