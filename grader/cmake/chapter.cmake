@@ -5,9 +5,9 @@
 #
 #   checks_*.cpp           the checks, and chapter.cpp: with the library below they become the program
 #                          grade-<name>.
-#   *.cpp                  the rest of the chapter's share of the deciding process: its functions as
-#                          data, reference, calls, mistakes. They become the library
-#                          onepass_<name>, which tests link too.
+#   *.cpp                  the rest of the chapter's share of the deciding process, if it is not all
+#                          in chapter.cpp: its functions as data, reference, calls, mistakes. They
+#                          become the library onepass_<name>, which tests link too.
 #   <exercise>.binding.cu  names the arguments of the contract's function; #includes
 #                          ONEPASS_SUBMISSION
 #   naive.cu               the multi-pass version of the chapter's functions, if it has one
@@ -18,17 +18,21 @@ function(onepass_chapter name)
   file(GLOB checks CONFIGURE_DEPENDS ${home}/checks_*.cpp ${home}/chapter.cpp)
   file(GLOB sources CONFIGURE_DEPENDS ${home}/*.cpp)
   list(REMOVE_ITEM sources ${checks})
-  add_library(onepass_${name} STATIC ${sources})
-  target_link_libraries(onepass_${name} PUBLIC onepass_chapters_common PRIVATE fmt::fmt)
-  target_include_directories(onepass_${name} PUBLIC ${PROJECT_SOURCE_DIR}/grader
-                                                    ${PROJECT_SOURCE_DIR}/grader/include)
   add_executable(grade-${name} ${checks})
-  target_link_libraries(grade-${name} PRIVATE onepass_${name} onepass_verdict_main)
+  target_link_libraries(grade-${name} PRIVATE onepass_chapters_common onepass_verdict_main fmt::fmt)
+  target_include_directories(grade-${name} PRIVATE ${PROJECT_SOURCE_DIR}/grader/include)
   target_compile_definitions(grade-${name} PRIVATE # chapters/common/exercise.h
     ONEPASS_CHAPTER="${name}" ONEPASS_CHAPTER_FOLDER="${chapter_FOLDER}"
     ONEPASS_CHAPTER_DOCS="${chapter_DOCS}")
-  onepass_warnings(onepass_${name})
   onepass_warnings(grade-${name})
+  if(sources)
+    add_library(onepass_${name} STATIC ${sources})
+    target_link_libraries(onepass_${name} PUBLIC onepass_chapters_common PRIVATE fmt::fmt)
+    target_include_directories(onepass_${name} PUBLIC ${PROJECT_SOURCE_DIR}/grader
+                                                      ${PROJECT_SOURCE_DIR}/grader/include)
+    onepass_warnings(onepass_${name})
+    target_link_libraries(grade-${name} PRIVATE onepass_${name})
+  endif()
 
   set(naive null)
   if(EXISTS ${home}/naive.cu)
