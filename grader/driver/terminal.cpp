@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -30,16 +31,10 @@ std::string painted(const std::string& text, const char* code, Style style) {
 }
 
 const char* color_of(const std::string& status) {
-  if (status == "passed") {
-    return kGreen;
-  }
-  if (status == "not started") {
-    return kDim;
-  }
-  if (status == "ungraded" || status == "interrupted") {
-    return kYellow;
-  }
-  return kRed;
+  static const std::map<std::string, const char*> kColors = {
+      {"passed", kGreen}, {"not started", kDim}, {"ungraded", kYellow}, {"interrupted", kYellow}};
+  const auto found = kColors.find(status);
+  return found == kColors.end() ? kRed : found->second;
 }
 
 // Every line of `lines` behind four blanks.
@@ -118,17 +113,17 @@ void write_failure(Out out, const Json& check, const Json& exercise, Style style
   }
 }
 
-// A compile error concerns the whole file: it is told once, not for each check.
-void write_compile_error(Out out, const Json& exercise) {
-  const Json& check = exercise["checks"].front();
+// Where a check's file does not compile, as far as that is known.
+std::string compile_error_at(const Json& exercise, const Json& check) {
   const std::string location = text(check, "location");
-  fmt::format_to(out, "\n  {}: {}\n", location.empty() ? text(exercise, "file") : location,
-                 text(check, "message"));
+  return location.empty() ? text(exercise, "file") : location;
 }
 
-// Nor is there more to tell of each check if the file is not there.
-void write_missing(Out out, const Json& exercise) {
-  fmt::format_to(out, "\n  {}\n", text(exercise["checks"].front(), "message"));
+// What concerns the whole file is told once, not for each check.
+void write_file_error(Out out, const Json& exercise, bool is_there) {
+  const Json& check = exercise["checks"].front();
+  fmt::format_to(out, "\n  {}{}\n", is_there ? compile_error_at(exercise, check) + ": " : "",
+                 text(check, "message"));
 }
 
 // Was the run stopped before it came to its end?
@@ -173,12 +168,8 @@ void write_warnings(Out out, const Json& exercise, Style style) {
 // The first failure in full; of the others, which may have the same cause, a few names.
 void write_failures(Out out, const Json& exercise, const std::string& fault, Style style) {
   const std::string status = text(exercise, "status");
-  if (status == "compile error") {
-    write_compile_error(out, exercise);
-    return;
-  }
-  if (status == "missing") {
-    write_missing(out, exercise);
+  if (status == "compile error" || status == "missing") {
+    write_file_error(out, exercise, status != "missing");
     return;
   }
   if (!fault.empty()) {
@@ -276,9 +267,8 @@ std::string what_to_open_next(const Json& report) {
     for (const Json& check : exercise["checks"]) {
       const std::string status = text(check, "status");
       if (status == "compile error") {
-        const std::string location = text(check, "location");
         return fmt::format("Open next: {}, which does not compile",
-                           location.empty() ? text(exercise, "file") : location);
+                           compile_error_at(exercise, check));
       }
       if (status == "missing") {
         return fmt::format("Bring back next: {}", text(exercise, "file"));
