@@ -20,7 +20,8 @@ __global__ void hash_fill_kernel(std::byte* first, size_t pitch, size_t rows, si
   const size_t threads = size_t{gridDim.x} * blockDim.x;
   for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows * cols; i += threads) {
     Bits* const row = reinterpret_cast<Bits*>(first + i / cols * pitch);
-    row[i % cols] = round(hash_value(fill.seed, i, static_cast<float>(fill.mean), static_cast<float>(fill.scale)));
+    row[i % cols] = round(
+        hash_value(fill.seed, i, static_cast<float>(fill.mean), static_cast<float>(fill.scale)));
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "chapters/common/sweeps.h"
 #include "verdict/contract/measured.h"
-#include "verdict/measure/traffic.h"
+#include "verdict/traffic.h"
 #include "verdict/session/check.h"
 
 namespace onepass::common {

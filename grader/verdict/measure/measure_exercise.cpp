@@ -9,9 +9,9 @@
 
 #include "verdict/measure/bandwidth.h"
 #include "verdict/measure/explain_line.h"
-#include "verdict/traffic.h"
 #include "verdict/session/judge.h"
 #include "verdict/session/shapes.h"
+#include "verdict/traffic.h"
 #include "wire/json.h"
 
 namespace onepass::verdict {
