@@ -29,9 +29,6 @@ struct ThreadView {
 /// instrumented as a memory access; the scheduler writes it each time it resumes a thread.
 extern __thread const ThreadView current_thread __attribute__((tls_model("initial-exec")));
 
-/// True while a kernel's thread runs, false in host code.
-bool in_kernel();
-
 // ---- Launching ------------------------------------------------------------------------------
 
 struct LaunchShape {

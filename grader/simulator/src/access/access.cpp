@@ -46,7 +46,7 @@ __attribute__((flatten)) void check_access(const Access& access) {
   // Two copies of the way through the checkers, each without the other's branches.
   Memory& memory = launch->machine.memory;
   if (DeviceMemory::in_range(access.address)) {
-    const Allocation* found = memory.allocation_of(access.address, access.size);
+    const Allocation* found = memory.device.containing(access.address, access.size);
     if (__builtin_expect(found == nullptr, 0)) {
       tell_cold(*launch, {thread.number, access, {Area::outside_device}});
       return;

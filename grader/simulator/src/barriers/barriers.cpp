@@ -52,13 +52,10 @@ void BarrierChecker::check_same_line() {
     }
     if (!findings_.is_first(Kind::barrier_divergence, site, other.site)) return;
     const Findings::Writing writing(findings_);
-    findings_.add(
-        {Kind::barrier_divergence,
-         launch_.kernel,
-         "Threads of one block wait at different barriers: every thread of the block must "
-         "reach the same __syncthreads().",
-         false,
-         {waiting_party(first), waiting_party(i)}});
+    findings_.add(Kind::barrier_divergence, launch_.kernel,
+                  "Threads of one block wait at different barriers: every thread of the block must "
+                  "reach the same __syncthreads().",
+                  {waiting_party(first), waiting_party(i)});
     return;
   }
 }
@@ -72,13 +69,12 @@ void BarrierChecker::check_early_return() {
   const Findings::Writing writing(findings_);
   const auto waiting = static_cast<unsigned>(first_in(&Warp::at_barrier));
   if (!findings_.is_first(Kind::early_return, block.threads[waiting].site)) return;
-  findings_.add({Kind::early_return,
-                 launch_.kernel,
-                 "Some threads of the block returned before a __syncthreads() that the others "
-                 "reach. Current GPUs do not wait for them, but CUDA does not promise it.",
-                 true,
-                 {waiting_party(waiting),
-                  party_of(static_cast<unsigned>(returned), 0, "had returned before")}});
+  findings_.add(
+      Kind::early_return, launch_.kernel,
+      "Some threads of the block returned before a __syncthreads() that the others "
+      "reach. Current GPUs do not wait for them, but CUDA does not promise it.",
+      {waiting_party(waiting), party_of(static_cast<unsigned>(returned), 0, "had returned before")},
+      true);
 }
 
 void BarrierChecker::on(const BarrierMet&) {
@@ -95,11 +91,9 @@ ErrorCode BarrierChecker::refuse(const WarpCall& call) {
           ? "has width " + std::to_string(call.width) + ": it must be 1, 2, 4, 8, 16 or 32."
           : "leaves out the lane that calls it, lane " + std::to_string(lane) + '.';
   const char* name = operation_name(call.operation);
-  findings_.add({Kind::bad_warp_mask,
-                 launch_.kernel,
-                 std::string(name) + " with mask " + mask_text(call.mask) + ' ' + what,
-                 false,
-                 {party_of(call.thread, call.site, std::string("calls ") + name)}});
+  findings_.add(Kind::bad_warp_mask, launch_.kernel,
+                std::string(name) + " with mask " + mask_text(call.mask) + ' ' + what,
+                {party_of(call.thread, call.site, std::string("calls ") + name)});
   return kErrorLaunchFailure;
 }
 
@@ -112,21 +106,16 @@ void BarrierChecker::on(const UndefinedSource& event) {
   if (!findings_.is_first(kind, reader.site)) return;
   const Findings::Writing writing(findings_);
   const std::string name = operation_name(reader.operation);
-  Finding found{kind, launch_.kernel, "", true, {}, "", -1};
-  found.parties.push_back(
-      party_of(event.thread, reader.site, "reads lane " + std::to_string(event.lane)));
-  if (has_returned) {
-    found.message =
-        name +
-        " reads a lane whose thread has returned before: the value is undefined. This is "
-        "harmless only where the result is not used.";
-    found.parties.push_back(party_of(source, 0, "had returned before"));
-  } else {
-    found.message =
-        name + " reads a lane that does not take part (mask " + mask_text(reader.mask) +
-        "): the value is undefined. This is harmless only where the result is not used.";
-  }
-  findings_.add(std::move(found));
+  std::vector<Party> parties = {
+      party_of(event.thread, reader.site, "reads lane " + std::to_string(event.lane))};
+  if (has_returned) parties.push_back(party_of(source, 0, "had returned before"));
+  findings_.add(
+      kind, launch_.kernel,
+      name + " reads a lane " +
+          (has_returned ? "whose thread has returned before"
+                        : "that does not take part (mask " + mask_text(reader.mask) + ')') +
+          ": the value is undefined. This is harmless only where the result is not used.",
+      std::move(parties), true);
 }
 
 }  // namespace simulator

@@ -1,6 +1,4 @@
 // Nobody can go on: says who waits for what.
-#include <algorithm>
-
 #include "barriers/barriers.h"
 #include "findings/texts.h"
 
@@ -43,7 +41,7 @@ Finding BarrierChecker::deadlock_in_warp(unsigned thread) const {
   const std::vector<Thread>& threads = blocks_.running().threads;
   const Thread& call = threads[thread];
   const Party waiting = party_of(thread, threads[thread].site, call_text(thread));
-  Finding finding{Kind::deadlock, launch_.kernel, "", false, {waiting}, "", -1};
+  Finding finding{Kind::deadlock, launch_.kernel, "", false, {waiting}};
   if (const int other = lane_that_differs(thread); other >= 0) {
     const auto number = static_cast<unsigned>(other);
     finding.kind = Kind::bad_warp_mask;
@@ -55,8 +53,7 @@ Finding BarrierChecker::deadlock_in_warp(unsigned thread) const {
   }
   const Warp& warp = blocks_.running().warps[thread / 32];
   const unsigned first = thread / 32 * 32;
-  const std::size_t lanes = std::min<std::size_t>(threads.size() - first, 32);
-  const auto there = static_cast<unsigned>((std::uint64_t{1} << lanes) - 1);
+  const unsigned there = low_lanes(threads.size() - first);
   // Lanes that the mask names, and that are elsewhere.
   const unsigned missing = call.mask & there & ~warp.returned & ~warp.in_operation;
   const unsigned absent = missing == 0 ? 0 : first + static_cast<unsigned>(__builtin_ctz(missing));
@@ -82,11 +79,8 @@ ErrorCode BarrierChecker::on(const BlockStuck&) {
   if (const int thread = first_in(&Warp::in_operation); thread >= 0) {
     findings_.add(deadlock_in_warp(static_cast<unsigned>(thread)));
   } else if (const int waiting = first_in(&Warp::at_barrier); waiting >= 0) {
-    findings_.add({Kind::deadlock,
-                   launch_.kernel,
-                   "No thread of the block can go on.",
-                   false,
-                   {waiting_party(static_cast<unsigned>(waiting))}});
+    findings_.add(Kind::deadlock, launch_.kernel, "No thread of the block can go on.",
+                  {waiting_party(static_cast<unsigned>(waiting))});
   }
   return kErrorLaunchTimeout;
 }
@@ -100,11 +94,8 @@ ErrorCode BarrierChecker::on(const AllBlocksWait& event) {
                " blocks of the grid have not begun: they start only when others end, so a block "
                "must not wait for them.";
   }
-  findings_.add({Kind::deadlock,
-                 launch_.kernel,
-                 message,
-                 false,
-                 {party_of(event.thread, event.site, "tries again and again")}});
+  findings_.add(Kind::deadlock, launch_.kernel, message,
+                {party_of(event.thread, event.site, "tries again and again")});
   return kErrorLaunchTimeout;
 }
 

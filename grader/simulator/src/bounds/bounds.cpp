@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "findings/texts.h"
-#include "memory/shared_names.h"
+#include "memory/names.h"
 #include "source/source_lines.h"
 
 namespace simulator {
@@ -12,15 +12,7 @@ namespace {
 constexpr std::uintptr_t kNearNull = std::uintptr_t{1} << 20;
 
 std::string verb(const Access& access) {
-  switch (access.type) {
-    case AccessType::read:
-      return "Reads ";
-    case AccessType::write:
-      return "Writes ";
-    case AccessType::atomic:
-      return "Updates ";
-  }
-  return "";
+  return words_for(access.type).begin;
 }
 
 /// An address so far from every buffer that none of them can be said to be meant.
@@ -36,14 +28,9 @@ std::string far_text(const Allocation& nearest, const Access& access) {
 
 Finding BoundsChecker::finding(Kind kind, const AccessEvent& event, std::string message) const {
   const Access& access = event.access;
-  return {kind,
-          launch_.kernel,
-          std::move(message),
-          false,
-          {party(launch_, blocks_.running(), event.thread, access.site,
-                 action_text(access.type, access.size))},
-          "",
-          -1};
+  const Party who = party(launch_, blocks_.running(), event.thread, access.site,
+                          action_text(access.type, access.size));
+  return {kind, launch_.kernel, std::move(message), false, {who}};
 }
 
 ErrorCode BoundsChecker::report_misaligned(AccessEvent event) {
@@ -57,8 +44,8 @@ ErrorCode BoundsChecker::report_misaligned(AccessEvent event) {
                               std::to_string(access.alignment) + " divides.");
   if (DeviceMemory::in_range(access.address)) {
     if (const Allocation* memory = memory_.device.candidate(access.address)) {
-      element_name(*memory, access.address, access.size, found.index);
       found.buffer = memory->label.name;
+      found.index = device_element(*memory, access.address, access.size).index;
     }
   }
   findings_.add(std::move(found));
@@ -74,14 +61,15 @@ Finding BoundsChecker::outside_device(const AccessEvent& event) const {
   } else if (memory->distance(access.address) > DeviceMemory::kGap) {
     found.message = far_text(*memory, access);
   } else {
-    const std::string element = element_name(*memory, access.address, access.size, found.index);
-    found.buffer = memory->label.name;
+    const ElementName element = device_element(*memory, access.address, access.size);
+    found.buffer = element.buffer;
+    found.index = element.index;
+    found.message = verb(access) + element.text;
     if (memory->freed) {
       found.kind = Kind::use_after_free;
-      found.message = verb(access) + element + " after its memory was freed.";
+      found.message += " after its memory was freed.";
     } else {
-      found.message =
-          verb(access) + element + ": " + distance_from(*memory, access.address, access.size) + '.';
+      found.message += ": " + element.distance + '.';
     }
   }
   return found;
@@ -89,10 +77,10 @@ Finding BoundsChecker::outside_device(const AccessEvent& event) const {
 
 Finding BoundsChecker::outside_shared(const AccessEvent& event) const {
   const Access& access = event.access;
-  const SharedElement element = shared_element(memory_.shared, access.address, access.size);
+  const ElementName element = shared_element(memory_.shared, access.address, access.size);
   Finding found = finding(Kind::out_of_bounds_shared, event,
                           verb(access) + element.text + ": " + element.distance + '.');
-  found.buffer = element.variable;
+  found.buffer = element.buffer;
   found.index = element.index;
   return found;
 }
@@ -107,15 +95,14 @@ Finding BoundsChecker::elsewhere(const AccessEvent& event) const {
   if (event.place.area == Area::other_stack) {
     return finding(Kind::out_of_bounds_local, event,
                    verb(access) +
-                       "the local memory of another thread: an index into a "
-                       "local array is out of bounds, or its address was "
-                       "handed on.");
+                       "the local memory of another thread: an index into a local "
+                       "array is out of bounds, or its address was handed on.");
   }
   return finding(Kind::host_pointer, event,
                  verb(access) +
-                     "an address that is not the device's: host memory, or "
-                     "a pointer that was never set. Kernels can use only "
-                     "what cudaMalloc() and its kin give.");
+                     "an address that is not the device's: host memory, or a pointer "
+                     "that was never set. Kernels can use only what cudaMalloc() and "
+                     "its kin give.");
 }
 
 ErrorCode BoundsChecker::report_outside(AccessEvent event) {
@@ -131,11 +118,12 @@ void report_device_memory_on_host(const Access& access, const DeviceMemory& devi
   if (!findings.is_first(Kind::device_pointer, access.site)) return;
   const Allocation* memory = device.nearest(access.address);
   const std::string action = action_text(access.type, access.size);
-  Finding found{Kind::device_pointer, "", "", false, {}, "", -1};
+  Finding found{Kind::device_pointer, "", ""};
   if (memory != nullptr) {
-    found.buffer = memory->label.name;
-    found.message = "Host code " + action + " at " +
-                    element_name(*memory, access.address, access.size, found.index) +
+    const ElementName element = device_element(*memory, access.address, access.size);
+    found.buffer = element.buffer;
+    found.index = element.index;
+    found.message = "Host code " + action + " at " + element.text +
                     ", which is device memory: only kernels and cudaMemcpy() can reach it.";
   }
   const SourceLine& line = source_line(access.site);

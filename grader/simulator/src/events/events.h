@@ -21,6 +21,11 @@ namespace simulator {
 /// The return address of a call out of the student's code.
 using CodeAddress = std::uintptr_t;
 
+/// The mask of the first `count` lanes of a warp, of all 32 if there are more.
+inline unsigned low_lanes(std::size_t count) {
+  return count >= 32 ? ~0u : (1u << count) - 1;
+}
+
 // ---- Launches and blocks --------------------------------------------------------------------
 
 struct LaunchBegin {

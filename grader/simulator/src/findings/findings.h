@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "simulator.h"
@@ -31,6 +32,11 @@ class Findings {
 
   /// Adds a finding unless its like is there. Of two races at the same lines the wider one stays.
   void add(Finding finding);
+  /// One that concerns no certain piece of memory.
+  void add(Kind kind, const char* kernel, std::string message, std::vector<Party> parties,
+           bool warning = false) {
+    add({kind, kernel, std::move(message), warning, std::move(parties)});
+  }
 
   std::vector<Finding> take();
 

@@ -1,5 +1,6 @@
 #include "findings/texts.h"
 
+#include <iterator>
 #include <utility>
 
 #include "source/source_lines.h"
@@ -26,57 +27,30 @@ std::string bytes_text(unsigned size) {
   return std::to_string(size) + (size == 1 ? " byte" : " bytes");
 }
 
+const AccessWords& words_for(AccessType type) {
+  static constexpr AccessWords kWords[] = {
+      // in the order of AccessType
+      {"Reads ", "reads ", "", "read"},
+      {"Writes ", "writes ", "", "written"},
+      {"Updates ", "updates ", " atomically", "updated atomically"}};
+  return kWords[static_cast<std::size_t>(type)];
+}
+
 std::string action_text(AccessType type, unsigned size) {
-  switch (type) {
-    case AccessType::read:
-      return "reads " + bytes_text(size);
-    case AccessType::write:
-      return "writes " + bytes_text(size);
-    case AccessType::atomic:
-      return "updates " + bytes_text(size) + " atomically";
-  }
-  return "";
+  const AccessWords& words = words_for(type);
+  return words.does + bytes_text(size) + words.how;
 }
 
 const char* operation_name(WarpOperation operation) {
-  switch (operation) {
-    case WarpOperation::sync:
-      return "__syncwarp";
-    case WarpOperation::shuffle:
-      return "__shfl_sync";
-    case WarpOperation::shuffle_up:
-      return "__shfl_up_sync";
-    case WarpOperation::shuffle_down:
-      return "__shfl_down_sync";
-    case WarpOperation::shuffle_xor:
-      return "__shfl_xor_sync";
-    case WarpOperation::ballot:
-      return "__ballot_sync";
-    case WarpOperation::any:
-      return "__any_sync";
-    case WarpOperation::all:
-      return "__all_sync";
-    case WarpOperation::match_any:
-      return "__match_any_sync";
-    case WarpOperation::match_all:
-      return "__match_all_sync";
-    case WarpOperation::add_unsigned:
-    case WarpOperation::add_signed:
-      return "__reduce_add_sync";
-    case WarpOperation::min_unsigned:
-    case WarpOperation::min_signed:
-      return "__reduce_min_sync";
-    case WarpOperation::max_unsigned:
-    case WarpOperation::max_signed:
-      return "__reduce_max_sync";
-    case WarpOperation::bit_and:
-      return "__reduce_and_sync";
-    case WarpOperation::bit_or:
-      return "__reduce_or_sync";
-    case WarpOperation::bit_xor:
-      return "__reduce_xor_sync";
-  }
-  return "warp operation";
+  static constexpr const char* kNames[] = {
+      // in the order of WarpOperation
+      "__syncwarp",        "__shfl_sync",       "__shfl_up_sync",    "__shfl_down_sync",
+      "__shfl_xor_sync",   "__ballot_sync",     "__any_sync",        "__all_sync",
+      "__match_any_sync",  "__match_all_sync",  "__reduce_add_sync", "__reduce_add_sync",
+      "__reduce_min_sync", "__reduce_min_sync", "__reduce_max_sync", "__reduce_max_sync",
+      "__reduce_and_sync", "__reduce_or_sync",  "__reduce_xor_sync"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(WarpOperation::bit_xor) + 1);
+  return kNames[static_cast<std::size_t>(operation)];
 }
 
 std::string mask_text(unsigned mask) {

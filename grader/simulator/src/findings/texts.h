@@ -22,6 +22,13 @@ Party party(const LaunchBegin& launch, std::uint64_t block, unsigned thread, Cod
 /// "4 bytes"
 std::string bytes_text(unsigned size);
 
+/// How sentences speak of an access: "Updates " begins one, "updates " "4 bytes" " atomically" is
+/// what a thread does, "updated atomically" what is done.
+struct AccessWords {
+  const char *begin, *does, *how, *done;
+};
+const AccessWords& words_for(AccessType type);
+
 /// "reads 4 bytes"
 std::string action_text(AccessType type, unsigned size);
 

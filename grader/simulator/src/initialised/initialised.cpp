@@ -2,6 +2,7 @@
 
 #include "common/limits.h"
 #include "findings/texts.h"
+#include "memory/names.h"
 
 namespace simulator {
 
@@ -36,12 +37,15 @@ void InitialisedChecker::report_early_reads() {
   for (const EarlyRead& read : block.early_reads) {
     if (!findings_.is_first(Kind::uninitialised_shared, read.site)) continue;
     const ElementName element = element_at(memory_, MemorySpace::shared, read.address, read.size);
+    const Party reader = party(launch_, block.number, read.thread, read.site,
+                               action_text(AccessType::read, read.size));
+    const std::string message =
+        "Reads " + element.text + ", which no thread of the block has written.";
     findings_.add({Kind::uninitialised_shared,
                    launch_.kernel,
-                   "Reads " + element.text + ", which no thread of the block has written.",
+                   message,
                    false,
-                   {party(launch_, block.number, read.thread, read.site,
-                          action_text(AccessType::read, read.size))},
+                   {reader},
                    element.buffer,
                    element.index});
   }
@@ -53,12 +57,14 @@ void InitialisedChecker::report_uninitialised(AccessEvent event) {
   if (!findings_.is_first(Kind::uninitialised_global, access.site)) return;
   const Findings::Writing writing(findings_);
   const ElementName element = element_at(memory_, MemorySpace::global, access.address, access.size);
+  const Party reader = party(launch_, blocks_.running().number, event.thread, access.site,
+                             action_text(access.type, access.size));
+  const std::string message = "Reads " + element.text + ", which nobody has written.";
   findings_.add({Kind::uninitialised_global,
                  launch_.kernel,
-                 "Reads " + element.text + ", which nobody has written.",
+                 message,
                  false,
-                 {party(launch_, blocks_.running().number, event.thread, access.site,
-                        action_text(access.type, access.size))},
+                 {reader},
                  element.buffer,
                  element.index});
 }

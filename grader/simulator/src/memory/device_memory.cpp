@@ -27,17 +27,6 @@ struct Pages {
   std::size_t size;
 };
 
-/// Memory from a plain cudaMalloc has no element type: it is spoken of in units of the access.
-std::int64_t element_bytes(const Allocation& allocation, std::size_t access_bytes) {
-  const std::size_t bytes =
-      allocation.label.element_bytes > 0 ? allocation.label.element_bytes : access_bytes;
-  return static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1));
-}
-
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
-  return a >= 0 ? a / b : -((-a + b - 1) / b);
-}
-
 }  // namespace
 
 DeviceMemory::DeviceMemory() : owner_(kSize >> kPageBits) {
@@ -88,18 +77,6 @@ void DeviceMemory::release(Allocation& allocation) {
   bytes_in_use_ -= allocation.size;
 }
 
-Allocation* DeviceMemory::starting_at(const void* address) const {
-  const auto begin = reinterpret_cast<std::uintptr_t>(address);
-  Allocation* found = in_range(begin) ? candidate(begin) : nullptr;
-  return found != nullptr && found->begin == begin && !found->freed ? found : nullptr;
-}
-
-Allocation* DeviceMemory::containing(const void* address, std::size_t bytes) const {
-  const auto begin = reinterpret_cast<std::uintptr_t>(address);
-  Allocation* found = in_range(begin) ? candidate(begin) : nullptr;
-  return found != nullptr && !found->freed && found->contains(begin, bytes) ? found : nullptr;
-}
-
 const Allocation* DeviceMemory::nearest(std::uintptr_t address) const {
   const Allocation* best = nullptr;
   for (const auto& allocation : allocations_) {  // in order of address
@@ -108,30 +85,6 @@ const Allocation* DeviceMemory::nearest(std::uintptr_t address) const {
     }
   }
   return best;
-}
-
-std::string element_name(const Allocation& allocation, std::uintptr_t address,
-                         std::size_t access_bytes, std::int64_t& index) {
-  const Label& label = allocation.label;
-  const auto offset = static_cast<std::int64_t>(address - allocation.begin);
-  index = floor_divide(offset, element_bytes(allocation, access_bytes));
-  if (label.cols > 0 && label.stride > 0 && index >= 0) {
-    return label.name + '[' + std::to_string(index / label.stride) + "][" +
-           std::to_string(index % label.stride) + ']';
-  }
-  return label.name + '[' + std::to_string(index) + ']';
-}
-
-std::string distance_from(const Allocation& allocation, std::uintptr_t address,
-                          std::size_t access_bytes) {
-  const std::int64_t unit = element_bytes(allocation, access_bytes);
-  const bool before = address < allocation.begin;
-  const auto bytes = static_cast<std::int64_t>(before ? allocation.begin - address
-                                                      : address + access_bytes -
-                                                            (allocation.begin + allocation.size));
-  const std::int64_t elements = (bytes + unit - 1) / unit;
-  return std::to_string(elements) + (elements == 1 ? " element " : " elements ") +
-         (before ? "before the start of " : "past the end of ") + allocation.label.name;
 }
 
 }  // namespace simulator

@@ -59,9 +59,16 @@ class DeviceMemory {
   }
 
   /// The allocation that starts exactly here and is not freed, or nullptr.
-  Allocation* starting_at(const void* address) const;
+  Allocation* starting_at(const void* address) const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(address);
+    Allocation* found = containing(begin, 1);
+    return found != nullptr && found->begin == begin ? found : nullptr;
+  }
   /// The allocation that contains these bytes and is not freed, or nullptr.
-  Allocation* containing(const void* address, std::size_t bytes) const;
+  Allocation* containing(std::uintptr_t address, std::size_t bytes) const {
+    Allocation* found = in_range(address) ? candidate(address) : nullptr;
+    return found != nullptr && !found->freed && found->contains(address, bytes) ? found : nullptr;
+  }
   /// The allocation nearest to a stray address, or nullptr if there is none at all.
   const Allocation* nearest(std::uintptr_t address) const;
 
@@ -75,14 +82,5 @@ class DeviceMemory {
   std::uintptr_t next_ = kBegin;
   std::size_t bytes_in_use_ = 0;
 };
-
-/// How a message names the element at `address`: x[3][1000]. `index` becomes its number counted
-/// from the allocation's first element.
-std::string element_name(const Allocation& allocation, std::uintptr_t address,
-                         std::size_t access_bytes, std::int64_t& index);
-
-/// "2 elements past the end of x", for bytes that are not all inside the allocation.
-std::string distance_from(const Allocation& allocation, std::uintptr_t address,
-                          std::size_t access_bytes);
 
 }  // namespace simulator

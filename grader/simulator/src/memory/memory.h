@@ -1,4 +1,4 @@
-// The memory of the device: where does an access land, and how do messages name it?
+// The memory of the device: where does an access land?
 #pragma once
 
 #include "events/events.h"
@@ -11,14 +11,8 @@ struct Memory {
   DeviceMemory device;
   SharedMemory shared;
 
-  /// The allocation that holds these bytes of the device's range, or nullptr.
-  const Allocation* allocation_of(std::uintptr_t address, unsigned size) const {
-    const Allocation* found = device.candidate(address);
-    return found != nullptr && !found->freed && found->contains(address, size) ? found : nullptr;
-  }
-
-  /// For any other address: leaves it alone if that is not in shared memory. Notes which variables
-  /// the kernel uses.
+  /// For an address outside of the device's range: leaves the event alone if that is not in shared
+  /// memory. Notes which variables the kernel uses.
   void locate_in_shared(AccessEvent& event) {
     const std::uintptr_t address = event.access.address;
     const unsigned size = event.access.size;
@@ -39,15 +33,6 @@ struct Memory {
     }
   }
 };
-
-/// The element that an access uses: "partial[1]", of the variable or buffer `buffer`.
-struct ElementName {
-  std::string text;
-  std::string buffer;
-  std::int64_t index = -1;
-};
-ElementName element_at(const Memory& memory, MemorySpace space, std::uintptr_t address,
-                       unsigned size);
 
 /// Something that a checker keeps beside each allocation, by its number.
 template <typename Shadow>  // made from a number of bytes, or of nothing

@@ -3,27 +3,16 @@
 #include <utility>
 
 #include "findings/texts.h"
+#include "memory/names.h"
 #include "source/source_lines.h"
 
 namespace simulator {
 namespace {
 
-std::string participle(AccessType type) {
-  switch (type) {
-    case AccessType::read:
-      return "read";
-    case AccessType::write:
-      return "written";
-    case AccessType::atomic:
-      return "updated atomically";
-  }
-  return "";
-}
-
 /// "written and read", "written twice"
 std::string participles(AccessType first, AccessType second) {
-  return participle(first) +
-         (first == second ? std::string(" twice") : " and " + participle(second));
+  return words_for(first).done +
+         (first == second ? std::string(" twice") : std::string(" and ") + words_for(second).done);
 }
 
 Reach reach_within_block(unsigned thread, unsigned other) {
@@ -46,10 +35,9 @@ std::string with_note(std::string message, const std::string& note) {
 /// An atomic on another word that would order the two blocks, were there a fence before it.
 std::string RaceReport::about_atomics(const AccessRecord& earlier, const Access& access) const {
   const std::uintptr_t word = ordering_.word_without_fence(earlier);
-  return word == 0 || word == access.address ? ""
-                                             : "Both blocks use one word atomically in between, "
-                                               "but without a __threadfence() before "
-                                               "it other blocks may see the atomic first.";
+  if (word == 0 || word == access.address) return "";
+  return "Both blocks use one word atomically in between, but without a __threadfence() before it "
+         "other blocks may see the atomic first.";
 }
 
 std::string RaceReport::relation(const AccessRecord& earlier, const AccessEvent& event) const {

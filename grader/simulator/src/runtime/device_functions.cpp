@@ -8,20 +8,6 @@
 #include "scheduling/stopping.h"
 
 namespace simulator {
-namespace {
-
-[[noreturn]] void stop_with(Launch& launch, Kind kind, CodeAddress site, const std::string& message,
-                            const std::string& action, ErrorCode error) {
-  launch.machine.findings.add(
-      {kind, launch.begin.kernel, message, false, {running_party(launch, site, action)}, "", -1});
-  stop_launch(launch, error);
-}
-
-}  // namespace
-
-bool in_kernel() {
-  return launch_of_kernel() != nullptr;
-}
 
 void* dynamic_shared() {
   return reinterpret_cast<void*>(machine().memory.shared.dynamic_begin());

@@ -54,10 +54,10 @@ void download(void* host, const void* device, std::size_t bytes) {
 }
 
 void mark_initialised(void* device, std::size_t bytes, bool initialised) {
-  const Allocation* memory = machine().memory.device.containing(device, bytes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(device);
+  const Allocation* memory = machine().memory.device.containing(begin, bytes);
   if (memory == nullptr) return;
-  const std::size_t offset = reinterpret_cast<std::uintptr_t>(device) - memory->begin;
-  machine().shadow.initialised[memory->number].fill(offset, bytes, initialised);
+  machine().shadow.initialised[memory->number].fill(begin - memory->begin, bytes, initialised);
 }
 
 void set_time_limit(double cpu_seconds_per_launch) {

@@ -48,61 +48,39 @@ void describe(cudaDeviceProp& p) {
   p.reservedSharedMemPerBlock = kSharedReservedPerBlock;
 }
 
-/// -1 for an attribute that is not known.
-int attribute_value(cudaDeviceAttr attribute) {
-  using namespace limits;
-  switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      return kThreadsPerBlock;
-    case cudaDevAttrMaxBlockDimX:
-      return kBlockX;
-    case cudaDevAttrMaxBlockDimY:
-      return kBlockY;
-    case cudaDevAttrMaxBlockDimZ:
-      return kBlockZ;
-    case cudaDevAttrMaxGridDimX:
-      return kGridX;
-    case cudaDevAttrMaxGridDimY:
-      return kGridY;
-    case cudaDevAttrMaxGridDimZ:
-      return kGridZ;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      return kSharedPerBlock;
-    case cudaDevAttrTotalConstantMemory:
-      return kConstantBytes;
-    case cudaDevAttrWarpSize:
-      return kWarpSize;
-    case cudaDevAttrMaxRegistersPerBlock:
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-      return kRegistersPerBlock;
-    case cudaDevAttrMultiProcessorCount:
-      return kMultiprocessors;
-    case cudaDevAttrGlobalMemoryBusWidth:
-      return kMemoryBusBits;
-    case cudaDevAttrL2CacheSize:
-      return kL2Bytes;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return kThreadsPerMultiprocessor;
-    case cudaDevAttrComputeCapabilityMajor:
-      return kComputeMajor;
-    case cudaDevAttrComputeCapabilityMinor:
-      return kComputeMinor;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return kSharedPerMultiprocessor;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return kSharedPerBlockOptin;
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-      return kBlocksPerMultiprocessor;
-    case cudaDevAttrReservedSharedMemoryPerBlock:
-      return kSharedReservedPerBlock;
-    case cudaDevAttrConcurrentKernels:
-    case cudaDevAttrManagedMemory:
-    case cudaDevAttrCooperativeLaunch:
-    case cudaDevAttrMemoryPoolsSupported:
-      return 0;
-  }
-  return -1;
-}
+struct Attribute {
+  cudaDeviceAttr name;
+  std::size_t value;
+};
+
+constexpr Attribute kAttributes[] = {
+    {cudaDevAttrMaxThreadsPerBlock, limits::kThreadsPerBlock},
+    {cudaDevAttrMaxBlockDimX, limits::kBlockX},
+    {cudaDevAttrMaxBlockDimY, limits::kBlockY},
+    {cudaDevAttrMaxBlockDimZ, limits::kBlockZ},
+    {cudaDevAttrMaxGridDimX, limits::kGridX},
+    {cudaDevAttrMaxGridDimY, limits::kGridY},
+    {cudaDevAttrMaxGridDimZ, limits::kGridZ},
+    {cudaDevAttrMaxSharedMemoryPerBlock, limits::kSharedPerBlock},
+    {cudaDevAttrTotalConstantMemory, kConstantBytes},
+    {cudaDevAttrWarpSize, limits::kWarpSize},
+    {cudaDevAttrMaxRegistersPerBlock, limits::kRegistersPerBlock},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, limits::kRegistersPerBlock},
+    {cudaDevAttrMultiProcessorCount, limits::kMultiprocessors},
+    {cudaDevAttrGlobalMemoryBusWidth, kMemoryBusBits},
+    {cudaDevAttrL2CacheSize, limits::kL2Bytes},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, limits::kThreadsPerMultiprocessor},
+    {cudaDevAttrComputeCapabilityMajor, limits::kComputeMajor},
+    {cudaDevAttrComputeCapabilityMinor, limits::kComputeMinor},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, limits::kSharedPerMultiprocessor},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, limits::kSharedPerBlockOptin},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, limits::kBlocksPerMultiprocessor},
+    {cudaDevAttrReservedSharedMemoryPerBlock, limits::kSharedReservedPerBlock},
+    {cudaDevAttrConcurrentKernels, 0},
+    {cudaDevAttrManagedMemory, 0},
+    {cudaDevAttrCooperativeLaunch, 0},
+    {cudaDevAttrMemoryPoolsSupported, 0},
+};
 
 }  // namespace
 
@@ -126,10 +104,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (device != 0) return result(cudaErrorInvalidDevice);
-  const int known = attribute_value(attribute);
-  if (known < 0) return result(kErrorInvalidValue);
-  *value = known;
-  return result(kSuccess);
+  for (const Attribute& known : kAttributes) {
+    if (known.name != attribute) continue;
+    *value = to_int(known.value);
+    return result(kSuccess);
+  }
+  return result(kErrorInvalidValue);
 }
 cudaError_t cudaDeviceReset() {
   return result(kErrorNotSupported);

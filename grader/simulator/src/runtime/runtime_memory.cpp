@@ -7,7 +7,8 @@
 #include "runtime/runtime_result.h"
 #include "simulator.h"
 
-namespace simulator {
+using namespace simulator;
+
 namespace {
 
 bool is_device(const void* pointer) {
@@ -17,12 +18,16 @@ bool is_device(const void* pointer) {
 /// False if `pointer` is said to be on the device and these bytes are not inside one allocation, or
 /// the other way round.
 bool is_right_side(const void* pointer, std::size_t bytes, bool on_device) {
-  if (on_device != is_device(pointer)) return false;
-  return on_device ? machine().memory.device.containing(pointer, bytes) != nullptr
-                   : pointer != nullptr;
+  if (!on_device) return pointer != nullptr && !is_device(pointer);
+  return machine().memory.device.containing(reinterpret_cast<std::uintptr_t>(pointer), bytes) !=
+         nullptr;
 }
 
-cudaError_t allocate_unnamed(void** pointer, std::size_t bytes) {
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   if (machine().errors.sticky() != kSuccess) return result(kSuccess);
   if (pointer == nullptr) return result(kErrorInvalidValue);
   static int count = 0;
@@ -34,10 +39,35 @@ cudaError_t allocate_unnamed(void** pointer, std::size_t bytes) {
   *pointer = allocate(bytes, 0, label);
   return result(*pointer == nullptr ? kErrorMemoryAllocation : kSuccess);
 }
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
+  return cudaMalloc(pointer, bytes);
+}
+cudaError_t cudaMallocManaged(void**, size_t, unsigned) {
+  return result(kErrorNotSupported);  // one address for host and device: not modelled
+}
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  *pointer = std::malloc(bytes);
+  return result(*pointer == nullptr ? kErrorMemoryAllocation : kSuccess);
+}
+cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
+  return cudaMallocHost(pointer, bytes);
+}
+cudaError_t cudaFree(void* pointer) {
+  if (machine().errors.sticky() != kSuccess || pointer == nullptr) return result(kSuccess);
+  if (machine().memory.device.starting_at(pointer) == nullptr) return result(kErrorInvalidValue);
+  release(pointer);
+  return result(kSuccess);
+}
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+  return cudaFree(pointer);
+}
+cudaError_t cudaFreeHost(void* pointer) {
+  std::free(pointer);
+  return result(kSuccess);
+}
 
-cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  if (machine().errors.sticky() != kSuccess) return result(kSuccess);
-  if (bytes == 0) return result(kSuccess);
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
     return result(cudaErrorInvalidMemcpyDirection);
   }
@@ -53,77 +83,28 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   if (to_device) mark_initialised(to, bytes);
   return result(kSuccess);
 }
-
-cudaError_t set(void* pointer, int value, std::size_t bytes) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t) {
+  return cudaMemcpy(to, from, bytes, kind);
+}
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
+  cudaError_t error = result(kSuccess);
+  for (size_t row = 0; row < height && error == cudaSuccess; ++row) {
+    error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
+                       static_cast<const char*>(from) + row * from_pitch, width, kind);
+  }
+  return error;
+}
+cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
   if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (!is_right_side(pointer, bytes, true)) return result(kErrorInvalidValue);
   std::memset(pointer, value, bytes);
   mark_initialised(pointer, bytes);
   return result(kSuccess);
 }
-
-cudaError_t free_device(void* pointer) {
-  if (machine().errors.sticky() != kSuccess || pointer == nullptr) return result(kSuccess);
-  if (machine().memory.device.starting_at(pointer) == nullptr) return result(kErrorInvalidValue);
-  release(pointer);
-  return result(kSuccess);
-}
-
-}  // namespace
-}  // namespace simulator
-
-using namespace simulator;
-
-extern "C" {
-
-cudaError_t cudaMalloc(void** pointer, size_t bytes) {
-  return allocate_unnamed(pointer, bytes);
-}
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
-  return allocate_unnamed(pointer, bytes);
-}
-cudaError_t cudaMallocManaged(void**, size_t, unsigned) {
-  return result(kErrorNotSupported);  // one address for host and device: not modelled
-}
-cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
-  *pointer = std::malloc(bytes);
-  return result(*pointer == nullptr ? kErrorMemoryAllocation : kSuccess);
-}
-cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
-  return cudaMallocHost(pointer, bytes);
-}
-cudaError_t cudaFree(void* pointer) {
-  return free_device(pointer);
-}
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
-  return free_device(pointer);
-}
-cudaError_t cudaFreeHost(void* pointer) {
-  std::free(pointer);
-  return result(kSuccess);
-}
-
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  return copy(to, from, bytes, kind);
-}
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-  return copy(to, from, bytes, kind);
-}
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                         size_t width, size_t height, cudaMemcpyKind kind) {
-  cudaError_t error = result(kSuccess);
-  for (size_t row = 0; row < height && error == cudaSuccess; ++row) {
-    error = copy(static_cast<char*>(to) + row * to_pitch,
-                 static_cast<const char*>(from) + row * from_pitch, width, kind);
-  }
-  return error;
-}
-cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-  return set(pointer, value, bytes);
-}
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t) {
-  return set(pointer, value, bytes);
+  return cudaMemset(pointer, value, bytes);
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   *total = limits::kMemoryBytes;

@@ -1,7 +1,7 @@
-#include "scheduling/block_barrier.h"
-
+// The block-wide barrier: __syncthreads() and its kin. It is complete when every thread of the
+// block that has not returned waits at it.
 #include "scheduling/stopping.h"
-#include "scheduling/warp_operations.h"
+#include "scheduling/waiting.h"
 
 namespace simulator {
 namespace {

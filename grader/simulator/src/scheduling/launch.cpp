@@ -54,7 +54,7 @@ std::string complaint(const char* kernel, const LaunchShape& shape,
 }
 
 void refuse(Machine& machine, const char* kernel, const std::string& message, ErrorCode error) {
-  machine.findings.add({Kind::invalid_launch, kernel, message, false, {}, "", -1});
+  machine.findings.add(Kind::invalid_launch, kernel, message, {});
   machine.errors.note(error);
 }
 

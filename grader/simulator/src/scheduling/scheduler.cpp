@@ -1,8 +1,7 @@
 #include "scheduling/scheduler.h"
 
 #include "findings/texts.h"
-#include "scheduling/block_barrier.h"
-#include "scheduling/warp_operations.h"
+#include "scheduling/waiting.h"
 
 namespace simulator {
 namespace {
@@ -12,10 +11,6 @@ constexpr unsigned kIdleTurns = 16;
 
 std::uint64_t volume(const uint3& shape) {
   return std::uint64_t{shape.x} * shape.y * shape.z;
-}
-
-unsigned low_lanes(unsigned count) {
-  return count >= 32 ? ~0u : (1u << count) - 1;
 }
 
 /// What a thread does: the kernel, then its farewell.

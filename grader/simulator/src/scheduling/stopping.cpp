@@ -69,26 +69,16 @@ void after_time_over() {
   stop_launch(launch, kErrorIllegalAddress);
 }
 
-[[noreturn]] void stop_for_stack_overflow(Launch& launch, CodeAddress site) {
-  Findings& findings = launch.machine.findings;
-  const Findings::Writing writing(findings);
-  findings.add({Kind::stack_overflow,
-                launch.begin.kernel,
-                "A thread's local variables and calls need more than its stack: make local "
-                "arrays smaller, or end the recursion.",
-                false,
-                {running_party(launch, site, "overflows its stack")}});
-  stop_launch(launch, kErrorHardwareStack);
-}
-
 void after_fault() {
   Launch& launch = *running_launch;
-  CodeAddress site = 0;
-  {
-    const Findings::Writing writing(launch.machine.findings);
-    site = best_site(launch, interrupted_at + 1);
+  const Findings::Writing writing(launch.machine.findings);
+  const CodeAddress site = best_site(launch, interrupted_at + 1);
+  if (launch.machine.stacks.is_guard(fault_address)) {
+    stop_with(launch, Kind::stack_overflow, site,
+              "A thread's local variables and calls need more than its stack: make local arrays "
+              "smaller, or end the recursion.",
+              "overflows its stack", kErrorHardwareStack);
   }
-  if (launch.machine.stacks.is_guard(fault_address)) stop_for_stack_overflow(launch, site);
   stop_for_fault(launch, site);
 }
 
@@ -155,21 +145,21 @@ Watchdog::~Watchdog() {
   sigaction(SIGSEGV, &previous_fault, nullptr);
 }
 
-Party running_party(const Launch& launch, CodeAddress site, std::string action) {
-  return party(launch.begin, launch.block->number, launch.thread->number, site, std::move(action));
+void stop_with(Launch& launch, Kind kind, CodeAddress site, std::string message, std::string action,
+               ErrorCode error) {
+  launch.machine.findings.add(
+      kind, launch.begin.kernel, std::move(message),
+      {party(launch.begin, launch.block->number, launch.thread->number, site, std::move(action))});
+  stop_launch(launch, error);
 }
 
 void stop_as_endless(Launch& launch, CodeAddress site) {
-  Findings& findings = launch.machine.findings;
-  const Findings::Writing writing(findings);
-  findings.add({Kind::endless_loop,
-                launch.begin.kernel,
-                "The kernel still runs after " + seconds_text(launch.machine.time_limit) +
-                    " s of CPU time and was stopped. One thread is here now; look for a loop that "
-                    "does not end.",
-                false,
-                {running_party(launch, best_site(launch, site), "is still running")}});
-  stop_launch(launch, kErrorLaunchTimeout);
+  const Findings::Writing writing(launch.machine.findings);
+  stop_with(launch, Kind::endless_loop, best_site(launch, site),
+            "The kernel still runs after " + seconds_text(launch.machine.time_limit) +
+                " s of CPU time and was stopped. One thread is here now; look for a loop that "
+                "does not end.",
+            "is still running", kErrorLaunchTimeout);
 }
 
 }  // namespace simulator

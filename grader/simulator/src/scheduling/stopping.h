@@ -13,6 +13,8 @@
 // abandons the launch. Nothing of the kernel's stack is unwound.
 #pragma once
 
+#include <string>
+
 #include "scheduling/running.h"
 
 namespace simulator {
@@ -33,7 +35,9 @@ inline void obey_stop(Launch& launch, CodeAddress site) {
   if (__builtin_expect(launch.stop_requested, 0)) stop_as_endless(launch, site);
 }
 
-/// The running thread, in a finding.
-Party running_party(const Launch& launch, CodeAddress site, std::string action);
+/// Adds the finding that the running thread does this, and ends the launch. To be called while a
+/// finding is being written (Findings::Writing).
+[[noreturn]] void stop_with(Launch& launch, Kind kind, CodeAddress site, std::string message,
+                            std::string action, ErrorCode error);
 
 }  // namespace simulator

@@ -1,6 +1,11 @@
-#include "scheduling/warp_operations.h"
-
+// What the lanes of a warp do together: shuffles, votes, matches, reductions, __syncwarp.
+//
+// A lane that calls one leaves its request with its warp and waits. The request is complete when
+// all lanes that its mask names, and that have not returned, ask for the same operation with the
+// same mask; the lane that completes it computes all answers. Lanes run one after another in
+// between, so a mask that names a lane which never comes is noticed when nobody can go on.
 #include "scheduling/stopping.h"
+#include "scheduling/waiting.h"
 #include "scheduling/warp_values.h"
 
 namespace simulator {

@@ -15,7 +15,7 @@ class Sites {
  public:
   static constexpr std::uint32_t kMost = 1u << 13;
 
-  Sites();
+  Sites() : numbers_(offset_of(reinterpret_cast<std::uintptr_t>(&_end))) {}
 
   /// The number of a place; 0, the unknown place, when there are more than kMost.
   std::uint32_t number(CodeAddress site) {
@@ -31,7 +31,13 @@ class Sites {
   static std::size_t offset_of(CodeAddress site) {
     return site - reinterpret_cast<std::uintptr_t>(&__executable_start);
   }
-  std::uint32_t add(CodeAddress site);
+  [[gnu::noinline]] std::uint32_t add(CodeAddress site) {
+    if (sites_.size() >= kMost) return 0;
+    const auto number = static_cast<std::uint16_t>(sites_.size());
+    numbers_[offset_of(site)] = number;
+    sites_.push_back(site);
+    return number;
+  }
 
   /// By distance from the program's first byte. Only the pages of kernels are ever touched.
   LazyArray<std::uint16_t> numbers_;

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "memory/shared_names.h"
+#include "memory/names.h"
 #include "source/source_lines.h"
 
 namespace simulator {
@@ -55,7 +55,7 @@ TrafficCounter::Site& TrafficCounter::site_of(const RequestOrigin& origin, std::
     fresh.touched = SectorSet(memory->size);
     fresh.first_sector = memory->begin / kSectorBytes;
   } else {
-    fresh.sum.buffer = shared_element(memory_.shared, address, 1).variable;
+    fresh.sum.buffer = shared_element(memory_.shared, address, 1).buffer;
   }
   return fresh;
 }
