@@ -112,9 +112,8 @@ class KernelReader {
   std::size_t opening_bracket(std::size_t close) const {
     int depth = 0;
     for (std::size_t i = close + 1; has(i); --i) {
-      const Token& token = tokens_[i - 1];
-      depth += token.is(")") || token.is("]") || token.is("}");
-      depth -= token.is("(") || token.is("[") || token.is("{");
+      depth += tokens_[i - 1].closes_bracket();
+      depth -= tokens_[i - 1].opens_bracket();
       if (depth == 0) {
         return i - 1;
       }
@@ -127,11 +126,11 @@ class KernelReader {
     std::size_t i = close + 1;
     while (has(i)) {
       const Token& token = tokens_[i - 1];
-      if (token.is(")") || token.is("]") || token.is("}")) {
+      if (token.closes_bracket()) {
         i = opening_bracket(i - 1);
         continue;
       }
-      if (token.is(";") || token.is("{") || token.is("(") || token.is("[")) {
+      if (token.is(";") || token.opens_bracket()) {
         break;
       }
       depth += token.is(">");
@@ -163,11 +162,11 @@ std::size_t closing_chevrons(const Tokens& tokens, std::size_t launch, int& argu
       }
       return i;
     }
-    if (depth == 0 && (token.is(";") || token.is(")") || token.is("]") || token.is("}"))) {
+    if (depth == 0 && (token.is(";") || token.closes_bracket())) {
       break;
     }
-    depth += token.is("(") || token.is("[") || token.is("{");
-    depth -= token.is(")") || token.is("]") || token.is("}");
+    depth += token.opens_bracket();
+    depth -= token.closes_bracket();
     arguments = std::max(arguments, 1) + (depth == 0 && token.is(","));
   }
   throw RewriteError(tokens[launch].line, "this launch has a <<< without its >>>");
@@ -187,7 +186,7 @@ void rewrite_arguments(const Tokens& tokens, std::size_t open, std::size_t close
     if (starts && tokens[i].is("NULL") && (tokens[i + 1].is(",") || i + 1 == close)) {
       edits.push_back({tokens[i].begin, tokens[i].end(), "nullptr"});
     }
-    if (tokens[i].is("(") || tokens[i].is("[") || tokens[i].is("{")) {
+    if (tokens[i].opens_bracket()) {
       i = closing_bracket(tokens, i);
     }
   }

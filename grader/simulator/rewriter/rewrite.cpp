@@ -40,11 +40,8 @@ std::size_t closing_bracket(const Tokens& tokens, std::size_t open) {
     if (tokens[i].directive != tokens[open].directive) {
       continue;
     }
-    if (tokens[i].is("(") || tokens[i].is("[") || tokens[i].is("{")) {
-      ++depth;
-    } else if (tokens[i].is(")") || tokens[i].is("]") || tokens[i].is("}")) {
-      --depth;
-    }
+    depth += tokens[i].opens_bracket();
+    depth -= tokens[i].closes_bracket();
     if (depth == 0) {
       return i;
     }

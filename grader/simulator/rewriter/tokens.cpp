@@ -1,6 +1,7 @@
 #include "tokens.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 namespace onepass::rewriter {
@@ -11,6 +12,10 @@ bool begins_identifier(char c) {
 }
 bool continues_identifier(char c) {
   return begins_identifier(c) || std::isdigit(static_cast<unsigned char>(c));
+}
+
+std::string_view without_leading_blanks(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
 // Walks through the source once, from the left.
@@ -70,9 +75,9 @@ class Lexer {
       ++end;
     }
     const std::string_view word = source_.substr(position_, end - position_);
-    const bool is_prefix = word == "R" || word == "u8" || word == "u" || word == "U" ||
-                           word == "L" || word == "u8R" || word == "uR" || word == "UR" ||
-                           word == "LR";
+    static constexpr std::array<std::string_view, 9> kPrefixes = {"R",   "u8", "u",  "U", "L",
+                                                                  "u8R", "uR", "UR", "LR"};
+    const bool is_prefix = std::find(kPrefixes.begin(), kPrefixes.end(), word) != kPrefixes.end();
     if (is_prefix && at(end) == '"' && word.back() == 'R') {
       emit(TokenKind::kString, end_of_raw_string(end));
     } else if (is_prefix && at(end) == '"') {
@@ -121,8 +126,7 @@ class Lexer {
 
   bool is_zero(std::size_t from) const {
     std::string_view rest = source_.substr(from, end_of_line(from) - from);
-    rest = rest.substr(0, std::min(rest.find("//"), rest.find("/*")));
-    rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+    rest = without_leading_blanks(rest.substr(0, std::min(rest.find("//"), rest.find("/*"))));
     rest = rest.substr(0, rest.find_last_not_of(" \t\r") + 1);
     return rest == "0";
   }
@@ -133,11 +137,9 @@ class Lexer {
     std::size_t line = std::min(end_of_line(from) + 1, source_.size());
     while (line < source_.size()) {
       const std::size_t end = end_of_line(line);
-      std::string_view text = source_.substr(line, end - line);
-      text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+      std::string_view text = without_leading_blanks(source_.substr(line, end - line));
       if (!text.empty() && text[0] == '#') {
-        text.remove_prefix(1);
-        text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+        text = without_leading_blanks(text.substr(1));
         const bool opens = text.substr(0, 2) == "if";
         const bool closes = text.substr(0, 5) == "endif";
         depth += opens - closes;

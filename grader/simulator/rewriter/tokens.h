@@ -26,6 +26,8 @@ struct Token {
 
   std::size_t end() const { return begin + text.size(); }
   bool is(std::string_view spelling) const { return text == spelling; }
+  bool opens_bracket() const { return is("(") || is("[") || is("{"); }
+  bool closes_bracket() const { return is(")") || is("]") || is("}"); }
 };
 
 /// Source that cannot be rewritten. what() is one sentence, without the place.
