@@ -1,4 +1,176 @@
-// cooperative_groups: thread_block, tiled_partition, coalesced_threads.
+// cooperative_groups: the block, tiles of a warp, and the lanes that happen to be together.
+//
+// A tile is a set of lanes (a mask) with ranks counted from its first lane; its operations are the
+// warp's, with that mask and the tile's size as width. Groups across blocks need blocks that run at
+// the same time, which the simulator has not: they stop the compile.
 #pragma once
 
-#include "onepass_simulator/cooperative_groups.h"
+#include "onepass_simulator/barriers.h"
+#include "onepass_simulator/bit_intrinsics.h"
+#include "onepass_simulator/warp.h"
+
+namespace cooperative_groups {
+
+/// All threads of the block.
+class thread_block {
+ public:
+  static void sync() { __syncthreads(); }
+  static unsigned long long size() { return num_threads(); }
+  static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
+  static unsigned thread_rank() {
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  }
+  static dim3 group_index() { return blockIdx; }
+  static dim3 thread_index() { return threadIdx; }
+  static dim3 group_dim() { return blockDim; }
+  static dim3 dim_threads() { return blockDim; }
+  void barrier_wait_and_arrive() const { sync(); }
+};
+inline thread_block this_thread_block() {
+  return {};
+}
+
+namespace details {
+
+inline unsigned lane() {
+  return thread_block::thread_rank() % 32;
+}
+
+/// Lanes of one warp, given by their mask.
+class lanes {
+ public:
+  explicit lanes(unsigned mask) : mask_(mask) {}
+  unsigned num_threads() const { return static_cast<unsigned>(__popc(mask_)); }
+  unsigned long long size() const { return num_threads(); }
+  unsigned thread_rank() const {
+    return static_cast<unsigned>(__popc(mask_ & ((1u << lane()) - 1)));
+  }
+  void sync() const { __syncwarp(mask_); }
+  int any(int predicate) const { return __any_sync(mask_, predicate); }
+  int all(int predicate) const { return __all_sync(mask_, predicate); }
+  unsigned ballot(int predicate) const { return pack(__ballot_sync(mask_, predicate)); }
+  template <typename T>
+  unsigned match_any(T value) const {
+    return pack(__match_any_sync(mask_, value));
+  }
+  unsigned member_mask() const { return mask_; }
+
+ protected:
+  /// The bits of a warp-wide mask at this group's lanes, side by side.
+  unsigned pack(unsigned warp_mask) const {
+    unsigned packed = 0;
+    unsigned rank = 0;
+    for (unsigned rest = mask_; rest != 0; rest &= rest - 1, ++rank) {
+      packed |= (warp_mask >> __builtin_ctz(rest) & 1u) << rank;
+    }
+    return packed;
+  }
+  /// The lane of the group's member of this rank.
+  int lane_of(unsigned rank) const {
+    unsigned rest = mask_;
+    for (; rank > 0 && (rest & (rest - 1)) != 0; --rank) {
+      rest &= rest - 1;
+    }
+    return __builtin_ctz(rest);
+  }
+
+ private:
+  unsigned mask_;
+};
+
+inline unsigned tile_mask(unsigned size) {
+  const unsigned first = lane() / size * size;
+  return (size == 32 ? 0xffffffffu : (1u << size) - 1) << first;
+}
+
+}  // namespace details
+
+/// `size` neighbouring lanes. Ranks are lanes, so shuffles go straight to the warp's.
+template <unsigned size_, typename Parent = void>
+class thread_block_tile : public details::lanes {
+  static_assert(size_ >= 1 && size_ <= 32 && (size_ & (size_ - 1)) == 0,
+                "a tile has 1, 2, 4, 8, 16 or 32 threads; larger ones cannot be simulated: grade "
+                "this on a GPU");
+
+ public:
+  thread_block_tile() : lanes(details::tile_mask(size_)) {}
+  template <typename Other>
+  thread_block_tile(const thread_block_tile<size_, Other>&) : thread_block_tile() {}
+  static constexpr unsigned long long size() { return size_; }
+  static constexpr unsigned num_threads() { return size_; }
+  static unsigned thread_rank() { return details::lane() % size_; }
+  static unsigned meta_group_rank() { return thread_block::thread_rank() / size_; }
+  static unsigned meta_group_size() { return (thread_block::num_threads() + size_ - 1) / size_; }
+
+  template <typename T>
+  T shfl(T value, int rank) const {
+    return __shfl_sync(member_mask(), value, rank, size_);
+  }
+  template <typename T>
+  T shfl_up(T value, unsigned delta) const {
+    return __shfl_up_sync(member_mask(), value, delta, size_);
+  }
+  template <typename T>
+  T shfl_down(T value, unsigned delta) const {
+    return __shfl_down_sync(member_mask(), value, delta, size_);
+  }
+  template <typename T>
+  T shfl_xor(T value, unsigned mask) const {
+    return __shfl_xor_sync(member_mask(), value, static_cast<int>(mask), size_);
+  }
+};
+
+/// The lanes that reached coalesced_threads() together, ranked in their order.
+class coalesced_group : public details::lanes {
+ public:
+  using lanes::lanes;
+  template <typename T>
+  T shfl(T value, unsigned rank) const {
+    return __shfl_sync(member_mask(), value, lane_of(rank));
+  }
+  template <typename T>
+  T shfl_up(T value, unsigned delta) const {
+    const unsigned rank = thread_rank();
+    return shfl(value, rank >= delta ? rank - delta : rank);
+  }
+  template <typename T>
+  T shfl_down(T value, unsigned delta) const {
+    const unsigned rank = thread_rank() + delta;
+    return shfl(value, rank < num_threads() ? rank : rank - delta);
+  }
+  unsigned meta_group_rank() const { return 0; }
+  unsigned meta_group_size() const { return 1; }
+};
+inline coalesced_group coalesced_threads() {
+  return coalesced_group(__activemask());
+}
+
+template <unsigned size, typename Parent>
+thread_block_tile<size, Parent> tiled_partition(const Parent&) {
+  return {};
+}
+
+template <typename Group>
+void sync(const Group& group) {
+  group.sync();
+}
+template <typename Group>
+unsigned thread_rank(const Group& group) {
+  return group.thread_rank();
+}
+
+/// Stops the compile when it is used: blocks run one after another here.
+template <typename T = void>
+struct grid_group_ {
+  static_assert(sizeof(T*) == 0,
+                "cooperative_groups::this_grid (a barrier across blocks) cannot be simulated on a "
+                "CPU, where blocks run one after another: grade this on a GPU");
+};
+using grid_group = grid_group_<>;
+template <typename T = void>
+void this_grid() {
+  grid_group_<T*> stop;
+  (void)stop;
+}
+
+}  // namespace cooperative_groups

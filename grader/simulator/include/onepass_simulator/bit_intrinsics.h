@@ -3,24 +3,13 @@
 
 #include "bits.h"
 
-__forceinline__ int __popc(unsigned x) {
-  return __builtin_popcount(x);
-}
-__forceinline__ int __popcll(unsigned long long x) {
-  return __builtin_popcountll(x);
-}
-__forceinline__ int __clz(int x) {
-  return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x));
-}
-__forceinline__ int __clzll(long long x) {
-  return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x));
-}
-__forceinline__ int __ffs(int x) {
-  return __builtin_ffs(x);
-}
-__forceinline__ int __ffsll(long long x) {
-  return __builtin_ffsll(x);
-}
+ONEPASS_FUNCTION(int, __popc, (unsigned x), __builtin_popcount(x))
+ONEPASS_FUNCTION(int, __popcll, (unsigned long long x), __builtin_popcountll(x))
+ONEPASS_FUNCTION(int, __clz, (int x), x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)))
+ONEPASS_FUNCTION(int, __clzll, (long long x),
+                 x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x)))
+ONEPASS_FUNCTION(int, __ffs, (int x), __builtin_ffs(x))
+ONEPASS_FUNCTION(int, __ffsll, (long long x), __builtin_ffsll(x))
 
 __forceinline__ unsigned __brev(unsigned x) {
   x = ((x >> 1) & 0x55555555u) | ((x & 0x55555555u) << 1);
@@ -96,24 +85,16 @@ __forceinline__ int __rhadd(int x, int y) {
 
 // ---- The same bits as another type
 
-__forceinline__ int __float_as_int(float x) {
-  return simulator::from_bits<int>(simulator::to_bits(x));
-}
-__forceinline__ unsigned __float_as_uint(float x) {
-  return static_cast<unsigned>(simulator::to_bits(x));
-}
-__forceinline__ float __int_as_float(int x) {
-  return simulator::from_bits<float>(simulator::to_bits(x));
-}
-__forceinline__ float __uint_as_float(unsigned x) {
-  return simulator::from_bits<float>(x);
-}
-__forceinline__ long long __double_as_longlong(double x) {
-  return static_cast<long long>(simulator::to_bits(x));
-}
-__forceinline__ double __longlong_as_double(long long x) {
-  return simulator::from_bits<double>(static_cast<uint64_t>(x));
-}
+#define ONEPASS_SAME_BITS(To, name, From) \
+  ONEPASS_FUNCTION(To, name, (From x), simulator::from_bits<To>(simulator::to_bits(x)))
+ONEPASS_SAME_BITS(int, __float_as_int, float)
+ONEPASS_SAME_BITS(unsigned, __float_as_uint, float)
+ONEPASS_SAME_BITS(float, __int_as_float, int)
+ONEPASS_SAME_BITS(float, __uint_as_float, unsigned)
+ONEPASS_SAME_BITS(long long, __double_as_longlong, double)
+ONEPASS_SAME_BITS(double, __longlong_as_double, long long)
+#undef ONEPASS_SAME_BITS
+
 __forceinline__ int __double2hiint(double x) {
   return static_cast<int>(simulator::to_bits(x) >> 32);
 }
