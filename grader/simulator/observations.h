@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "access_type.h"
-
 namespace simulator {
+
+enum class MemorySpace { shared, global };
+enum class AccessType { read, write, atomic };
 
 // ---- Findings -------------------------------------------------------------------------------
 

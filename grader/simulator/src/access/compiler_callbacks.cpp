@@ -42,24 +42,19 @@ struct IndexOutOfBounds {
 #define ONEPASS_SITE reinterpret_cast<CodeAddress>(__builtin_return_address(0))
 #define ONEPASS_ADDRESS reinterpret_cast<std::uintptr_t>(address)
 
-#define ONEPASS_ACCESS(name, bytes, alignment, type)                                              \
-  void __tsan_##name##bytes(void* address) {                                                      \
-    simulator::check_access({ONEPASS_ADDRESS, bytes, alignment, AccessType::type, ONEPASS_SITE}); \
+#define ONEPASS_ACCESS(check, name, bytes, alignment, type)                                \
+  void __tsan_##name##bytes(void* address) {                                               \
+    simulator::check({ONEPASS_ADDRESS, bytes, alignment, AccessType::type, ONEPASS_SITE}); \
   }
-#define ONEPASS_VOLATILE(name, bytes, alignment, type)                        \
-  void __tsan_##name##bytes(void* address) {                                  \
-    simulator::check_volatile(                                                \
-        {ONEPASS_ADDRESS, bytes, alignment, AccessType::type, ONEPASS_SITE}); \
-  }
-#define ONEPASS_SIZE(bytes)                                 \
-  ONEPASS_ACCESS(read, bytes, bytes, read)                  \
-  ONEPASS_ACCESS(write, bytes, bytes, write)                \
-  ONEPASS_ACCESS(unaligned_read, bytes, 1, read)            \
-  ONEPASS_ACCESS(unaligned_write, bytes, 1, write)          \
-  ONEPASS_VOLATILE(volatile_read, bytes, bytes, read)       \
-  ONEPASS_VOLATILE(volatile_write, bytes, bytes, write)     \
-  ONEPASS_VOLATILE(unaligned_volatile_read, bytes, 1, read) \
-  ONEPASS_VOLATILE(unaligned_volatile_write, bytes, 1, write)
+#define ONEPASS_SIZE(bytes)                                               \
+  ONEPASS_ACCESS(check_access, read, bytes, bytes, read)                  \
+  ONEPASS_ACCESS(check_access, write, bytes, bytes, write)                \
+  ONEPASS_ACCESS(check_access, unaligned_read, bytes, 1, read)            \
+  ONEPASS_ACCESS(check_access, unaligned_write, bytes, 1, write)          \
+  ONEPASS_ACCESS(check_volatile, volatile_read, bytes, bytes, read)       \
+  ONEPASS_ACCESS(check_volatile, volatile_write, bytes, bytes, write)     \
+  ONEPASS_ACCESS(check_volatile, unaligned_volatile_read, bytes, 1, read) \
+  ONEPASS_ACCESS(check_volatile, unaligned_volatile_write, bytes, 1, write)
 
 extern "C" {
 

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "access_type.h"
+#include "observations.h"
 #include "onepass_simulator/device_calls.h"
 
 namespace simulator {

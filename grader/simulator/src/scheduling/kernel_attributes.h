@@ -6,23 +6,35 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
+
+#include "common/limits.h"
+#include "source/elf_symbols.h"
 
 namespace simulator {
 
 class KernelAttributes {
  public:
-  void allow_dynamic_shared(const void* kernel, std::size_t bytes);
+  void allow_dynamic_shared(const void* kernel, std::size_t bytes) {
+    allowed_[own_name(kernel)] = bytes;
+  }
 
-  /// The dynamic shared memory that a launch of `kernel` ("ns::k<T>") may ask for.
-  std::size_t allowed_dynamic_shared(const char* kernel) const;
-  std::size_t allowed_dynamic_shared(const void* kernel) const;
+  /// The dynamic shared memory that a launch of `kernel` may ask for: its address, or "ns::k<T>".
+  template <typename T>
+  std::size_t allowed_dynamic_shared(const T* kernel) const {
+    const auto found = allowed_.find(own_name(kernel));
+    return found == allowed_.end() ? limits::kSharedPerBlock : found->second;
+  }
 
  private:
-  std::size_t allowance(const std::string& name) const;
+  static std::string own_name(const char* written) { return last_name(written); }
+  static std::string own_name(const void* kernel) {
+    return last_name(function_name(reinterpret_cast<std::uintptr_t>(kernel)));
+  }
 
-  std::map<std::string, std::size_t> by_name_;
+  std::map<std::string, std::size_t> allowed_;  // by own name
 };
 
 }  // namespace simulator
