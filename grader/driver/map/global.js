@@ -80,25 +80,15 @@ class GlobalPainter {
 
   grid(context, panel, height) {
     const scale = this.scale(panel);
-    const lines = (bytes, colour) => {
-      context.strokeStyle = colour;
-      context.lineWidth = 1;
-      for (let byte = bytes * Math.ceil(this.from / bytes); byte <= this.to; byte += bytes) {
-        const x = Math.round(this.at(panel, byte)) + 0.5;
-        line(context, x, 0, x, height);
+    const mark = (byte, colour) => gridLine(context, this.at(panel, byte), height, colour);
+    for (const [bytes, least, colour] of [
+             [kSector, 5, panel.style.grid], [kLine, 10, panel.style.line]]) {
+      const first = bytes * scale < least ? Infinity : bytes * Math.ceil(this.from / bytes);
+      for (let byte = first; byte <= this.to; byte += bytes) {
+        mark(byte, colour);
       }
-    };
-    if (kSector * scale >= 5) {
-      lines(kSector, panel.style.grid);
     }
-    if (kLine * scale >= 10) {
-      lines(kLine, panel.style.line);
-    }
-    this.rowStarts(scale, 10, (row, byte) => {
-      context.strokeStyle = panel.style.row;
-      const x = Math.round(this.at(panel, byte)) + 0.5;
-      line(context, x, 0, x, height);
-    });
+    this.rowStarts(scale, 10, (row, byte) => mark(byte, panel.style.row));
   }
 
   paint(context, panel, request, y, height) {

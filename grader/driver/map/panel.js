@@ -207,6 +207,14 @@ function line(context, x0, y0, x1, y1) {
   context.stroke();
 }
 
+/// A line of the grid, on whole pixels.
+function gridLine(context, at, height, colour) {
+  const x = Math.round(at) + 0.5;
+  context.strokeStyle = colour;
+  context.lineWidth = 1;
+  line(context, x, 0, x, height);
+}
+
 /// Frames what was written, where there is room for a frame.
 function frame(context, panel, request, x, y, width, height) {
   if (request.access.type !== 'read' && panel.rowHeight >= 5) {

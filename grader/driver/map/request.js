@@ -28,14 +28,9 @@ function positionText(page, request) {
   return first ? ` Lane ${first.lane} is at ${elementName(page.map, request, first.offset)}.` : '';
 }
 
-function svg(tag, attributes, text) {
+function svg(tag, attributes) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    element.setAttribute(name, value);
-  }
-  if (text !== undefined) {
-    element.textContent = text;
-  }
+  Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
   return element;
 }
 
@@ -43,34 +38,44 @@ function drawing(height) {
   return svg('svg', {viewBox: `0 0 ${kDrawing} ${height}`, 'aria-hidden': true});
 }
 
+function putBox(picture, x, y, width, height, attributes) {
+  picture.append(svg('rect', {x, y, width, height, fill: 'var(--hue)', ...attributes}));
+}
+
+function putText(picture, x, y, text, kind = 'quiet') {
+  const element = svg('text', {x, y, class: kind});
+  element.textContent = text;
+  picture.append(element);
+}
+
+/// The left edge of 32 lanes or banks.
+const kLanesLeft = (kDrawing - 32 * kLaneWidth) / 2;
+
+function laneX(lane) {
+  return kLanesLeft + (lane + 0.5) * kLaneWidth;
+}
+
 /// The 32 lanes in a row; those that take part are filled.
 function drawLanes(picture, request) {
-  const left = (kDrawing - 32 * kLaneWidth) / 2;
   for (let lane = 0; lane < 32; ++lane) {
     const active = (request.lanes >>> lane) & 1;
-    picture.append(svg('rect', {
-      x: left + lane * kLaneWidth + 1,
-      y: 12,
-      width: kLaneWidth - 2,
-      height: kLaneHeight,
+    putBox(picture, laneX(lane) - kLaneWidth / 2 + 1, 12, kLaneWidth - 2, kLaneHeight, {
       rx: 2,
       fill: active ? 'var(--box)' : 'none',
       stroke: active ? 'var(--ink)' : 'var(--rule)',
-    }));
+    });
     if (active) {
-      const x = left + (lane + 0.5) * kLaneWidth;
-      picture.append(svg('text', {x, y: 25, 'text-anchor': 'middle'}, lane));
+      putText(picture, laneX(lane), 25, lane, 'middle');
     }
   }
-  picture.append(svg('text', {x: left, y: 9, class: 'quiet'}, 'lanes'));
-  return (lane) => left + (lane + 0.5) * kLaneWidth;
+  putText(picture, kLanesLeft, 9, 'lanes');
 }
 
 // ---- global memory ------------------------------------------------------------------------------
 
 function globalDrawing(page, request) {
   const picture = drawing(126);
-  const laneX = drawLanes(picture, request);
+  drawLanes(picture, request);
   const place = placeSectors(request.moved);
   const y = 82;
   for (const {lane, offset} of request.lanesAt) {
@@ -80,40 +85,27 @@ function globalDrawing(page, request) {
       x2: place.x(offset + request.bytes / 2),
       y2: y,
       stroke: 'var(--hue)',
-      'stroke-width': 1,
       opacity: 0.75,
     }));
   }
   for (const [from, to] of request.used) {
-    picture.append(svg('rect', {
-      x: place.x(from),
-      y,
-      width: Math.max(1, place.end(to) - place.x(from)),
-      height: 20,
-      fill: 'var(--hue)',
-    }));
+    putBox(picture, place.x(from), y, Math.max(1, place.end(to) - place.x(from)), 20);
   }
   let free = 0;
   for (const sector of place.sectors) {
-    picture.append(svg('rect', {
-      x: place.x(sector),
-      y,
-      width: place.width,
-      height: 20,
-      fill: 'var(--hue)',
+    const x = place.x(sector);
+    putBox(picture, x, y, place.width, 20, {
       'fill-opacity': 'var(--shade)',
       stroke: 'var(--ink)',
       'stroke-width': 0.6,
-    }));
-    if (place.x(sector) >= free) {
-      const text = `${sector}`;
-      picture.append(svg('text', {x: place.x(sector), y: y + 32, class: 'quiet'}, text));
-      free = place.x(sector) + 7 * text.length + 6;
+    });
+    if (x >= free) {
+      putText(picture, x, y + 32, sector);
+      free = x + 7 * String(sector).length + 6;
     }
   }
-  const label = 'sectors of 32 bytes, each with its first byte; solid: used';
-  picture.append(
-      svg('text', {x: kDrawing / 2, y: 124, 'text-anchor': 'middle', class: 'quiet'}, label));
+  putText(picture, kDrawing / 2, 124, 'sectors of 32 bytes, each with its first byte; solid: used',
+          'quiet middle');
   return picture;
 }
 
@@ -144,34 +136,24 @@ function sharedDrawing(request) {
   const shown = request.wavefronts.slice(0, kMostWavefronts);
   const more = request.wavefronts.length - shown.length;
   const picture = drawing(34 + shown.length * kLaneHeight + (more > 0 ? 16 : 0));
-  const left = (kDrawing - kBanks * kLaneWidth) / 2;
-  const name = 'banks, and the lanes that each serves; a row is a wavefront';
-  picture.append(svg('text', {x: left, y: 9, class: 'quiet'}, name));
+  putText(picture, kLanesLeft, 9, 'banks, and the lanes that each serves; a row is a wavefront');
   for (let bank = 0; bank < kBanks; ++bank) {
-    const x = left + (bank + 0.5) * kLaneWidth;
-    picture.append(svg('text', {x, y: 24, 'text-anchor': 'middle', class: 'quiet'}, bank));
+    const x = laneX(bank);
+    putText(picture, x, 24, bank, 'quiet middle');
     shown.forEach((banks, row) => drawBank(picture, x, 28 + row * kLaneHeight, banks[bank]));
   }
   if (more > 0) {
-    const y = 40 + shown.length * kLaneHeight;
-    picture.append(
-        svg('text', {x: left, y, class: 'quiet'}, `and ${count(more, 'wavefront')} more`));
+    putText(picture, kLanesLeft, 40 + shown.length * kLaneHeight,
+            `and ${count(more, 'wavefront')} more`);
   }
   return picture;
 }
 
 function drawBank(picture, x, y, word) {
-  picture.append(svg('rect', {
-    x: x - kLaneWidth / 2 + 1,
-    y,
-    width: kLaneWidth - 2,
-    height: kLaneHeight - 2,
-    fill: 'var(--hue)',
-    'fill-opacity': word ? 0.5 : 0.1,
-  }));
+  putBox(picture, x - kLaneWidth / 2 + 1, y, kLaneWidth - 2, kLaneHeight - 2,
+         {'fill-opacity': word ? 0.5 : 0.1});
   if (word) {
-    const text = lanesText(word.lanes);
-    picture.append(svg('text', {x, y: y + 12, 'text-anchor': 'middle', class: 'lane'}, text));
+    putText(picture, x, y + 12, lanesText(word.lanes), 'lane middle');
   }
 }
 

@@ -37,11 +37,8 @@ class SharedPainter {
   }
 
   grid(context, panel, height) {
-    context.strokeStyle = panel.style.grid;
-    context.lineWidth = 1;
     for (let bank = 0; bank <= kBanks; ++bank) {
-      const x = Math.round(kGutter + bank * this.bankWidth(panel)) + 0.5;
-      line(context, x, 0, x, height);
+      gridLine(context, kGutter + bank * this.bankWidth(panel), height, panel.style.grid);
     }
   }
 
