@@ -1,8 +1,7 @@
 // The naive baseline of chapter 4: the same contract, run the way a framework without fusion runs
-// it. Every operator is a kernel of its own over the whole tensor, and every intermediate result
-// goes out to device memory and comes back. The arithmetic is right; the traffic is the lesson.
+// it (chapters/common/naive.h). The arithmetic is right; the traffic is the lesson.
 //
-// The intermediates are fp32. Bytes moved per element of x, size bytes each:
+// Bytes moved per element of x, size bytes each:
 //   forward    mean size, centre size + 4, square 8, mean 4, times rstd 8, times weight 8,
 //              plus bias 4 + size: 3 size + 36
 //   evaluate   centre size + 4, times rstd 8, times weight 8, plus bias 4 + size: 2 size + 24
@@ -63,7 +62,7 @@ void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* 
   using namespace naive;
   const Operators run = {static_cast<int64_t>(batch) * channels, space, stream};
   const Operators on_channels = {channels, batch * space, stream};
-  float* memory = run.size() == 0 ? nullptr : intermediates(2 * run.size() + channels);
+  float* memory = run.memory(2, channels);
   if (memory == nullptr) {
     return;
   }
@@ -95,7 +94,7 @@ void batchnorm_evaluate(const T* x, const T* weight, const T* bias, const float*
                         float eps, cudaStream_t stream) {
   using namespace naive;
   const Operators run = {static_cast<int64_t>(batch) * channels, space, stream};
-  float* memory = run.size() == 0 ? nullptr : intermediates(run.size() + channels);
+  float* memory = run.memory(1, channels);
   if (memory == nullptr) {
     return;
   }

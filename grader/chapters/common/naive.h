@@ -11,8 +11,8 @@ namespace naive {
 
 constexpr int kThreads = 256;  // threads a block
 
-/// Device memory for `count` fp32 intermediates, null when there is not enough. Kept from one call
-/// to the next, so that allocating is not part of what is timed.
+/// Device memory for `count` fp32 intermediates, null when there is not enough, or none to hold.
+/// Kept from one call to the next, so that allocating is not part of what is timed.
 inline float* intermediates(int64_t count) {
   static float* memory = nullptr;
   static int64_t capacity = 0;
@@ -24,7 +24,7 @@ inline float* intermediates(int64_t count) {
       capacity = count;
     }
   }
-  return memory;
+  return count > 0 ? memory : nullptr;
 }
 
 /// Blocks for one thread an element.
@@ -156,6 +156,11 @@ struct Operators {
   cudaStream_t stream;
 
   int64_t size() const { return rows * cols; }
+
+  /// intermediates() for tensors of the shape and some numbers more; null for an empty shape.
+  float* memory(int tensors, int64_t more = 0) const {
+    return intermediates(size() == 0 ? 0 : tensors * size() + more);
+  }
 
   template <typename Op, typename A, typename Result>
   void map(Op op, A a, Result result) const {

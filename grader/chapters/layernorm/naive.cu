@@ -1,7 +1,5 @@
 // The naive baseline of chapter 2: the same contract, run the way a framework without fusion runs
-// it. Every operator is a kernel of its own over the whole tensor, and every intermediate result
-// goes out to device memory, in fp32, and comes back. The arithmetic is right; the traffic is the
-// lesson.
+// it (chapters/common/naive.h). The arithmetic is right; the traffic is the lesson.
 //
 // Tensors of [rows, cols] that pass through memory, against the least possible:
 // layernorm_forward 12 (2), layernorm_backward_dx 20 (3), layernorm_backward_dweight_dbias 9 (2),
@@ -49,17 +47,14 @@ void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* b
                        int64_t y_stride, float* mean, float* rstd, int rows, int cols, float eps,
                        cudaStream_t stream) {
   using namespace naive;
-  if (rows == 0) {
-    return;
-  }
   const Operators run = {rows, cols, stream};
-  float* memory = intermediates(2 * run.size() + cols);
+  float* memory = run.memory(2);
   if (memory == nullptr) {
     return;
   }
   const auto x_rows = tensor(x, x_stride);
   const auto y_rows = tensor(y, y_stride);
-  Dense centred = tensor(memory, cols);
+  const Dense centred = tensor(memory, cols);
   Dense other = tensor(memory + run.size(), cols);
   run.mean(x_rows, mean);
   run.subtract(x_rows, one_each_row(mean), centred);
@@ -69,16 +64,12 @@ void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* b
   run.multiply(centred, one_each_row(rstd), other);
   if (weight != nullptr) {
     run.multiply(other, one_each_col(weight), centred);
-    const Dense spent = other;
     other = centred;
-    centred = spent;
   }
   if (bias != nullptr) {
     run.add(other, one_each_col(bias), y_rows);
-  } else {  // a copy, converted: what is left of adding nothing
-    float* zeros = centred.data;
-    cudaMemsetAsync(zeros, 0, cols * sizeof(float), stream);
-    run.add(other, one_each_col(zeros), y_rows);
+  } else {
+    run.map(Convert(), other, y_rows);
   }
 }
 
@@ -87,11 +78,8 @@ void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x
                            const T* weight, const float* mean, const float* rstd, T* dx,
                            int64_t dx_stride, int rows, int cols, cudaStream_t stream) {
   using namespace naive;
-  if (rows == 0) {
-    return;
-  }
   const Operators run = {rows, cols, stream};
-  float* memory = intermediates(4 * run.size() + 2 * run.rows);
+  float* memory = run.memory(4, 2 * run.rows);
   if (memory == nullptr) {
     return;
   }
@@ -102,8 +90,7 @@ void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x
   if (weight != nullptr) {
     run.multiply(tensor(dy, dy_stride), one_each_col(weight), wdy);
   } else {
-    cudaMemsetAsync(spare, 0, cols * sizeof(float), stream);
-    run.add(tensor(dy, dy_stride), one_each_col(spare), wdy);
+    run.map(Convert(), tensor(dy, dy_stride), wdy);
   }
   row_gradient(run, wdy, x_hat, rstd, tensor(dx, dx_stride), spare);
 }
@@ -115,7 +102,7 @@ Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const
                                            cudaStream_t stream) {
   using namespace naive;
   const Operators run = {rows, cols, stream};
-  float* memory = intermediates(2 * run.size());
+  float* memory = run.memory(2);
   if (rows > 0 && memory == nullptr) {
     return Summation::fixed_order;
   }

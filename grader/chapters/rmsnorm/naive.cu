@@ -1,10 +1,9 @@
 // The naive baseline of chapter 1: the same contract, run the way a framework without fusion runs
-// it. Every operator is a kernel of its own over the whole tensor, and every intermediate result
-// goes out to device memory and comes back. The arithmetic is right; the traffic is the lesson.
+// it (chapters/common/naive.h). The arithmetic is right; the traffic is the lesson.
 //
-// The intermediates are fp32, as the contract asks for. Tensors of [rows, cols] that pass through
-// memory, against the least possible: block_sum 5 (1), rmsnorm_forward 7 (2), rmsnorm_backward 19
-// (3), and 2 more in LLaMA's order, rmsnorm_residual 10 (4).
+// Tensors of [rows, cols] that pass through memory, against the least possible: block_sum 5 (1),
+// rmsnorm_forward 7 (2), rmsnorm_backward 19 (3), and 2 more in LLaMA's order, rmsnorm_residual 10
+// (4).
 
 #include <onepass/rmsnorm.h>
 
@@ -35,11 +34,8 @@ struct Round {
 template <typename T>
 void block_sum(const T* x, int64_t x_stride, float* sums, int rows, int cols, cudaStream_t stream) {
   using namespace naive;
-  if (rows == 0) {
-    return;
-  }
   const Operators run = {rows, cols, stream};
-  float* values = intermediates(2 * run.size());  // [rows, cols], and room for the next level
+  float* values = run.memory(2);  // [rows, cols], and room for the next level
   if (values == nullptr) {
     return;
   }
@@ -61,11 +57,8 @@ template <typename T>
 void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                      float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
   using namespace naive;
-  if (rows == 0) {
-    return;
-  }
   const Operators run = {rows, cols, stream};
-  float* memory = intermediates(run.size());
+  float* memory = run.memory(1);
   if (memory == nullptr) {
     return;
   }
@@ -95,7 +88,7 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
                       CastOrder order, int rows, int cols, cudaStream_t stream) {
   using namespace naive;
   const Operators run = {rows, cols, stream};
-  float* memory = intermediates(3 * run.size() + rows);
+  float* memory = run.memory(3, rows);
   if (rows > 0 && memory == nullptr) {
     return;
   }

@@ -1,7 +1,6 @@
 // The naive baseline of chapter 3: the same contract, run the way a framework without fusion runs
-// it. Slicing a tensor moves nothing there, it is a view; but every multiplication, every addition
-// and the putting together again of the slices is a kernel of its own over the whole tensor, and
-// every intermediate result goes out to device memory and comes back. The intermediates are fp32.
+// it (chapters/common/naive.h). Slicing a tensor moves nothing there, it is a view; putting the
+// slices together again is a kernel of its own over the whole tensor.
 //
 // Bytes moved per element of the tensor, size bytes each, tables left out:
 //   interleaved, backward   four products of half a tensor, 4 (size / 2 + 2); a difference and a
@@ -39,8 +38,8 @@ template <typename T>
 void turn(const T* x, const float* cos, const float* sin, float sign, T* y, int tokens, int heads,
           int half, cudaStream_t stream) {
   const Operators run = {static_cast<int64_t>(tokens) * heads, half, stream};
-  float* memory = intermediates(4 * run.size());
-  if (run.size() == 0 || memory == nullptr) {
+  float* memory = run.memory(4);
+  if (memory == nullptr) {
     return;
   }
   const View<const T, Steps> a = {x, {2 * half, 2}};  // slices of x, each [tokens, heads, half]
@@ -140,7 +139,7 @@ void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Posit
   const int64_t angles = static_cast<int64_t>(tokens) * rotary_dim;
   const int most_heads = q_heads > k_heads ? q_heads : k_heads;
   float* memory = intermediates(2 * angles + 3 * angles * most_heads);
-  if (tokens == 0 || memory == nullptr) {
+  if (memory == nullptr) {
     return;
   }
   float* cosines = memory;  // [tokens, rotary_dim]
