@@ -34,21 +34,21 @@ function(onepass_chapter name)
     target_link_libraries(grade-${name} PRIVATE onepass_${name})
   endif()
 
-  set(naive null)
+  set(naive)
   if(EXISTS ${home}/naive.cu)
-    set(naive "\"${home}/naive.cu\"")
+    set(naive ${home}/naive.cu)
   endif()
   set(exercises)
   foreach(exercise ${chapter_EXERCISES})
     set_property(GLOBAL APPEND PROPERTY ONEPASS_EXERCISES ${name}/${exercise})
     list(APPEND exercises "{\"id\": \"${name}/${exercise}\", \"file\": \"${exercise}.cu\", \
-\"binding\": \"${home}/${exercise}.binding.cu\", \"naive\": ${naive}}")
+\"binding\": \"${home}/${exercise}.binding.cu\", \"naive\": \"${naive}\"}")
   endforeach()
   list(JOIN exercises ",\n       " exercises)
   # What the driver is to know of the chapter; grader/driver/CMakeLists.txt writes it down.
   set_property(GLOBAL APPEND PROPERTY ONEPASS_CHAPTER_NAMES ${name})
   set_property(GLOBAL APPEND_STRING PROPERTY ONEPASS_CHAPTERS_JSON
-    "    {\"name\": \"${name}\", \"folder\": \"${chapter_FOLDER}\", \"docs\": \"${chapter_DOCS}\",
+    "    {\"name\": \"${name}\", \"folder\": \"${chapter_FOLDER}\",
      \"grader\": \"$<TARGET_FILE:grade-${name}>\",
      \"exercises\": [
        ${exercises}]},\n")

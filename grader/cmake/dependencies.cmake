@@ -65,7 +65,7 @@ function(onepass_dependency package debian sha256 url)
 endfunction()
 
 find_package(doctest 2.4.7 QUIET CONFIG)
-find_package(nlohmann_json 3.9 QUIET CONFIG)
+find_package(nlohmann_json 3.10.5 QUIET CONFIG) # the first that knows paths
 find_package(CLI11 2.1 QUIET CONFIG)
 find_package(fmt 8 QUIET CONFIG)
 find_package(Boost 1.66 QUIET CONFIG COMPONENTS context)

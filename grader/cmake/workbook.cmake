@@ -36,8 +36,9 @@ endif()
 onepass_json_list(cpu_link_flags
   $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator> $<TARGET_FILE:Boost::context>
   -Wl,-rpath,$<TARGET_FILE_DIR:Boost::context> ${backtrace} -pthread -ldl)
-onepass_json_list(cpu_libraries $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator>)
-onepass_json_list(cpu_headers ${contract} ${simulator_headers} ${binding_headers})
+onepass_json_list(cpu_inputs
+  $<TARGET_FILE:onepass-rewrite> $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator>
+  ${contract} ${simulator_headers} ${binding_headers})
 onepass_json_list(cpu_allowed
   ${contract} ${simulator_headers} ${binding_headers} ${system_headers})
 
@@ -47,17 +48,16 @@ if(ONEPASS_CUDA_FOUND)
     -std=c++17 -O3 -lineinfo ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} -I${contract} -I${grader} -x cu)
   onepass_json_list(gpu_link_flags
     ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} $<TARGET_FILE:onepass_worker_gpu>)
-  onepass_json_list(gpu_libraries $<TARGET_FILE:onepass_worker_gpu>)
-  onepass_json_list(gpu_headers ${contract} ${binding_headers})
+  onepass_json_list(gpu_inputs $<TARGET_FILE:onepass_worker_gpu> ${contract} ${binding_headers})
   onepass_json_list(gpu_allowed
     ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}
     ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${system_headers})
   set(gpu_toolchain "{
     \"compiler\": \"${CMAKE_CUDA_COMPILER}\",
+    \"rewriter\": \"\",
     \"compile_flags\": ${gpu_compile_flags},
     \"link_flags\": ${gpu_link_flags},
-    \"libraries\": ${gpu_libraries},
-    \"headers\": ${gpu_headers},
+    \"inputs\": ${gpu_inputs},
     \"allowed\": ${gpu_allowed}}")
 endif()
 set(gpu_present $<IF:$<BOOL:${ONEPASS_GPU_PRESENT}>,true,false>)
@@ -75,8 +75,7 @@ ${chapters}
     \"rewriter\": \"$<TARGET_FILE:onepass-rewrite>\",
     \"compile_flags\": ${cpu_compile_flags},
     \"link_flags\": ${cpu_link_flags},
-    \"libraries\": ${cpu_libraries},
-    \"headers\": ${cpu_headers},
+    \"inputs\": ${cpu_inputs},
     \"allowed\": ${cpu_allowed}},
   \"gpu\": ${gpu_toolchain},
   \"gpu_present\": ${gpu_present},

@@ -19,16 +19,11 @@ namespace {
 constexpr double kCompileSeconds = 300;
 
 std::string describe(const Toolchain& toolchain) {
-  std::vector<fs::path> files = toolchain.headers;
-  files.insert(files.end(), toolchain.libraries.begin(), toolchain.libraries.end());
-  if (!toolchain.rewriter.empty()) {
-    files.push_back(toolchain.rewriter);
-  }
   std::error_code error;
   const fs::path compiler = fs::canonical(toolchain.compiler, error);
   return fmt::format("{} {} bytes\n{}\n{}\nfiles {}\n", compiler.string(),
                      fs::file_size(compiler, error), fmt::join(toolchain.compile_flags, " "),
-                     fmt::join(toolchain.link_flags, " "), fingerprint_of_files(files));
+                     fmt::join(toolchain.link_flags, " "), fingerprint_of_files(toolchain.inputs));
 }
 
 // A program of the toolchain. That it fails is the student's business, that it cannot run is not.

@@ -5,8 +5,9 @@
 #include <filesystem>
 #include <optional>
 #include <regex>
-#include <sstream>
 #include <vector>
+
+#include "driver/text.h"
 
 namespace onepass::driver {
 namespace {
@@ -16,15 +17,6 @@ struct Error {
   std::string line;
   std::string message;
 };
-
-std::vector<std::string> split_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    lines.push_back(line);
-  }
-  return lines;
-}
 
 // An error with a place: "forward.cu:52:10: error: ..." (g++, clang, onepass-rewrite),
 // "forward.cu(52): error: ..." (nvcc).
@@ -97,7 +89,7 @@ std::string CompileError::told(const std::string& file) const {
 }
 
 CompileError first_error(const std::string& output, const std::string& file) {
-  const std::vector<std::string> lines = split_lines(output);
+  const std::vector<std::string> lines = lines_of(output);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (const auto error = located_error(lines[i])) {
       const std::string number =

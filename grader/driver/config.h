@@ -14,16 +14,15 @@ const char* device_name(Device device);  // "cpu", "gpu"
 
 /// One exercise: a file of the student's, and what the chapter adds to make a worker of it.
 struct Exercise {
-  std::string id;                              // "rmsnorm/forward"
-  std::string file;                            // "forward.cu"
-  std::filesystem::path binding;               // the translation unit that #includes the student's
-  std::optional<std::filesystem::path> naive;  // a multi-pass implementation of the same functions
+  std::string id;                 // "rmsnorm/forward"
+  std::string file;               // "forward.cu"
+  std::filesystem::path binding;  // the translation unit that #includes the student's
+  std::filesystem::path naive;    // a multi-pass version of the same functions; empty: none
 };
 
 struct Chapter {
   std::string name;    // "rmsnorm"
   std::string folder;  // "01_rmsnorm", in any submission
-  std::string docs;    // "docs/01_rmsnorm.md"
   std::filesystem::path grader;
   std::vector<Exercise> exercises;
 };
@@ -31,12 +30,10 @@ struct Chapter {
 /// How an implementation is made into a worker for one device.
 struct Toolchain {
   std::filesystem::path compiler;
-  std::filesystem::path rewriter;          // makes plain C++ of a .cu; empty if none is needed
-  std::vector<std::string> compile_flags;  // language, warnings, include folders
-  std::vector<std::string> link_flags;     // after the object
-  std::vector<std::filesystem::path>
-      libraries;                               // those of link_flags that we build: part of the key
-  std::vector<std::filesystem::path> headers;  // our folders of headers: part of the key
+  std::filesystem::path rewriter;              // makes plain C++ of a .cu; empty if none is needed
+  std::vector<std::string> compile_flags;      // language, warnings, include folders
+  std::vector<std::string> link_flags;         // after the object
+  std::vector<std::filesystem::path> inputs;   // files and folders of ours that go into a worker
   std::vector<std::filesystem::path> allowed;  // folders whose headers a student may include
 };
 

@@ -15,21 +15,23 @@ std::vector<Figure> traffic_figures(const std::string& reference) {
   return figures;
 }
 
-std::optional<double> number_at(const Json& event, const std::string& place) {
+double number_at(const Json& event, const std::string& place) {
   const Json::json_pointer pointer(place);
   const bool is_there = event.contains(pointer) && event.at(pointer).is_number();
-  return is_there ? std::optional(event.at(pointer).get<double>()) : std::nullopt;
+  return is_there ? event.at(pointer).get<double>() : 0;
+}
+
+double value_of(const Json& event, const Figure& figure) {
+  const double divisor = figure.divisor == "elements"
+                             ? number_at(event, "/rows") * number_at(event, "/cols")
+                         : figure.divisor.empty() ? 1
+                                                  : number_at(event, figure.divisor);
+  return divisor > 0 ? number_at(event, figure.place) * figure.factor / divisor : 0;
 }
 
 std::string figure_text(const Json& event, const Figure& figure) {
-  const double value = number_at(event, figure.place).value_or(0) * figure.factor;
-  double divisor = 1;
-  if (figure.divisor == "elements") {
-    divisor = number_at(event, "/rows").value_or(0) * number_at(event, "/cols").value_or(0);
-  } else if (!figure.divisor.empty()) {
-    divisor = number_at(event, figure.divisor).value_or(0);
-  }
-  return value > 0 && divisor > 0 ? fmt::format("{:.{}f}", value / divisor, figure.decimals) : "-";
+  const double value = value_of(event, figure);
+  return value > 0 ? fmt::format("{:.{}f}", value, figure.decimals) : "-";
 }
 
 }  // namespace onepass::driver

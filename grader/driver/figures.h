@@ -2,7 +2,6 @@
 // chapter's grader, and what tables make of them.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +10,10 @@
 namespace onepass::driver {
 
 struct Figure {
-  std::string name;     // a heading: "yours"
-  std::string place;    // in the event: "/student/requested_bytes"
-  std::string divisor;  // the place of another figure, or "elements": rows * cols; empty: 1
-  int decimals;
+  std::string name;          // a heading: "yours"
+  std::string place;         // in the event: "/student/requested_bytes"
+  std::string divisor = {};  // the place of another figure, or "elements": rows * cols; empty: 1
+  int decimals = 0;
   double factor = 1;
 };
 
@@ -25,10 +24,12 @@ constexpr const char* kTrafficTitle =
 /// empty: nothing.
 std::vector<Figure> traffic_figures(const std::string& reference);
 
-/// The number at a place in an event, if there is one.
-std::optional<double> number_at(const Json& event, const std::string& place);
+/// The number at a place in an event; 0 if there is none.
+double number_at(const Json& event, const std::string& place);
 
-/// A figure for a table: a dash where there is none.
+/// 0 if there is none.
+double value_of(const Json& event, const Figure& figure);
+/// For a table: a dash if there is none.
 std::string figure_text(const Json& event, const Figure& figure);
 
 }  // namespace onepass::driver

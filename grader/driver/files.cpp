@@ -68,6 +68,15 @@ ScratchFolder::~ScratchFolder() {
   fs::remove_all(path_, error);
 }
 
+fs::path without_slash(const fs::path& path) {
+  return path.has_filename() ? path : path.parent_path();
+}
+
+fs::path plain(const fs::path& path) {
+  std::error_code error;
+  return without_slash(fs::weakly_canonical(fs::absolute(path, error), error));
+}
+
 std::string file_name_of(std::string exercise) {
   std::replace(exercise.begin(), exercise.end(), '/', '-');
   return exercise;

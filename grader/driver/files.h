@@ -29,6 +29,12 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
+/// Without the slash that a shell puts after a folder.
+std::filesystem::path without_slash(const std::filesystem::path& path);
+
+/// The same, absolute and without links.
+std::filesystem::path plain(const std::filesystem::path& path);
+
 /// What the files of an exercise are called: "rmsnorm-forward".
 std::string file_name_of(std::string exercise);
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "driver/bad_input.h"
+#include "driver/files.h"
 #include "driver/gpu_lock.h"
 #include "driver/run.h"
 #include "driver/submission.h"
@@ -25,11 +26,6 @@ int exit_code(const Json& report, bool strict) {
     return kUngraded;
   }
   return strict && !all_passed(report) ? kNotAllPassed : kComplete;
-}
-
-fs::path without_slash(const fs::path& folder) {
-  const fs::path path = fs::absolute(folder).lexically_normal();
-  return path.has_filename() ? path : path.parent_path();
 }
 
 // Ctrl-C ends whatever was going on with an exception; the report so far is still shown.
@@ -62,7 +58,8 @@ Device choose_device(const Config& config, const std::string& asked) {
 
 int grade(const Config& config, GradeOptions options) {
   fs::path& submission = options.names.submission;
-  submission = submission.empty() ? config.exercises() : without_slash(submission);
+  submission = submission.empty() ? config.exercises()
+                                  : without_slash(fs::absolute(submission).lexically_normal());
   if (options.report.empty()) {
     options.report = config.build / "report" / (submission.filename().string() + ".json");
   }

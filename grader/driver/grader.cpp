@@ -50,37 +50,27 @@ process::Result run_and_read(const std::vector<std::string>& command,
 }
 
 std::vector<std::string> command_of(const GraderRun& run) {
-  std::vector<std::string> command = {run.chapter->grader.string(),
-                                      "--exercise",
-                                      run.exercise,
-                                      "--worker",
-                                      run.worker.string(),
-                                      "--device",
-                                      device_name(run.device),
-                                      "--seed",
-                                      fmt::format("{}", run.seed),
-                                      "--events",
-                                      kEventPipe};
-  if (run.naive) {
-    command.insert(command.end(), {"--naive", run.naive->string()});
-  }
-  if (run.reference) {
-    command.insert(command.end(), {"--reference", run.reference->string()});
-  }
-  if (!run.check.empty()) {
-    command.insert(command.end(), {"--check", run.check});
-  }
-  if (run.time_limit) {
-    command.insert(command.end(), {"--time-limit", fmt::format("{}", *run.time_limit)});
-  }
-  if (!run.until.empty()) {
-    command.insert(command.end(), {"--until", run.until});
+  std::vector<std::string> command = {run.chapter->grader.string()};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) {
+      command.insert(command.end(), {option, value});
+    }
+  };
+  add("--exercise", run.exercise);
+  add("--worker", run.worker);
+  add("--device", device_name(run.device));
+  add("--seed", fmt::format("{}", run.seed));
+  add("--events", kEventPipe);
+  add("--naive", run.naive);
+  add("--reference", run.reference);
+  add("--check", run.check);
+  add("--time-limit", run.time_limit ? fmt::format("{}", *run.time_limit) : "");
+  add("--until", run.until);
+  for (const std::string& shape : run.shapes) {
+    add("--shape", shape);
   }
   if (run.measure) {
     command.push_back("--measure");
-  }
-  for (const std::string& shape : run.shapes) {
-    command.insert(command.end(), {"--shape", shape});
   }
   return command;
 }

@@ -22,8 +22,7 @@ struct GraderRun {
   const Chapter* chapter;
   std::string exercise;
   std::filesystem::path worker;
-  std::optional<std::filesystem::path> naive;
-  std::optional<std::filesystem::path> reference;
+  std::filesystem::path naive, reference;  // measured beside it; empty: none
   Device device = Device::cpu;
   std::uint64_t seed = 0;
   std::string check;                 // only this one; empty means all

@@ -4,19 +4,12 @@
 
 #include <algorithm>
 #include <regex>
-#include <sstream>
+
+#include "driver/files.h"
+#include "driver/text.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
-
-namespace {
-
-fs::path resolved(const fs::path& path) {
-  fs::path result = fs::weakly_canonical(path);
-  return result.has_filename() ? result : result.parent_path();  // no slash at the end
-}
-
-}  // namespace
 
 bool lies_in(const fs::path& file, const fs::path& folder) {
   const auto [rest, unused] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
@@ -39,9 +32,9 @@ std::vector<fs::path> parse_dependencies(const std::string& rule) {
 std::optional<fs::path> first_forbidden(const std::vector<fs::path>& files,
                                         const std::vector<fs::path>& allowed) {
   std::vector<fs::path> roots;
-  std::transform(allowed.begin(), allowed.end(), std::back_inserter(roots), resolved);
+  std::transform(allowed.begin(), allowed.end(), std::back_inserter(roots), plain);
   for (const fs::path& file : files) {
-    const fs::path real = resolved(file);
+    const fs::path real = plain(file);
     if (std::none_of(roots.begin(), roots.end(),
                      [&](const fs::path& root) { return lies_in(real, root); })) {
       return file;
@@ -58,9 +51,9 @@ CompileError forbidden_include(const fs::path& header, const std::string& source
       "an exercise may include only its contract in <onepass/>, CUDA's headers and the standard "
       "library, not {}",
       header.filename().string());
-  std::istringstream lines(source);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
+  int number = 0;
+  for (const std::string& line : lines_of(source)) {
+    ++number;
     std::smatch match;
     if (std::regex_search(line, match, include) &&
         fs::path(match[1].str()).filename() == header.filename()) {

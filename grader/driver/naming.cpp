@@ -8,6 +8,7 @@
 #include <map>
 
 #include "driver/bad_input.h"
+#include "driver/files.h"
 #include "driver/text.h"
 
 namespace onepass::driver {
@@ -53,13 +54,6 @@ Index index_of(const Config& config) {
     }
   }
   return index;
-}
-
-// Absolute, without links, and without the slash that a shell puts after a folder.
-fs::path plain(const fs::path& path) {
-  std::error_code error;
-  const fs::path result = fs::weakly_canonical(fs::absolute(path, error), error);
-  return result.has_filename() ? result : result.parent_path();
 }
 
 // Those whose file `word` is, or lies in the folder `word`: as seen from here, from the repository,

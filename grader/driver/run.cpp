@@ -100,7 +100,7 @@ void Run::build(std::size_t index) {
     return;
   }
   progress_.show(fmt::format("compiling {}", task.shown));
-  const BuildResult result = builder_.build(task.implementation());
+  const BuildResult result = builder_.build(task);
   if (result.error) {
     update(index, [&](Json& exercise) {
       set_all_checks(exercise, "compile error", result.error->message, result.error->location);
@@ -134,15 +134,15 @@ void Run::build_what_to_measure_beside(std::size_t index) {
 }
 
 void Run::build_naive(Item& item) const {
-  const auto& naive = item.task.exercise->naive;
-  if (naive && !item.naive) {
-    item.naive = builder_.build_own(*item.task.exercise, *naive);
+  const fs::path& naive = item.task.exercise->naive;
+  if (!naive.empty() && item.naive.empty()) {
+    item.naive = builder_.build_own(*item.task.exercise, naive);
   }
 }
 
 void Run::build_reference(Item& item) const {
   const fs::path solution = solution_of(item.task);
-  if (fs::exists(solution) && !item.reference) {
+  if (fs::exists(solution) && item.reference.empty()) {
     item.reference = builder_.build_own(*item.task.exercise, solution);
   }
 }
@@ -253,15 +253,15 @@ void Run::ask_simulator(std::size_t index) {
     return;
   }
   progress_.show(fmt::format("asking the simulator about {}", item.task.exercise->id));
-  const BuildResult result = Builder(config_, Device::cpu).build(item.task.implementation());
+  const BuildResult result = Builder(config_, Device::cpu).build(item.task);
   if (result.error) {
     return;  // it uses what only a GPU has
   }
   GraderRun run = grader_run(item);
   run.worker = result.worker;
   run.device = Device::cpu;
-  run.naive.reset();
-  run.reference.reset();
+  run.naive.clear();
+  run.reference.clear();
   if (is_passed(index)) {
     object_on_simulator(index, run);
   } else {

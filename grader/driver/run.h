@@ -35,9 +35,8 @@ class Run {
  private:
   struct Item {
     Task task;
-    std::filesystem::path worker;                // empty: there is no file, or it does not compile
-    std::optional<std::filesystem::path> naive;  // built when first needed
-    std::optional<std::filesystem::path> reference;  // the solution's worker, likewise
+    std::filesystem::path worker;            // empty: there is no file, or it does not compile
+    std::filesystem::path naive, reference;  // the solution's; built when first needed
   };
 
   void list();

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <regex>
-#include <sstream>
 
 #include "driver/bad_input.h"
+#include "driver/text.h"
 
 namespace onepass::driver {
 
@@ -13,10 +13,10 @@ std::string skeleton_of(const std::string& solution, const std::string& file) {
   static const std::regex begin_mark(R"(^\s*// \[solution \d+\]\s*$)");
   static const std::regex end_mark(R"(^\s*// \[end\]\s*$)");
   std::string skeleton;
-  std::istringstream lines(solution);
-  std::string line;
   int opened = 0;  // the line of the mark that is open
-  for (int number = 1; std::getline(lines, line); ++number) {
+  int number = 0;
+  for (const std::string& line : lines_of(solution)) {
+    ++number;
     const bool begins = std::regex_match(line, begin_mark);
     const bool ends = std::regex_match(line, end_mark);
     if ((begins && opened != 0) || (ends && opened == 0)) {

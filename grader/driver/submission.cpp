@@ -59,7 +59,7 @@ std::vector<Task> tasks_of(const Config& config, const Names& names,
   std::vector<Task> tasks;
   for (const Named& named : exercises) {
     const fs::path file = submission / named.chapter->folder / named.exercise->file;
-    Task task = {named.chapter, named.exercise, file, shown_path(file, config.source), ""};
+    Task task = {{named.exercise, file, shown_path(file, config.source)}, named.chapter, ""};
     task.missing = objection(task, own_exercises);
     tasks.push_back(std::move(task));
   }

@@ -10,14 +10,10 @@
 
 namespace onepass::driver {
 
-struct Task {
+/// Shown as "exercises/01_rmsnorm/forward.cu".
+struct Task : Implementation {
   const Chapter* chapter;
-  const Exercise* exercise;
-  std::filesystem::path file;  // the student's
-  std::string shown;           // its name in messages: "exercises/01_rmsnorm/forward.cu"
-  std::string missing;         // why there is no such file, and what to do; empty if there is
-
-  Implementation implementation() const { return {exercise, file, shown}; }
+  std::string missing;  // why there is no such file, and what to do; empty if there is
 };
 
 /// The exercises named, in the folder names.submission. Throws BadInput as exercises_named() does,

@@ -37,18 +37,9 @@ std::string laid_out(const std::string& title, const std::vector<Row>& rows, std
   return text;
 }
 
-// The number at `key` times `factor`, or a dash where there is none.
-std::string number(const Json& entry, const char* key, double factor, int decimals) {
-  const auto found = entry.find(key);
-  if (found == entry.end() || !found->is_number()) {
-    return "-";
-  }
-  return fmt::format("{:.{}f}", found->get<double>() * factor, decimals);
-}
-
 Row shape(const Json& exercise, const Json& entry) {
-  return {exercise["id"].get<std::string>(), number(entry, "rows", 1, 0),
-          number(entry, "cols", 1, 0), entry.value("dtype", "-")};
+  return {exercise["id"].get<std::string>(), figure_text(entry, {"", "/rows"}),
+          figure_text(entry, {"", "/cols"}), entry.value("dtype", "-")};
 }
 
 // A heading, and a row for each entry under `kind` of each exercise.
@@ -82,14 +73,13 @@ std::string traffic_table(const Json& report) {
 std::string lines_table(const Json& exercise, const Json& entry) {
   std::vector<Row> rows = {{"", "", "requests", "moved by each", "least", "bytes used"}};
   for (const Json& line : entry.value("lines", Json::array())) {
-    const double requests = line.value("requests", 1.0);
     const bool is_shared = line.value("space", "") == "shared";
-    const double moved = line.value("units", 0.0) * (is_shared ? 128 : 32);
-    rows.push_back(
-        {place(line), line.value("action", ""), number(line, "requests", 1, 0),
-         number(line, "units", 1 / requests, 1) + (is_shared ? " wavefronts" : " sectors"),
-         number(line, "least_units", 1 / requests, 1),
-         number(line, "bytes", 100 / moved, 0) + " %"});
+    const double unit = is_shared ? 128 : 32;  // bytes
+    rows.push_back({place(line), line.value("action", ""), figure_text(line, {"", "/requests"}),
+                    figure_text(line, {"", "/units", "/requests", 1}) +
+                        (is_shared ? " wavefronts" : " sectors"),
+                    figure_text(line, {"", "/least_units", "/requests", 1}),
+                    figure_text(line, {"", "/bytes", "/units", 0, 100 / unit}) + " %"});
   }
   const Row what = shape(exercise, entry);
   return laid_out(fmt::format("The lines of {}, {} x {} {}, and the requests of their warps:",
@@ -99,9 +89,9 @@ std::string lines_table(const Json& exercise, const Json& entry) {
 
 std::string bandwidth_table(const Json& report) {
   std::vector<Row> rows = rows_of(report, "bandwidth",
-                                  {{"naive", "/naive_gbs", "", 0},
-                                   {"yours", "/student_gbs", "", 0},
-                                   {"copy", "/copy_gbs", "", 0},
+                                  {{"naive", "/naive_gbs"},
+                                   {"yours", "/student_gbs"},
+                                   {"copy", "/copy_gbs"},
                                    {"of copy", "/student_gbs", "/copy_gbs", 0, 100}});
   std::string notes;
   std::size_t i = 1;  // behind the heading

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "driver/table.h"
 #include "driver/text.h"
@@ -39,15 +38,9 @@ const char* color_of(const std::string& status) {
 
 // Every line of `lines` behind four blanks.
 void write_indented(Out out, const std::string& lines) {
-  std::istringstream stream(lines);
-  for (std::string line; std::getline(stream, line);) {
+  for (const std::string& line : lines_of(lines)) {
     fmt::format_to(out, "    {}\n", line);
   }
-}
-
-std::string after_first_line(const std::string& lines) {
-  const std::size_t end = lines.find('\n');
-  return end == std::string::npos ? "" : lines.substr(end + 1);
 }
 
 // "3 points", "1 point".
@@ -156,10 +149,11 @@ void write_warnings(Out out, const Json& exercise, Style style) {
   std::set<std::string> seen;
   for (const Json& check : exercise["checks"]) {
     for (const Json& warning : check.value("warnings", Json::array())) {
-      if (seen.insert(warning.get<std::string>()).second) {
-        fmt::format_to(out, "\n  {} {}\n", painted("warning:", kYellow, style),
-                       first_line(warning.get<std::string>()));
-        write_indented(out, after_first_line(warning.get<std::string>()));
+      const auto [text, is_new] = seen.insert(warning.get<std::string>());
+      if (is_new) {
+        const std::string first = first_line(*text);
+        fmt::format_to(out, "\n  {} {}\n", painted("warning:", kYellow, style), first);
+        write_indented(out, text->substr(std::min(text->size(), first.size() + 1)));
       }
     }
   }

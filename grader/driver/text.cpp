@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <sstream>
 
 namespace onepass::driver {
 
@@ -28,8 +29,17 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-std::string first_line(const std::string& lines) {
-  return lines.substr(0, lines.find('\n'));
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
 }
 
 }  // namespace onepass::driver

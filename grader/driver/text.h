@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "driver/report.h"
 
@@ -13,7 +14,8 @@ std::string text(const Json& object, const char* key);
 /// As a shell reads it as one word: in quotes if it needs them.
 std::string shell_word(const std::string& word);
 
-/// Without its end.
-std::string first_line(const std::string& lines);
+/// Its lines, each without its end.
+std::vector<std::string> lines_of(const std::string& text);
+std::string first_line(const std::string& text);
 
 }  // namespace onepass::driver

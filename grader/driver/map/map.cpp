@@ -27,12 +27,11 @@ constexpr double kTraceSeconds = 300;
 Task find_file(const Config& config, const MapOptions& options) {
   Task task = select_task(config, options.names);
   if (options.naive) {
-    const std::optional<fs::path>& naive = task.exercise->naive;
-    if (!naive) {
+    task.file = task.exercise->naive;
+    if (task.file.empty()) {
       throw BadInput(fmt::format("There is no naive version of {}.", task.exercise->id));
     }
-    task.file = *naive;
-    task.shown = shown_path(*naive, config.source);
+    task.shown = shown_path(task.file, config.source);
   }
   return task;
 }
@@ -41,18 +40,14 @@ Task find_file(const Config& config, const MapOptions& options) {
 Json trace(const Task& task, const fs::path& worker, const MapOptions& options,
            const fs::path& scratch) {
   const fs::path file = scratch / "map.json";
-  std::vector<std::string> command = {task.chapter->grader.string(),
-                                      "--exercise",
-                                      task.exercise->id,
-                                      "--worker",
-                                      worker.string(),
-                                      "--seed",
-                                      "1",
-                                      "--map",
-                                      file.string()};
+  std::vector<std::string> command = {task.chapter->grader.string()};
   const auto add = [&](const char* option, const std::string& value) {
     command.insert(command.end(), {option, value});
   };
+  add("--exercise", task.exercise->id);
+  add("--worker", worker);
+  add("--seed", "1");
+  add("--map", file);
   if (options.rows) {
     add("--rows", fmt::format("{}", *options.rows));
   }
@@ -147,7 +142,7 @@ int map(const Config& config, const MapOptions& options) {
   process::catch_interrupts();
   Progress progress;
   progress.show(fmt::format("compiling {}", task.shown));
-  const BuildResult built = Builder(config, Device::cpu).build(task.implementation());
+  const BuildResult built = Builder(config, Device::cpu).build(task);
   if (built.error) {
     fmt::print(stderr, "{}\n", built.error->told(task.shown));
     return kNotAllPassed;

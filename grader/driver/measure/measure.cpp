@@ -128,19 +128,19 @@ class Sweep {
     }
     if (!options_.with.empty()) {
       const Task other = select_task(config_, {{run.exercise}, "", options_.with});
-      if (!build_theirs(builder, other, run.reference.emplace())) {
+      if (!build_theirs(builder, other, run.reference)) {
         return std::nullopt;
       }
     }
-    if (const auto& naive = task_.exercise->naive) {
-      run.naive = builder.build_own(*task_.exercise, *naive);
+    if (const fs::path& naive = task_.exercise->naive; !naive.empty()) {
+      run.naive = builder.build_own(*task_.exercise, naive);
     }
     return run;
   }
 
   bool build_theirs(const Builder& builder, const Task& task, fs::path& worker) {
     progress_.show(fmt::format("compiling {}", task.shown));
-    const BuildResult built = builder.build(task.implementation());
+    const BuildResult built = builder.build(task);
     if (built.error) {
       progress_.show("");
       fmt::print(stderr, "{}\n", built.error->told(task.shown));

@@ -4,38 +4,32 @@
 
 #include <algorithm>
 
+#include "driver/figures.h"
+
 namespace onepass::driver {
 namespace {
 
 struct Source {
-  std::string name;
-  std::string figure;    // its place in an event
+  Figure figure;
   bool ceiling = false;  // or floor: what nobody can beat
 };
 
 std::vector<Source> sources(bool traffic, const std::string& with) {
   std::vector<Source> result;
   if (traffic) {
-    result = {{"naive", "/naive/requested_bytes"},
-              {"yours", "/student/requested_bytes"},
-              {"yours, distinct", "/student/distinct_bytes"},
-              {"least", "/least_bytes", true}};
+    result = {{{"naive", "/naive/requested_bytes", "elements"}},
+              {{"yours", "/student/requested_bytes", "elements"}},
+              {{"yours, distinct", "/student/distinct_bytes", "elements"}},
+              {{"least", "/least_bytes", "elements"}, true}};
   } else {
-    result = {{"naive", "/naive_gbs"}, {"yours", "/student_gbs"}, {"copy", "/copy_gbs", true}};
+    result = {
+        {{"naive", "/naive_gbs"}}, {{"yours", "/student_gbs"}}, {{"copy", "/copy_gbs"}, true}};
   }
   if (!with.empty()) {
-    result.push_back({with, traffic ? "/reference/requested_bytes" : "/reference_gbs"});
+    result.push_back({traffic ? Figure{with, "/reference/requested_bytes", "elements"}
+                              : Figure{with, "/reference_gbs"}});
   }
   return result;
-}
-
-double number(const Json& event, const std::string& place) {
-  return number_at(event, place).value_or(0);
-}
-
-// One of the source's figures in the unit of the plot.
-double figure(const Json& event, const std::string& place, bool traffic) {
-  return number(event, place) / (traffic ? number(event, "/rows") * number(event, "/cols") : 1.0);
 }
 
 bool all_have_one(const Json& events, const char* key) {
@@ -47,16 +41,16 @@ Panel panel_of(const std::vector<Json>& events, const char* x, bool traffic,
                const std::vector<Source>& all) {
   Panel panel;
   for (const Json& event : events) {
-    panel.x.push_back(number(event, std::string("/") + x));
+    panel.x.push_back(number_at(event, std::string("/") + x));
   }
   for (const Source& source : all) {
-    Series series{source.name, {}, {}, {}, source.ceiling};
+    Series series{source.figure.name, {}, {}, {}, source.ceiling};
     for (const Json& event : events) {
-      series.y.push_back(figure(event, source.figure, traffic));
-      if (!traffic && source.name == "yours") {
-        const double billions = number(event, "/bytes") * 1e-6;  // bytes / ms to GB/s
-        series.low.push_back(billions / number(event, "/student_ms/p80"));
-        series.high.push_back(billions / number(event, "/student_ms/p20"));
+      series.y.push_back(value_of(event, source.figure));
+      if (!traffic && source.figure.name == "yours") {
+        const double billions = number_at(event, "/bytes") * 1e-6;  // bytes / ms to GB/s
+        series.low.push_back(billions / number_at(event, "/student_ms/p80"));
+        series.high.push_back(billions / number_at(event, "/student_ms/p20"));
       }
     }
     panel.series.push_back(series);

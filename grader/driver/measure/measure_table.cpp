@@ -33,12 +33,12 @@ MeasureTable::MeasureTable(Device device, const std::string& with) {
               {"", 9, {"20 %", "/student_ms/p20", "", 4}},
               {"", 9, {"80 %", "/student_ms/p80", "", 4}},
               {"naive", 9, {"/ yours", "/naive_ms/median", "/student_ms/median", 2}},
-              {"GB/s", 8, {"naive", "/naive_gbs", "", 0}},
-              {"", 7, {"yours", "/student_gbs", "", 0}},
-              {"", 7, {"copy", "/copy_gbs", "", 0}},
+              {"GB/s", 8, {"naive", "/naive_gbs"}},
+              {"", 7, {"yours", "/student_gbs"}},
+              {"", 7, {"copy", "/copy_gbs"}},
               {"% of", 6, {"copy", "/student_gbs", "/copy_gbs", 0, 100}}};
   if (!with.empty()) {
-    columns_.push_back({"GB/s", 12, {with, "/reference_gbs", "", 0}});
+    columns_.push_back({"GB/s", 12, {with, "/reference_gbs"}});
   }
 }
 

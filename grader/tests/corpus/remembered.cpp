@@ -22,9 +22,8 @@ std::string name_of(const Entry& entry, int seed) {
 std::string what_grades(const driver::Config& config, const std::string& exercise) {
   const driver::Toolchain& toolchain = config.cpu;
   std::vector<fs::path> files = {config.build / "onepass", config.build / "onepass.json",
-                                 "/proc/self/exe", toolchain.compiler, toolchain.rewriter};
-  files.insert(files.end(), toolchain.libraries.begin(), toolchain.libraries.end());
-  files.insert(files.end(), toolchain.headers.begin(), toolchain.headers.end());
+                                 "/proc/self/exe", toolchain.compiler};
+  files.insert(files.end(), toolchain.inputs.begin(), toolchain.inputs.end());
   for (const driver::Chapter& chapter : config.chapters) {
     for (const driver::Exercise& candidate : chapter.exercises) {
       if (candidate.id == exercise) {

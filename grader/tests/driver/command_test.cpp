@@ -293,7 +293,7 @@ TEST_CASE("what is passed is measured, beside the naive version and the solution
   const std::string root = workbook.root().string();
   write_file(root + "/naive.cu", "int answer() { return 1; }\n");
   write_file(root + "/solutions/01_toy/first.cu", "int answer() { return 42; }\n");
-  workbook.edit_config("\"naive\": null", "\"naive\": \"" + root + "/naive.cu\"");
+  workbook.edit_config("\"naive\": \"\"", "\"naive\": \"" + root + "/naive.cu\"");
   write_file(workbook.exercise("second"), "int answer() { return 41; }\n");
   workbook.set_measuring("echo \"$@\" >> " + root + R"(/calls
 echo '{"event":"traffic","rows":2,"cols":8,"dtype":"fp32","least_bytes":128}' >> "$EVENTS"
@@ -317,7 +317,7 @@ TEST_CASE("the naive version and the solution are compiled when they are first n
   const std::string root = workbook.root().string();
   SUBCASE("the naive version") {
     write_file(root + "/naive.cu", "#error is compiled\n");
-    workbook.edit_config("\"naive\": null", "\"naive\": \"" + root + "/naive.cu\"");
+    workbook.edit_config("\"naive\": \"\"", "\"naive\": \"" + root + "/naive.cu\"");
   }
   SUBCASE("the solution") {
     write_file(root + "/solutions/01_toy/first.cu", "#error is compiled\n");
@@ -332,7 +332,7 @@ TEST_CASE("on a GPU, a worker that can be trusted is there for the checks of wha
   const Workbook workbook;
   const std::string root = workbook.root().string();
   write_file(root + "/naive.cu", "int answer() { return 1; }\n");
-  workbook.edit_config("\"naive\": null", "\"naive\": \"" + root + "/naive.cu\"");
+  workbook.edit_config("\"naive\": \"\"", "\"naive\": \"" + root + "/naive.cu\"");
   workbook.pretend_gpu();
   workbook.set_grader("echo \"$@\" >> " + root + "/calls\n" + Workbook::kEnd);
   // How the first call of the grader goes on after its fixed part.

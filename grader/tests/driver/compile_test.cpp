@@ -43,8 +43,8 @@ void compile_all(const Config& config, Device device, const std::vector<std::str
       for (const std::string& folder : folders) {
         files.push_back(config.source / folder / chapter.folder / exercise.file);
       }
-      if (exercise.naive && naive) {
-        files.push_back(*exercise.naive);
+      if (naive && !exercise.naive.empty()) {
+        files.push_back(exercise.naive);
       }
       for (const fs::path& file : files) {
         INFO(device_name(device) << " " << file.string());

@@ -54,16 +54,16 @@ Workbook::Workbook() : folder_(fs::temp_directory_path()) {
 
   const auto exercise_json = [&](const char* name) {
     return fmt::format(
-        R"({{"id": "toy/{0}", "file": "{0}.cu", "binding": "{1}/binding.cpp", "naive": null}})",
-        name, root().string());
+        R"({{"id": "toy/{0}", "file": "{0}.cu", "binding": "{1}/binding.cpp", "naive": ""}})", name,
+        root().string());
   };
   write_file(root() / "build/onepass.json",
              fmt::format(R"text({{"source": "{0}", "build": "{0}/build",
- "chapters": [{{"name": "toy", "folder": "01_toy", "docs": "docs/toy.md",
+ "chapters": [{{"name": "toy", "folder": "01_toy",
    "grader": "{0}/build/grade-toy", "exercises": [{1}, {2}]}}],
  "cpu": {{"compiler": "{3}", "rewriter": "{0}/build/rewrite",
-   "compile_flags": ["-I{0}/include"], "link_flags": [], "libraries": [],
-   "headers": ["{0}/include"], "allowed": ["{0}/include", "/usr/include", "/usr/lib"]}},
+   "compile_flags": ["-I{0}/include"], "link_flags": [],
+   "inputs": ["{0}/build/rewrite", "{0}/include"], "allowed": ["{0}/include", "/usr/include", "/usr/lib"]}},
  "gpu": null, "gpu_present": false, "gpu_reason": "there is no CUDA toolkit (nvcc)"}})text",
                          root().string(), exercise_json("first"), exercise_json("second"),
                          ONEPASS_CXX_COMPILER));
