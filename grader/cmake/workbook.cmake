@@ -14,6 +14,19 @@ function(onepass_json_list variable)
   set(${variable} "[${items}]" PARENT_SCOPE)
 endfunction()
 
+# onepass_json_toolchain(<variable> <compiler> <rewriter> <list> <item>... <list> ...): a toolchain,
+# with its four lists.
+function(onepass_json_toolchain variable compiler rewriter)
+  set(lists compile_flags link_flags inputs allowed)
+  cmake_parse_arguments(PARSE_ARGV 3 toolchain "" "" "${lists}")
+  set(json "{\"compiler\": \"${compiler}\", \"rewriter\": \"${rewriter}\"")
+  foreach(list ${lists})
+    onepass_json_list(items ${toolchain_${list}})
+    string(APPEND json ",\n    \"${list}\": ${items}")
+  endforeach()
+  set(${variable} "${json}}" PARENT_SCOPE)
+endfunction()
+
 set(grader ${PROJECT_SOURCE_DIR}/grader)
 set(contract ${grader}/include)
 set(binding_headers ${grader}/worker)
@@ -26,39 +39,29 @@ execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=include
                 OUTPUT_VARIABLE compiler_headers OUTPUT_STRIP_TRAILING_WHITESPACE)
 set(system_headers ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES} ${compiler_headers}
     /usr/include /usr/lib/gcc)
-onepass_json_list(cpu_compile_flags
-  -std=c++17 ${ONEPASS_SIMULATOR_COMPILE_FLAGS} -isystem ${simulator_headers} -I${contract}
-  -I${grader} -x c++)
 set(backtrace)
 if(ONEPASS_HAS_LIBBACKTRACE)
   set(backtrace -lbacktrace)
 endif()
-onepass_json_list(cpu_link_flags
-  $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator> $<TARGET_FILE:Boost::context>
-  -Wl,-rpath,$<TARGET_FILE_DIR:Boost::context> ${backtrace} -pthread -ldl)
-onepass_json_list(cpu_inputs
-  $<TARGET_FILE:onepass-rewrite> $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator>
-  ${contract} ${simulator_headers} ${binding_headers})
-onepass_json_list(cpu_allowed
-  ${contract} ${simulator_headers} ${binding_headers} ${system_headers})
+onepass_json_toolchain(cpu_toolchain "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:onepass-rewrite>
+  compile_flags -std=c++17 ${ONEPASS_SIMULATOR_COMPILE_FLAGS} -isystem ${simulator_headers}
+    -I${contract} -I${grader} -x c++
+  link_flags $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator>
+    $<TARGET_FILE:Boost::context> -Wl,-rpath,$<TARGET_FILE_DIR:Boost::context> ${backtrace}
+    -pthread -ldl
+  inputs $<TARGET_FILE:onepass-rewrite> $<TARGET_FILE:onepass_worker_cpu>
+    $<TARGET_FILE:onepass_simulator> ${contract} ${simulator_headers} ${binding_headers}
+  allowed ${contract} ${simulator_headers} ${binding_headers} ${system_headers})
 
 set(gpu_toolchain null)
 if(ONEPASS_CUDA_FOUND)
-  onepass_json_list(gpu_compile_flags
-    -std=c++17 -O3 -lineinfo ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} -I${contract} -I${grader} -x cu)
-  onepass_json_list(gpu_link_flags
-    ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} $<TARGET_FILE:onepass_worker_gpu>)
-  onepass_json_list(gpu_inputs $<TARGET_FILE:onepass_worker_gpu> ${contract} ${binding_headers})
-  onepass_json_list(gpu_allowed
-    ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}
-    ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${system_headers})
-  set(gpu_toolchain "{
-    \"compiler\": \"${CMAKE_CUDA_COMPILER}\",
-    \"rewriter\": \"\",
-    \"compile_flags\": ${gpu_compile_flags},
-    \"link_flags\": ${gpu_link_flags},
-    \"inputs\": ${gpu_inputs},
-    \"allowed\": ${gpu_allowed}}")
+  onepass_json_toolchain(gpu_toolchain "${CMAKE_CUDA_COMPILER}" ""
+    compile_flags -std=c++17 -O3 -lineinfo ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} -I${contract}
+      -I${grader} -x cu
+    link_flags ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} $<TARGET_FILE:onepass_worker_gpu>
+    inputs $<TARGET_FILE:onepass_worker_gpu> ${contract} ${binding_headers}
+    allowed ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}
+      ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${system_headers})
 endif()
 set(gpu_present $<IF:$<BOOL:${ONEPASS_GPU_PRESENT}>,true,false>)
 
@@ -70,13 +73,7 @@ file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/onepass.json CONTENT "{
   \"chapters\": [
 ${chapters}
   ],
-  \"cpu\": {
-    \"compiler\": \"${CMAKE_CXX_COMPILER}\",
-    \"rewriter\": \"$<TARGET_FILE:onepass-rewrite>\",
-    \"compile_flags\": ${cpu_compile_flags},
-    \"link_flags\": ${cpu_link_flags},
-    \"inputs\": ${cpu_inputs},
-    \"allowed\": ${cpu_allowed}},
+  \"cpu\": ${cpu_toolchain},
   \"gpu\": ${gpu_toolchain},
   \"gpu_present\": ${gpu_present},
   \"gpu_reason\": \"${ONEPASS_GPU_REASON}\"

@@ -106,15 +106,13 @@ Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const
   if (rows > 0 && memory == nullptr) {
     return Summation::fixed_order;
   }
+  const Dense x_hat = tensor(memory, cols);
+  const Dense other = tensor(memory + run.size(), cols);
   if (rows > 0) {
-    const Dense x_hat = tensor(memory, cols);
-    const Dense other = tensor(memory + run.size(), cols);
     normalise(run, tensor(x, x_stride), mean, rstd, other, x_hat);
     run.multiply(tensor(dy, dy_stride), x_hat, other);
-    run.col_sum(other, dweight);
-  } else {
-    run.col_sum(tensor(x, x_stride), dweight);  // over no rows: zeros
   }
+  run.col_sum(other, dweight);  // over no rows: zeros
   run.col_sum(tensor(dy, dy_stride), dbias);
   return Summation::fixed_order;
 }
