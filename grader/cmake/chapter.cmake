@@ -22,8 +22,7 @@ function(onepass_chapter name)
   target_link_libraries(grade-${name} PRIVATE onepass_chapters_common onepass_verdict_main fmt::fmt)
   target_include_directories(grade-${name} PRIVATE ${PROJECT_SOURCE_DIR}/grader/include)
   target_compile_definitions(grade-${name} PRIVATE # chapters/common/exercise.h
-    ONEPASS_CHAPTER="${name}" ONEPASS_CHAPTER_FOLDER="${chapter_FOLDER}"
-    ONEPASS_CHAPTER_DOCS="${chapter_DOCS}")
+    ONEPASS_CHAPTER="${name}" ONEPASS_CHAPTER_DOCS="${chapter_DOCS}")
   onepass_warnings(grade-${name})
   if(sources)
     add_library(onepass_${name} STATIC ${sources})

@@ -15,14 +15,13 @@ struct CheckInfo {
 };
 
 struct ExerciseInfo {
-  std::string id;      // "rmsnorm/forward"
-  std::string title;   // "The forward pass"
-  std::string source;  // "01_rmsnorm/forward.cu", below exercises/
-  std::string docs;    // "docs/01_rmsnorm.md, \"1.2 The forward pass\""
+  std::string id;     // "rmsnorm/forward"
+  std::string title;  // "The forward pass"
+  std::string docs;   // "docs/01_rmsnorm.md, \"1.2 The forward pass\""
   std::vector<CheckInfo> checks;
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CheckInfo, name, points, todo)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExerciseInfo, id, title, source, docs, checks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExerciseInfo, id, title, docs, checks)
 
 }  // namespace onepass::wire

@@ -1,5 +1,5 @@
 // A chapter's exercises as its chapter.cpp lists them, which is told by cmake/chapter.cmake what
-// the chapter is called and where it lies.
+// the chapter and its page are called.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace onepass::common {
 
-/// name: of its file, without .cu. section: of the chapter's page.
+/// section: of the chapter's page.
 inline verdict::Exercise exercise(const std::string& name, const std::string& title,
                                   const std::string& section, verdict::Measurement measurement) {
-  return {ONEPASS_CHAPTER "/" + name, title, ONEPASS_CHAPTER_FOLDER "/" + name + ".cu",
-          ONEPASS_CHAPTER_DOCS ", \"" + section + "\"", std::move(measurement)};
+  return {ONEPASS_CHAPTER "/" + name, title, ONEPASS_CHAPTER_DOCS ", \"" + section + "\"",
+          std::move(measurement)};
 }
 
 /// Shapes of an operator on rows.

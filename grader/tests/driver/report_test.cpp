@@ -10,7 +10,7 @@ using namespace onepass::driver;
 namespace {
 
 Json report_with(const std::vector<std::string>& statuses) {
-  onepass::wire::ExerciseInfo info{"toy/first", "First", "01_toy/first.cu", "docs/toy.md", {}};
+  onepass::wire::ExerciseInfo info{"toy/first", "First", "docs/toy.md", {}};
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     info.checks.push_back({std::to_string(i), static_cast<int>(i) + 1, 1});
   }

@@ -13,10 +13,10 @@ namespace {
 
 constexpr const char* kList = R"(
 {"chapter": "toy", "exercises": [
- {"id": "toy/first", "title": "The first", "source": "01_toy/first.cu", "docs": "docs/toy.md, \"First\"",
+ {"id": "toy/first", "title": "The first", "docs": "docs/toy.md, \"First\"",
   "checks": [{"name": "answers 42", "points": 2, "todo": 1},
              {"name": "answers always", "points": 3, "todo": 2}]},
- {"id": "toy/second", "title": "The second", "source": "01_toy/second.cu", "docs": "docs/toy.md, \"Second\"",
+ {"id": "toy/second", "title": "The second", "docs": "docs/toy.md, \"Second\"",
   "checks": [{"name": "answers 42", "points": 4, "todo": 1}]}]}
 )";
 

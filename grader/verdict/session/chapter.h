@@ -52,10 +52,9 @@ struct Measurement {
 };
 
 struct Exercise {
-  std::string id;      // "rmsnorm/forward", also its TEST_SUITE
-  std::string title;   // "The forward pass"
-  std::string source;  // "01_rmsnorm/forward.cu", below exercises/
-  std::string docs;    // "docs/01_rmsnorm.md, \"1.2 The forward pass\""
+  std::string id;     // "rmsnorm/forward", also its TEST_SUITE
+  std::string title;  // "The forward pass"
+  std::string docs;   // "docs/01_rmsnorm.md, \"1.2 The forward pass\""
   Measurement measurement;
 };
 

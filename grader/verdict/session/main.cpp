@@ -90,7 +90,7 @@ std::vector<std::string> command(const std::string& path) {
 }
 
 wire::ExerciseInfo info_of(const Exercise& exercise) {
-  return {exercise.id, exercise.title, exercise.source, exercise.docs, list_checks(exercise.id)};
+  return {exercise.id, exercise.title, exercise.docs, list_checks(exercise.id)};
 }
 
 void print_list(const Chapter& chapter) {
