@@ -4,38 +4,35 @@
 #include <cmath>
 #include <vector>
 
-#include "chapters/common/backward.h"
-#include "chapters/layernorm/reference.h"
-#include "chapters/layernorm/witness.h"
+#include "chapters/layernorm/calls.h"
 #include "verdict/values/random.h"
 
 using namespace onepass::layernorm;
-using onepass::common::Backward;
-using onepass::common::forward;
 using onepass::verdict::Random;
 
 namespace {
 
 constexpr double kEps = 1e-5;
 
-struct Tensors {
-  Field dy, x, weight;
-};
-
-Tensors random_tensors(std::int64_t rows, std::int64_t cols) {
+Gradients random_tensors(std::int64_t rows, std::int64_t cols) {
   const Random random(7);
-  const auto fp32 = onepass::verdict::Dtype::fp32;
-  return {random.stream("dy").normal_matrix(fp32, rows, cols, 0.3).field(),
-          random.stream("x").normal_matrix(fp32, rows, cols, 0.5, 2.0).field(),
-          random.stream("weight").uniform_matrix(fp32, 1, cols, 0.5, 1.5).field()};
+  return gradients({.centred = true, .eps = kEps},
+                   random.stream("dy").normal_matrix(Dtype::fp32, rows, cols, 0.3),
+                   random.stream("x").normal_matrix(Dtype::fp32, rows, cols, 0.5, 2.0),
+                   random.stream("weight").uniform_matrix(Dtype::fp32, 1, cols, 0.5, 1.5));
 }
 
-Field dx_of(const Tensors& in) {
-  const Statistics rows = statistics(in.x, kEps);
+Statistics statistics_of(const Field& x, double eps) {
+  return *statistics({.x = x, .eps = eps});
+}
+
+/// With mean and rstd that are not rounded.
+Field dx_of(const Gradients& in) {
   Backward pass;
-  pass.dy = in.dy;
-  pass.x = in.x;
-  pass.weight = in.weight;
+  pass.dy = in.dy.field();
+  pass.x = in.x.field();
+  pass.weight = in.weight->field();
+  const Statistics rows = statistics_of(pass.x, kEps);
   pass.mean = rows.mean;
   pass.rstd = rows.rstd;
   return *backward_dx(pass);
@@ -46,7 +43,7 @@ Field dx_of(const Tensors& in) {
 TEST_CASE("a row by hand: 1, 2, 3 has mean 2 and variance 2/3") {
   Field x(1, 3);
   x.values = {1.0, 2.0, 3.0};
-  const Statistics rows = statistics(x, 0.0);
+  const Statistics rows = statistics_of(x, 0.0);
   CHECK(rows.mean(0, 0) == doctest::Approx(2.0));
   CHECK(rows.rstd(0, 0) == doctest::Approx(std::sqrt(1.5)));
 }
@@ -61,7 +58,7 @@ TEST_CASE("y by hand: x_hat times weight plus bias") {
   const Field y = *forward({.x = x, .weight = weight, .bias = bias}, "y");
   CHECK(y(0, 0) == -9.5);
   CHECK(y(0, 1) == 2.0);
-  CHECK(statistics(x, 12.0).rstd(0, 0) == 0.25);  // 4 and eps make 16
+  CHECK(statistics_of(x, 12.0).rstd(0, 0) == 0.25);  // 4 and eps make 16
 }
 
 TEST_CASE("dx by hand: rstd * (wdy - its mean - x_hat * the mean of wdy * x_hat)") {
@@ -95,9 +92,9 @@ TEST_CASE("column sums by hand: dbias of dy, dweight of dy * x_hat") {
 }
 
 TEST_CASE("dx agrees with differences of the forward pass") {
-  const Tensors in = random_tensors(4, 23);
+  const Gradients in = random_tensors(4, 23);
   const Field dx = dx_of(in);
-  const Field differences = dx_by_differences(in.dy, in.x, in.weight, kEps);
+  const Field differences = dx_by_differences(in);
   for (std::size_t i = 0; i < dx.values.size(); ++i) {
     CHECK(std::abs(dx.values[i] - differences.values[i]) < 1e-8);
   }
@@ -115,14 +112,14 @@ TEST_CASE("a row of dx adds up to 0") {
 }
 
 TEST_CASE("y does not change when a row of x is shifted") {
-  const Tensors in = random_tensors(2, 50);
-  Field shifted = in.x;
+  const Field x = random_tensors(2, 50).x.field();
+  Field shifted = x;
   for (double& value : shifted.values) {
     value += 100.0;
   }
-  const Statistics a = statistics(in.x, kEps);
-  const Statistics b = statistics(shifted, kEps);
-  const Field x_hat = normalized(in.x, a.mean, a.rstd);
+  const Statistics a = statistics_of(x, kEps);
+  const Statistics b = statistics_of(shifted, kEps);
+  const Field x_hat = normalized(x, a.mean, a.rstd);
   const Field same = normalized(shifted, b.mean, b.rstd);
   for (std::size_t i = 0; i < x_hat.values.size(); ++i) {
     CHECK(std::abs(x_hat.values[i] - same.values[i]) < 1e-10);

@@ -10,7 +10,6 @@
 #include "chapters/rmsnorm/calls_backward.h"
 #include "chapters/rmsnorm/calls_residual.h"
 #include "chapters/rmsnorm/mistakes.h"
-#include "chapters/rmsnorm/reference.h"
 #include "tests/told_apart.h"
 #include "verdict/values/random.h"
 
@@ -79,7 +78,7 @@ std::vector<Case> backward_calls() {
                        CastOrder order, const Arrangement& arrangement) {
     const Random random(++seed);
     calls.push_back(
-        backward_call(gradients(random.stream("dy").normal_matrix(dtype, rows, cols, 0.3),
+        backward_call(gradients(kNorm, random.stream("dy").normal_matrix(dtype, rows, cols, 0.3),
                                 random.stream("x").normal_matrix(dtype, rows, cols, mean, 2.0),
                                 random.stream("weight").uniform_matrix(dtype, 1, cols, 0.5, 1.5)),
                       order, arrangement));
@@ -94,14 +93,14 @@ std::vector<Case> backward_calls() {
     add(dtype, 4, 100, 0.5, in_fp32, {{"dy", {7, 0}}, {"x", {4, 0}}, {"dx", {11, 0}}});
     for (CastOrder order : {in_fp32, CastOrder::llama}) {
       // Twins, as in checks_backward.cpp: the same x, opposite dy, nearly the same rstd.
-      Gradients twins{Matrix(dtype, 2, 100), Matrix(dtype, 2, 100), Matrix(dtype, 1, 100),
-                      Matrix(Dtype::fp32, 2, 1)};
+      Gradients twins =
+          gradients(kNorm, Matrix(dtype, 2, 100), Matrix(dtype, 2, 100), Matrix(dtype, 1, 100));
       for (std::int64_t col = 0; col < 100; ++col) {
         for (std::int64_t row : {0, 1}) {
           twins.dy.set(row, col, row == 0 ? 2.0 : -2.0);
           twins.x.set(row, col, 1.0 + static_cast<double>(col) / 128.0);
         }
-        twins.weight.set(0, col, 0.75);
+        twins.weight->set(0, col, 0.75);
       }
       twins.rstd.set(0, 0, 0.7);
       twins.rstd.set(1, 0, 0.7 * (1.0 + onepass::verdict::ulp(dtype, 1.0) / 16.0));
@@ -150,11 +149,13 @@ onepass::tests::Expected all_of(std::vector<Expectation (*)(const Case&)> output
 
 TEST_CASE("rmsnorm's reference on numbers worked out by hand") {
   CHECK(row_sums(row_of({1, 2, 3}))(0, 0) == 6.0);
-  CHECK(rms_rstd(row_of({2}), 0.0)(0, 0) == 0.5);
-  CHECK(rms_rstd(row_of({3, 3, 3, 3}), 7.0)(0, 0) == 0.25);  // mean 9, with eps 16
-  const Field y = rmsnorm_y(row_of({2, -2}), row_of({10, 3}), 0.0);
-  CHECK(y(0, 0) == 10.0);
-  CHECK(y(0, 1) == -3.0);
+  Forward pass = {.x = row_of({2}), .centred = false};
+  CHECK(forward(pass, "rstd")->values == std::vector{0.5});
+  pass.x = row_of({3, 3, 3, 3});
+  pass.eps = 7.0;
+  CHECK(forward(pass, "rstd")->values == std::vector{0.25});  // mean 9, with eps 16
+  const Forward scaled = {.x = row_of({2, -2}), .centred = false, .weight = row_of({10, 3})};
+  CHECK(forward(scaled, "y")->values == std::vector{10.0, -3.0});
 }
 
 TEST_CASE("a 16-bit sum stops growing once the terms are too small for it") {

@@ -11,9 +11,23 @@ double eps_of(const Case& call) {
   return static_cast<float>(call.real("eps"));
 }
 
-Field values_or(const Case& call, const char* tensor, double otherwise) {
-  return call.find(tensor) == nullptr ? Field(1, call.integer("cols"), otherwise)
-                                      : call.values(tensor).field();
+Forward forward_of(const Case& call) {
+  const auto values_or = [&](const char* tensor, double otherwise) {
+    return call.find(tensor) == nullptr ? Field(1, call.integer("cols"), otherwise)
+                                        : call.values(tensor).field();
+  };
+  return {.dtype = call.dtype(),
+          .x = call.values("x").field(),
+          .eps = eps_of(call),
+          .centred = call.find("mean") != nullptr,
+          .weight = values_or("weight", 1.0),
+          .bias = values_or("bias", 0.0)};
+}
+
+std::optional<Field> forward_reference(const Case& call, const std::string& output,
+                                       const ForwardHooks& hooks) {
+  const std::optional<Forward> read = hooks.read(call, forward_of(call));
+  return read ? forward(*read, output, hooks) : std::nullopt;
 }
 
 Field magnitudes(const Field& field) {

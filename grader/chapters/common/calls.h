@@ -2,7 +2,11 @@
 // call, and what gradients must be.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "chapters/common/backward.h"
+#include "chapters/common/forward.h"
 #include "chapters/common/rows.h"
 #include "verdict/bounds.h"
 #include "verdict/contract/call.h"
@@ -21,8 +25,12 @@ using verdict::contract::Function;
 /// A call says eps in fp64; the kernel, and so the reference, gets it rounded to fp32.
 double eps_of(const Case& call);
 
-/// [1, cols]: a tensor's numbers, or, where the function gets none, this one in every column.
-Field values_or(const Case& call, const char* tensor, double otherwise);
+/// What a call of a forward function gives its pass. Without a "mean" it is RMSNorm's; without a
+/// weight it has ones, without a bias zeros.
+Forward forward_of(const Case& call);
+/// An output of such a call with hooks, for the chapters' mistakes.
+std::optional<Field> forward_reference(const Case& call, const std::string& output,
+                                       const ForwardHooks& hooks);
 
 /// |field[r][c]|
 Field magnitudes(const Field& field);

@@ -1,7 +1,5 @@
 #include "chapters/common/forward.h"
 
-#include <utility>
-
 #include "chapters/common/misread.h"
 
 namespace onepass::common {
@@ -57,14 +55,6 @@ std::optional<Field> forward(const Forward& pass, const std::string& output,
   return output == "y"      ? scaled_and_shifted(pass, *rows, hooks)
          : output == "mean" ? saved(rows->mean)
                             : saved(rows->rstd);
-}
-
-Reference<ForwardHooks> forward_reference(std::function<Forward(const verdict::Case&)> given) {
-  return [given = std::move(given)](const verdict::Case& call, const std::string& output,
-                                    const ForwardHooks& hooks) -> std::optional<Field> {
-    const std::optional<Forward> read = hooks.read(call, given(call));
-    return read ? forward(*read, output, hooks) : std::nullopt;
-  };
 }
 
 Field saved(const Field& statistic) {

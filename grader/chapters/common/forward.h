@@ -81,9 +81,6 @@ Field scaled_and_shifted(const Forward& pass, const Statistics& rows,
 std::optional<Field> forward(const Forward& pass, const std::string& output,
                              const ForwardHooks& hooks = {});
 
-/// The same of calls: what each of them gives the pass.
-Reference<ForwardHooks> forward_reference(std::function<Forward(const verdict::Case&)> given);
-
 /// What is saved of a row's statistic: thread 0's, which has column 0. [rows, 1]
 Field saved(const Field& statistic);
 

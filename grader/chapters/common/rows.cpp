@@ -4,6 +4,12 @@ namespace onepass::common {
 
 using verdict::field_of;
 
+Field added(const Field& a, const Field& b) {
+  return field_of(a.rows, a.cols, [&](std::int64_t row, std::int64_t col) {
+    return a(row, col) + at(b, row, col);
+  });
+}
+
 Field product(const Field& a, const Field& b) {
   return field_of(a.rows, a.cols, [&](std::int64_t row, std::int64_t col) {
     return a(row, col) * at(b, row, col);
@@ -46,18 +52,6 @@ Field column_sums(const Field& terms) {
 
 Field row_of(const Field& field, std::int64_t row) {
   return field_of(1, field.cols, [&](std::int64_t, std::int64_t col) { return field(row, col); });
-}
-
-Field by_differences(const Field& x,
-                     const std::function<double(std::int64_t row, const Field& x_row)>& loss) {
-  constexpr double kStep = 1e-5;
-  return field_of(x.rows, x.cols, [&](std::int64_t row, std::int64_t col) {
-    Field moved = row_of(x, row);
-    moved(0, col) = x(row, col) + kStep;
-    const double above = loss(row, moved);
-    moved(0, col) = x(row, col) - kStep;
-    return (above - loss(row, moved)) / (2.0 * kStep);
-  });
 }
 
 }  // namespace onepass::common

@@ -1,8 +1,7 @@
-// Arithmetic on the rows of fields, and derivatives that know no formula.
+// Arithmetic on the rows of fields.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "verdict/values/field.h"
 
@@ -15,7 +14,8 @@ inline double at(const Field& field, std::int64_t row, std::int64_t col) {
   return field(field.rows == 1 ? 0 : row, field.cols == 1 ? 0 : col);
 }
 
-/// a[r][c] * b[r][c]; `b` may be [1, cols] or [rows, 1], and is then repeated.
+/// a[r][c] + b[r][c], a[r][c] * b[r][c]; `b` may be [1, cols] or [rows, 1], and is then repeated.
+Field added(const Field& a, const Field& b);
 Field product(const Field& a, const Field& b);
 
 /// Over c of x[r][c]: the sums, the means. [rows, 1]
@@ -30,11 +30,5 @@ Field column_sums(const Field& terms);
 
 /// [1, cols]
 Field row_of(const Field& field, std::int64_t row);
-
-/// How much loss(row, x_row), a number that depends on one row of x, changes with each of its
-/// elements: by central differences. Meant for small fields of moderate numbers; good to about
-/// 1e-9.
-Field by_differences(const Field& x,
-                     const std::function<double(std::int64_t row, const Field& x_row)>& loss);
 
 }  // namespace onepass::common

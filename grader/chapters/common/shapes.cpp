@@ -19,6 +19,10 @@ Matrix random_weight(Dtype dtype, std::int64_t cols) {
   return numbers("weight", dtype, 1, cols).uniform_matrix(dtype, 1, cols, 0.5, 1.5);
 }
 
+Matrix random_bias(Dtype dtype, std::int64_t cols) {
+  return numbers("bias", dtype, 1, cols).uniform_matrix(dtype, 1, cols, -2.0, -1.0);
+}
+
 std::vector<std::int64_t> boundary_columns(std::int64_t cols) {
   std::vector<std::int64_t> columns;
   for (std::int64_t col : {std::int64_t{0}, std::int64_t{7}, std::int64_t{8}, std::int64_t{31},
@@ -49,14 +53,6 @@ Matrix small_but_for(Dtype dtype, std::int64_t cols, const std::vector<std::int6
 
 Matrix zero_but_for(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
   return with_spikes({dtype, static_cast<std::int64_t>(columns.size()), cols}, columns, 4.0);
-}
-
-void cancel_rows(Matrix& dy, Matrix& x) {
-  for (std::int64_t col = 0; col < x.cols(); ++col) {
-    dy.set(0, col, 1024.0);
-    dy.set(1, col, -1024.0);
-    x.set(1, col, x.get(0, col));
-  }
 }
 
 }  // namespace onepass::common

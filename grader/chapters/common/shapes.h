@@ -22,6 +22,8 @@ Matrix random_tensor(const std::string& tensor, Dtype dtype, std::int64_t rows, 
 
 /// Weights [1, cols], all different, from 0.5 to 1.5: weights of 1 would not be missed.
 Matrix random_weight(Dtype dtype, std::int64_t cols);
+/// All different, from -2 to -1: far from the weights, and from 0.
+Matrix random_bias(Dtype dtype, std::int64_t cols);
 
 /// The first and the last column, and those on both sides of where warps, blocks and vectors end.
 std::vector<std::int64_t> boundary_columns(std::int64_t cols);
@@ -30,9 +32,5 @@ std::vector<std::int64_t> boundary_columns(std::int64_t cols);
 /// small ones, or 4 among zeros. It must not be lost.
 Matrix small_but_for(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns);
 Matrix zero_but_for(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns);
-
-/// Makes rows 0 and 1 cancel in every sum down the columns: a huge dy and its negative, with the
-/// same x. The rows are of different groups, so that partial sums in 16 bits lose small numbers.
-void cancel_rows(Matrix& dy, Matrix& x);
 
 }  // namespace onepass::common

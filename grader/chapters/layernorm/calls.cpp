@@ -12,14 +12,14 @@ namespace {
 
 /// All that the forward expectations need.
 struct ForwardRows {
-  common::Forward pass;
+  Forward pass;
   Statistics right;
   std::vector<RowStatistics> rows;
 };
 
 ForwardRows forward_rows(const Case& call) {
   ForwardRows all{forward_of(call), {}, {}};
-  all.right = *common::statistics(all.pass);
+  all.right = *statistics(all.pass);
   const Field mean_magnitude = row_means(magnitudes(all.pass.x));
   for (std::int64_t row = 0; row < all.pass.x.rows; ++row) {
     all.rows.push_back({all.pass.x.cols, mean_magnitude(row, 0),
@@ -37,14 +37,6 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> 
       {.values = {{"x", std::move(x)}, {"weight", std::move(weight)}, {"bias", std::move(bias)}},
        .scalars = {{"eps", eps}}},
       arrangement);
-}
-
-common::Forward forward_of(const Case& call) {
-  return {.dtype = call.dtype(),
-          .x = call.values("x").field(),
-          .eps = eps_of(call),
-          .weight = values_or(call, "weight", 1.0),
-          .bias = values_or(call, "bias", 0.0)};
 }
 
 Expectation expected_mean(const Case& call) {
@@ -65,32 +57,21 @@ Expectation expected_rstd(const Case& call) {
 
 Expectation expected_y(const Case& call) {
   const ForwardRows all = forward_rows(call);
-  const common::Forward& in = all.pass;
+  const Forward& in = all.pass;
   const Field x_hat = normalized(in.x, all.right.mean, all.right.rstd);
   const Field bound =
       verdict::field_of(x_hat.rows, x_hat.cols, [&](std::int64_t row, std::int64_t col) {
         return y_bound(call.dtype(), all.rows[static_cast<std::size_t>(row)], in.x(row, col),
                        x_hat(row, col), in.weight(0, col), in.bias(0, col));
       });
-  return {"y", common::scaled_and_shifted(in, all.right), bound};
-}
-
-Gradients gradients(Matrix dy, Matrix x, std::optional<Matrix> weight, double eps) {
-  const Statistics rows = statistics(x.field(), eps);
-  return {std::move(dy), std::move(x), std::move(weight), Matrix::rounded(Dtype::fp32, rows.mean),
-          Matrix::rounded(Dtype::fp32, rows.rstd)};
+  return {"y", scaled_and_shifted(in, all.right), bound};
 }
 
 Case backward_call(const Function& function, Gradients inputs, const Arrangement& arrangement,
                    const char* none) {
-  return call(function,
-              {.values = {{"dy", std::move(inputs.dy)},
-                          {"x", std::move(inputs.x)},
-                          {"weight", std::move(inputs.weight)},
-                          {"mean", std::move(inputs.mean)},
-                          {"rstd", std::move(inputs.rstd)}},
-               .none = none},
-              arrangement);
+  verdict::contract::Arguments arguments = arguments_of(std::move(inputs));
+  arguments.none = none;
+  return call(function, std::move(arguments), arrangement);
 }
 
 Expectation expected_dx(const Case& call) {

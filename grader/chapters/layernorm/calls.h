@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "chapters/common/calls.h"
-#include "chapters/layernorm/reference.h"
+#include "chapters/common/gradients.h"
 
 namespace onepass::layernorm {
 
@@ -22,21 +22,11 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> 
 Expectation expected_mean(const Case& call);
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
-/// What a call gives the pass.
-common::Forward forward_of(const Case& call);
 
 // ---- 2.2 to 2.4: dy, x [rows, cols], weight [1, cols], mean, rstd [rows, 1] -> dx [rows, cols],
 // dweight, dbias [1, cols], and in "returned" [1, 1] the promise of the launcher ----
 
-struct Gradients {
-  Matrix dy, x;
-  std::optional<Matrix> weight;
-  Matrix mean, rstd;
-};
-
-/// dy and x, with the weight and x's own statistics, rounded to fp32 as the forward pass saves
-/// them.
-Gradients gradients(Matrix dy, Matrix x, std::optional<Matrix> weight, double eps = 1e-5);
+inline constexpr Norm kNorm = {.centred = true, .eps = 1e-5};
 
 /// Of any of these functions. none: "rows" for a call that says it has none, whatever the inputs
 /// hold.

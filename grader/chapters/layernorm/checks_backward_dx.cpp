@@ -6,7 +6,6 @@
 #include "chapters/common/check.h"
 #include "chapters/layernorm/mistakes.h"
 #include "chapters/layernorm/shapes.h"
-#include "chapters/layernorm/witness.h"
 
 namespace onepass::layernorm::backward_dx_checks {
 namespace {
@@ -28,17 +27,7 @@ void check_without_weight(Gradients inputs) {
 
 /// One column, with statistics that are given, as if of another tensor.
 Gradients one_column(Dtype dtype, std::int64_t rows) {
-  Gradients inputs = random_gradients(dtype, rows, 1);
-  inputs.mean = random_tensor("mean", Dtype::fp32, rows, 1);
-  inputs.rstd = numbers("rstd", dtype, rows, 1).uniform_matrix(Dtype::fp32, rows, 1, 0.5, 2.0);
-  return inputs;
-}
-
-/// dy all zeros but for one number a row, in row r at column columns[r].
-Gradients spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
-  Gradients inputs = random_gradients(dtype, static_cast<std::int64_t>(columns.size()), cols);
-  inputs.dy = zero_but_for(dtype, cols, columns);
-  return inputs;
+  return with_other_statistics(random_gradients(dtype, rows, 1));
 }
 
 TEST_SUITE("layernorm/backward_dx") {
@@ -69,15 +58,14 @@ TEST_SUITE("layernorm/backward_dx") {
              todo(2)) {
     const Gradients inputs = random_gradients(Dtype::fp32, 3, 37);
     const Case call = backward_call(kBackwardDx, inputs);
-    expect_derivative<backward_mistakes>(
-        call, expected_dx(call),
-        dx_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight->field(), 1e-5));
+    expect_derivative<backward_mistakes>(call, expected_dx(call), dx_by_differences(inputs));
   }
 
   CHECK_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is", points(1),
              todo(2)) {
     sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
-      check(spikes(dtype, cols, columns));
+      const auto rows = static_cast<std::int64_t>(columns.size());
+      check(with_one_dy_a_row(random_gradients(dtype, rows, cols), columns));
     });
   }
 

@@ -2,8 +2,8 @@
 // have, or of which LayerNorm has more to say.
 #include "chapters/common/backward_mistakes.h"
 #include "chapters/common/misread.h"
+#include "chapters/layernorm/calls.h"
 #include "chapters/layernorm/mistakes.h"
-#include "chapters/layernorm/reference.h"
 
 namespace onepass::layernorm {
 

@@ -18,10 +18,11 @@ std::vector<verdict::Oracle> forward_mistakes() {
       {"mean-not-subtracted",
        {{"The mean is 0 here: add up the row and divide by cols.",
          {.mean = [](const common::Row&) { return 0.0; }}}}}};
-  return common::oracles(common::joined<ForwardHooks>({common::index_mistakes({"cols", "y_stride"}),
-                                                       own, common::scaling_mistakes(words),
-                                                       common::statistics_mistakes(words)}),
-                         common::forward_reference(forward_of));
+  return common::oracles<ForwardHooks>(
+      common::joined<ForwardHooks>({common::index_mistakes({"cols", "y_stride"}), own,
+                                    common::scaling_mistakes(words),
+                                    common::statistics_mistakes(words)}),
+      common::forward_reference);
 }
 
 }  // namespace onepass::layernorm

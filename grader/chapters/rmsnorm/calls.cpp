@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "chapters/rmsnorm/bounds.h"
-#include "chapters/rmsnorm/reference.h"
 
 namespace onepass::rmsnorm {
 
@@ -30,17 +29,9 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
       arrangement);
 }
 
-common::Forward forward_of(const Case& call) {
-  return {.dtype = call.dtype(),
-          .x = call.values("x").field(),
-          .eps = eps_of(call),
-          .centred = false,
-          .weight = values_or(call, "weight", 1.0)};
-}
-
 Expectation expected_rstd(const Case& call) {
-  const common::Forward pass = forward_of(call);
-  const Field rstd = *common::forward(pass, "rstd");
+  const Forward pass = forward_of(call);
+  const Field rstd = *forward(pass, "rstd");
   const Field bound = verdict::field_of(rstd.rows, 1, [&](std::int64_t row, std::int64_t) {
     return rstd_bound(pass.x.cols, rstd(row, 0));
   });
@@ -48,7 +39,7 @@ Expectation expected_rstd(const Case& call) {
 }
 
 Expectation expected_y(const Case& call) {
-  const Field y = *common::forward(forward_of(call), "y");
+  const Field y = *forward(forward_of(call), "y");
   const Field bound = verdict::field_of(y.rows, y.cols, [&](std::int64_t row, std::int64_t col) {
     return y_bound(call.dtype(), y.cols, y(row, col));
   });

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "chapters/common/calls.h"
-#include "chapters/common/forward.h"
 
 namespace onepass::rmsnorm {
 
@@ -28,8 +27,5 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
                   const Arrangement& arrangement = {}, const Function& function = kForward);
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
-
-/// What a call of them gives the pass.
-common::Forward forward_of(const Case& call);
 
 }  // namespace onepass::rmsnorm

@@ -3,25 +3,14 @@
 
 #include <utility>
 
-#include "chapters/rmsnorm/reference.h"
-
 namespace onepass::rmsnorm {
-
-Gradients gradients(Matrix dy, Matrix x, Matrix weight, double eps) {
-  Matrix rstd = Matrix::rounded(Dtype::fp32, rms_rstd(x.field(), eps));
-  return {std::move(dy), std::move(x), std::move(weight), std::move(rstd)};
-}
 
 Case backward_call(Gradients inputs, CastOrder order, const Arrangement& arrangement,
                    const char* none) {
-  return call(kBackward,
-              {.values = {{"dy", std::move(inputs.dy)},
-                          {"x", std::move(inputs.x)},
-                          {"weight", std::move(inputs.weight)},
-                          {"rstd", std::move(inputs.rstd)}},
-               .scalars = {{"order", static_cast<double>(order)}},
-               .none = none},
-              arrangement);
+  verdict::contract::Arguments arguments = arguments_of(std::move(inputs));
+  arguments.scalars = {{"order", static_cast<double>(order)}};
+  arguments.none = none;
+  return call(kBackward, std::move(arguments), arrangement);
 }
 
 CastOrder order_of(const Case& call) {

@@ -4,22 +4,12 @@
 
 #include <onepass/rmsnorm_types.h>
 
-#include "chapters/common/backward.h"
+#include "chapters/common/gradients.h"
 #include "chapters/rmsnorm/calls.h"
 
 namespace onepass::rmsnorm {
 
-using common::Backward;
-
-/// What a backward call gets.
-struct Gradients {
-  Matrix dy, x;   // [rows, cols]
-  Matrix weight;  // [1, cols]
-  Matrix rstd;    // [rows, 1], fp32
-};
-
-/// dy, x and weight, with x's own rstd, rounded to fp32 as the forward pass saves it.
-Gradients gradients(Matrix dy, Matrix x, Matrix weight, double eps = 1e-6);
+inline constexpr Norm kNorm = {.centred = false, .eps = 1e-6};
 
 /// none: "rows" for a call that says it has none, whatever the inputs hold.
 Case backward_call(Gradients inputs, CastOrder order, const Arrangement& arrangement = {},

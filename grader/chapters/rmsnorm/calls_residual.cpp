@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include "chapters/rmsnorm/reference.h"
-
 namespace onepass::rmsnorm {
 
 namespace {

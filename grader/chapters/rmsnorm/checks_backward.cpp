@@ -5,8 +5,6 @@
 #include "chapters/common/check.h"
 #include "chapters/rmsnorm/calls_backward.h"
 #include "chapters/rmsnorm/mistakes.h"
-#include "chapters/rmsnorm/shapes.h"
-#include "chapters/rmsnorm/witness.h"
 
 namespace onepass::rmsnorm::backward_checks {
 namespace {
@@ -22,29 +20,7 @@ void check(const Outputs& outputs, Gradients inputs, const Arrangement& arrangem
 
 /// Random dy and weight, and x of this mean with its own rstd.
 Gradients random_gradients(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean = 0.5) {
-  return gradients(random_tensor("dy", dtype, rows, cols, 0.3),
-                   random_x(dtype, rows, cols, mean, 2.0), random_weight(dtype, cols), kEps);
-}
-
-/// The same with numbers of their own for rstd, as if of another tensor.
-Gradients with_other_rstd(Gradients inputs) {
-  const std::int64_t rows = inputs.x.rows();
-  inputs.rstd =
-      numbers("rstd", inputs.x.dtype(), rows, 1).uniform_matrix(Dtype::fp32, rows, 1, 0.5, 2.0);
-  return inputs;
-}
-
-/// dy all zeros but for one number a row, in row r at column columns[r].
-Gradients spikes(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
-  Gradients inputs = random_gradients(dtype, static_cast<std::int64_t>(columns.size()), cols);
-  inputs.dy = zero_but_for(dtype, cols, columns);
-  return inputs;
-}
-
-Gradients cancelling(Dtype dtype, std::int64_t rows, std::int64_t cols) {
-  Gradients inputs = random_gradients(dtype, rows, cols);
-  cancel_rows(inputs.dy, inputs.x);
-  return gradients(inputs.dy, inputs.x, inputs.weight, kEps);
+  return common::random_gradients(kNorm, dtype, rows, cols, mean);
 }
 
 /// Twin rows: the same x, opposite dy, and rstd that differ by a fraction of the type's last digit.
@@ -85,7 +61,7 @@ TEST_SUITE("rmsnorm/backward") {
              todo(1)) {
     sweep_widths(1, 257, rows_of(kDx));
     for (Dtype dtype : kEveryDtype) {
-      check(kDx, with_other_rstd(random_gradients(dtype, 7, 1)));
+      check(kDx, with_other_statistics(random_gradients(dtype, 7, 1)));
     }
   }
 
@@ -97,15 +73,14 @@ TEST_SUITE("rmsnorm/backward") {
              todo(1)) {
     const Gradients inputs = random_gradients(Dtype::fp32, 3, 37);
     const Case call = backward_call(inputs, CastOrder::weight_in_fp32);
-    expect_derivative<backward_mistakes>(
-        call, expected_dx(call),
-        dx_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight.field(), kEps));
+    expect_derivative<backward_mistakes>(call, expected_dx(call), dx_by_differences(inputs));
   }
 
   CHECK_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is", points(1),
              todo(1)) {
     sweep_spikes([](Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
-      check(kDx, spikes(dtype, cols, columns));
+      const auto rows = static_cast<std::int64_t>(columns.size());
+      check(kDx, with_one_dy_a_row(random_gradients(dtype, rows, cols), columns));
     });
   }
 
@@ -144,9 +119,8 @@ TEST_SUITE("rmsnorm/backward") {
              todo(2)) {
     const Gradients inputs = random_gradients(Dtype::fp32, 9, 37);
     const Case call = backward_call(inputs, CastOrder::weight_in_fp32);
-    expect_derivative<backward_mistakes>(
-        call, expected_dweight(call),
-        dweight_by_differences(inputs.dy.field(), inputs.x.field(), inputs.weight.field(), kEps));
+    expect_derivative<backward_mistakes>(call, expected_dweight(call),
+                                         dweight_by_differences(inputs));
   }
 
   CHECK_CASE("dweight over more rows than there are blocks", points(2), todo(2)) {
@@ -155,7 +129,7 @@ TEST_SUITE("rmsnorm/backward") {
 
   CHECK_CASE("dweight: partial sums stay in fp32 until the very end", points(1), todo(2)) {
     for (Dtype dtype : kSixteenBit) {
-      check(kDweight, cancelling(dtype, 67, 40));
+      check(kDweight, cancelling(random_gradients(dtype, 67, 40)));
       check(kDweight, twins(dtype, 3, 100));
     }
   }

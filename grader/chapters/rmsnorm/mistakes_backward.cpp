@@ -4,7 +4,6 @@
 #include "chapters/common/misread.h"
 #include "chapters/rmsnorm/calls_backward.h"
 #include "chapters/rmsnorm/mistakes.h"
-#include "chapters/rmsnorm/reference.h"
 
 namespace onepass::rmsnorm {
 

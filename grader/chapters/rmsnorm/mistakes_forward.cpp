@@ -39,8 +39,8 @@ common::Table<ForwardHooks> forward_table(const std::vector<std::string>& stride
 }
 
 std::vector<verdict::Oracle> forward_mistakes() {
-  return common::oracles(forward_table({"cols", "y_stride"}),
-                         common::forward_reference(forward_of));
+  return common::oracles<ForwardHooks>(forward_table({"cols", "y_stride"}),
+                                       common::forward_reference);
 }
 
 }  // namespace onepass::rmsnorm

@@ -6,7 +6,6 @@
 #include "chapters/common/misread.h"
 #include "chapters/rmsnorm/calls_residual.h"
 #include "chapters/rmsnorm/mistakes.h"
-#include "chapters/rmsnorm/reference.h"
 
 namespace onepass::rmsnorm {
 

@@ -56,8 +56,10 @@ Case draw_backward(const Random& random, Dtype dtype, Weight weight, const Funct
   }
   Matrix dy = draw.normal(dtype, size.rows, size.cols);
   Matrix x = draw_x(draw, dtype, size);
-  Case call = backward_call(function, gradients(std::move(dy), std::move(x), std::move(drawn), eps),
-                            arrangement);
+  Case call = backward_call(
+      function,
+      gradients({.centred = true, .eps = eps}, std::move(dy), std::move(x), std::move(drawn)),
+      arrangement);
   call.real("eps", eps);  // with which rstd was made: PyTorch asks for it
   return call;
 }

@@ -63,8 +63,9 @@ Case draw_backward_of(CastOrder order, const Random& random, Dtype dtype) {
   Matrix dy = draw.normal(dtype, size.rows, size.cols);
   Matrix x = draw_x(draw, dtype, size);
   Matrix weight = draw_weight(draw, dtype, size.cols);
-  Case call = backward_call(gradients(std::move(dy), std::move(x), std::move(weight), eps), order,
-                            arrangement);
+  Case call = backward_call(
+      gradients({.centred = false, .eps = eps}, std::move(dy), std::move(x), std::move(weight)),
+      order, arrangement);
   call.real("eps", eps);  // with which rstd was made: PyTorch asks for it
   return call;
 }
