@@ -49,15 +49,15 @@ Matrix normal(std::uint64_t seed, Dtype dtype, std::int64_t tokens, std::int64_t
   return Random(seed).normal_matrix(dtype, tokens, cols);
 }
 
-std::vector<Case> interleaved_calls(Case (*call)(Matrix, Tables, const Arrangement&),
-                                    const Arrangement& arrangement = {}) {
+std::vector<Case> calls_of(const Function& function, const Arrangement& arrangement = {}) {
   std::vector<Case> calls;
   std::uint64_t seed = 0;
   for (Dtype dtype : kEveryDtype) {
     for (std::int64_t heads : {1, 2, 5}) {
       for (std::int64_t head_dim : {16, 30, 128}) {
         const Tables angles = tables(5, 3 * heads, head_dim / 2);
-        calls.push_back(call(normal(++seed, dtype, 3, heads * head_dim), angles, arrangement));
+        calls.push_back(
+            call_of(function, normal(++seed, dtype, 3, heads * head_dim), angles, arrangement));
       }
     }
   }
@@ -127,7 +127,7 @@ TEST_CASE("a token takes the row of the tables that it is given, in all of its h
 }
 
 TEST_CASE("turned and turned back, x is what it was; and every pair keeps its length") {
-  const Case call = interleaved_call(normal(3, Dtype::fp32, 4, 2 * 20), tables(7, 4, 10));
+  const Case call = call_of(kInterleaved, normal(3, Dtype::fp32, 4, 2 * 20), tables(7, 4, 10));
   Heads heads = heads_of(call, "x");
   const Field x = heads.x;
   const Field y = turned(heads);
@@ -149,7 +149,7 @@ TEST_CASE("the tables: pair i of 4 at position 2 turns by 2 * base^(-i / 2)") {
 }
 
 TEST_CASE("each mistake of rope/interleaved is told from the right result and from the others") {
-  CHECK(not_told_apart(interleaved_calls(interleaved_call), interleaved_mistakes(),
+  CHECK(not_told_apart(calls_of(kInterleaved), interleaved_mistakes(),
                        [](const Case& call) { return std::vector{expected(call, "x")}; }) == "");
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("each mistake of rope/backward is told from the right result and from 
   Arrangement in_place;
   in_place.over = {"dx"};
   for (const Arrangement& arrangement : {Arrangement{}, in_place}) {
-    CHECK(not_told_apart(interleaved_calls(backward_call, arrangement), interleaved_mistakes(),
+    CHECK(not_told_apart(calls_of(kBackward, arrangement), interleaved_mistakes(),
                          [](const Case& made) { return std::vector{expected(made, "dx")}; }) == "");
   }
 }
@@ -172,7 +172,7 @@ TEST_CASE("a mistake that gives another's numbers is not told apart") {
   std::vector<onepass::verdict::Oracle> oracles = interleaved_mistakes();
   oracles.push_back(oracles.front());
   oracles.back().mistake = "another-name";
-  CHECK(not_told_apart(interleaved_calls(interleaved_call), oracles, [](const Case& call) {
+  CHECK(not_told_apart(calls_of(kInterleaved), oracles, [](const Case& call) {
           return std::vector{expected(call, "x")};
         }) == "another-name");
 }

@@ -1,23 +1,17 @@
 // Calls of chapter 3's functions.
 #include "chapters/rope/calls.h"
 
+#include <numeric>
 #include <utility>
 
 namespace onepass::rope {
 
 namespace bounds = verdict::bounds;
 
-Case interleaved_call(Matrix x, Tables tables, const Arrangement& arrangement) {
-  return call(kInterleaved,
-              {.values = {{"x", std::move(x)},
-                          {"cos", std::move(tables.cos)},
-                          {"sin", std::move(tables.sin)}}},
-              arrangement);
-}
-
-Case backward_call(Matrix dy, Tables tables, const Arrangement& arrangement) {
-  return call(kBackward,
-              {.values = {{"dy", std::move(dy)},
+Case call_of(const Function& function, Matrix x_or_dy, Tables tables,
+             const Arrangement& arrangement) {
+  return call(function,
+              {.values = {{function.tensors.front().name, std::move(x_or_dy)},
                           {"cos", std::move(tables.cos)},
                           {"sin", std::move(tables.sin)}}},
               arrangement);
@@ -51,16 +45,13 @@ Heads heads_of(const Case& call, const std::string& output) {
   heads.dtype = call.dtype();
   heads.backward = is_backward(call);
   heads.pairing = call.has_scalar("rotary_dim") ? Pairing::split : Pairing::interleaved;
-  for (std::int64_t token = 0; token < heads.tokens(); ++token) {
-    heads.rows.push_back(token);
-  }
+  heads.rows.resize(static_cast<std::size_t>(heads.tokens()));
+  std::iota(heads.rows.begin(), heads.rows.end(), 0);
   if (heads.pairing == Pairing::split) {
     heads.q_heads = call.integer("q_heads");
     heads.wide_positions = call.buffer("positions").dtype == Dtype::int64;
     const Field positions = call.values("positions").field();
-    for (std::size_t token = 0; token < heads.rows.size(); ++token) {
-      heads.rows[token] = static_cast<std::int64_t>(positions.values[token]);
-    }
+    heads.rows.assign(positions.values.begin(), positions.values.end());
   }
   return heads;
 }

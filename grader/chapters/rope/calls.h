@@ -23,13 +23,11 @@ struct Tables {
   Matrix cos, sin;
 };
 
-// ---- rope_interleaved: x [tokens, heads * head_dim] in place, cos and sin [rows, half] ----
+// ---- rope_interleaved: x [tokens, heads * head_dim] in place, cos and sin [rows, half];
+// rope_backward: dy -> dx, apart or in the same place ----
 
-Case interleaved_call(Matrix x, Tables tables, const Arrangement& arrangement = {});
-
-// ---- rope_backward: dy -> dx, apart or in the same place ----
-
-Case backward_call(Matrix dy, Tables tables, const Arrangement& arrangement = {});
+Case call_of(const Function& function, Matrix x_or_dy, Tables tables,
+             const Arrangement& arrangement = {});
 
 // ---- rope_half_split: q and k in place ----
 

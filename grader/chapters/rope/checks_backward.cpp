@@ -20,7 +20,7 @@ verdict::Answer expect_dx(const Case& call) {
 Matrix check_dx(const Matrix& dy, std::int64_t heads, std::int64_t first = kFirst,
                 const Arrangement& arrangement = {}) {
   const Tables angles = tables(first, dy.rows() * heads, dy.cols() / heads / 2);
-  const Case call = backward_call(dy, angles, arrangement);
+  const Case call = call_of(kBackward, dy, angles, arrangement);
   return expect_dx(call)[call.place_of("dx")];
 }
 
@@ -37,10 +37,10 @@ void check_adjoint(std::int64_t tokens, std::int64_t heads, std::int64_t head_di
   const Dtype dtype = Dtype::fp32;
   const Matrix dy = random_x(dtype, tokens, heads * head_dim, 1.0, "dy");
   const Tables angles = tables(kFirst, tokens, head_dim / 2);
-  const Case call = backward_call(dy, angles);
+  const Case call = call_of(kBackward, dy, angles);
   const verdict::Answer answer = expect_dx(call);
 
-  const Case forward = interleaved_call(random_x(dtype, tokens, heads * head_dim), angles);
+  const Case forward = call_of(kInterleaved, random_x(dtype, tokens, heads * head_dim), angles);
   const Field x = forward.values("x").field();
   const Field y = turned(heads_of(forward, "x"));
   double with_y = 0.0;

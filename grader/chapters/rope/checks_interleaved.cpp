@@ -25,14 +25,14 @@ Matrix check_turned(Matrix x, std::int64_t heads, std::int64_t first = kFirst,
                     const Arrangement& arrangement = {}) {
   const std::int64_t half = x.cols() / heads / 2;
   Tables angles = tables(first, x.rows() * heads, half);
-  const Case call = interleaved_call(std::move(x), std::move(angles), arrangement);
+  const Case call = call_of(kInterleaved, std::move(x), std::move(angles), arrangement);
   return expect_x(call)["x"];
 }
 
 /// Does every pair have the length it had before? A rotation keeps it.
 void check_lengths(Dtype dtype, std::int64_t tokens, std::int64_t heads, std::int64_t head_dim) {
   const Matrix x = random_x(dtype, tokens, heads * head_dim);
-  const Case call = interleaved_call(x, tables(kFirst, tokens, head_dim / 2));
+  const Case call = call_of(kInterleaved, x, tables(kFirst, tokens, head_dim / 2));
   const verdict::Answer answer = expect_x(call);
   const Matrix& after = answer["x"];
   for (std::int64_t token = 0; token < tokens; ++token) {
@@ -66,7 +66,7 @@ void check_there_and_back(Dtype dtype, std::int64_t tokens, std::int64_t heads,
       back.sin.set(row, i, -back.sin.get(row, i));
     }
   }
-  const Case call = interleaved_call(std::move(turned), std::move(back));
+  const Case call = call_of(kInterleaved, std::move(turned), std::move(back));
   verdict::Expectation original = {"x", x.field(), expected(call, "x").bound};
   for (std::int64_t token = 0; token < tokens; ++token) {
     for (std::int64_t col = 0; col < heads * head_dim; ++col) {
@@ -101,7 +101,7 @@ TEST_SUITE("rope/interleaved") {
       for (std::int64_t heads : {2, 3, 8}) {
         const std::int64_t half = 33;
         const Case call =
-            interleaved_call(random_x(dtype, 1, heads * 2 * half), tables(kFirst, 1, half));
+            call_of(kInterleaved, random_x(dtype, 1, heads * 2 * half), tables(kFirst, 1, half));
         expect_x(call);
       }
     }

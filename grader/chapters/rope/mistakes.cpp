@@ -15,15 +15,17 @@ using verdict::round_to;
 
 namespace {
 
-/// The row of a token that there may not be.
-std::int64_t row_of(const Heads& heads, std::int64_t token) {
-  return token < heads.tokens() ? heads.rows[static_cast<std::size_t>(token)] : -1;
+/// The pair turned by another angle.
+Turned rotated(Elements e, double cos, double sin) {
+  e.cos = cos;
+  e.sin = sin;
+  return {e.first(), e.second()};
 }
 
 /// The angle of a pair, computed from the position instead of read from the tables.
 double angle_at(const Heads& heads, const Place& at, double exponent) {
   const double share = static_cast<double>(at.i) / static_cast<double>(heads.half());
-  return static_cast<double>(row_of(heads, at.token)) * std::pow(kBase, -exponent * share);
+  return static_cast<double>(heads.row_of(at.token)) * std::pow(kBase, -exponent * share);
 }
 
 Turn with_rounded_angle(Dtype dtype) {
@@ -75,20 +77,20 @@ const Table<Turn> kHalfSplitMistakes = {
        {.row = [](const Heads&, const Place&) { return 0; }}}}},
     {"position-includes-head",
      {{"Head h of token t was turned by row positions[t] + h: all heads of a token share its row.",
-       {.row = [](const Heads& h, const Place& at) { return row_of(h, at.token) + at.head; }}}}},
+       {.row = [](const Heads& h, const Place& at) { return h.row_of(at.token) + at.head; }}}}},
     {"position-width",
      {{"The positions were read as if they were 32 bits wide, and they are 64: every other one is "
        "the upper half of the one before, 0. Read them through the type that is given.",
        {.row =
             [](const Heads& h, const Place& at) {
-              const std::int64_t read = at.token % 2 == 0 ? row_of(h, at.token / 2) : 0;
+              const std::int64_t read = at.token % 2 == 0 ? h.row_of(at.token / 2) : 0;
               return h.wide_positions ? read : -1;
             }}}}},
     {"batch-or-head-offset",
      {{"k's heads were counted as if k had as many as q: token and head of k come from k_heads.",
        {.row =
             [](const Heads& h, const Place& at) {
-              return row_of(h, (at.token * h.heads + at.head) / h.q_heads);
+              return h.row_of((at.token * h.heads + at.head) / h.q_heads);
             }}}}},
     {"wrong-pairing",
      {{"Neighbours were paired, 2i and 2i + 1, as in 3.1: here element i is paired with element i "
@@ -104,10 +106,7 @@ const Table<Turn> kHalfSplitMistakes = {
        {.rest_cleared = true}}}},
     {"output-partly-written",
      {{"It was left as it was before the call.",
-       {.turn =
-            [](const Heads&, double a, double b, double, double) {
-              return Turned{a, b};
-            }}}}},
+       {.turn = [](const Elements& e) { return Turned(e.a, e.b); }}}}},
     {"frequency-exponent",
      {{"The angles are those of base^(-i / rotary_dim): it is 2i, and better still, read the "
        "tables.",
@@ -123,73 +122,60 @@ const Table<Turn> kMistakesOfAny = {
     {"sign-flipped",
      {{"Each pair was turned the other way round, by the negative angle: mind the sign of the "
        "sine.",
-       {.turn = [](const Heads&, double a, double b, double cos,
-                   double sin) { return rotated(a, b, cos, -sin); }}},
+       {.turn = [](const Elements& e) { return rotated(e, e.cos, -e.sin); }}},
       {kSameSign,
-       {.turn =
-            [](const Heads&, double a, double b, double cos, double sin) {
-              return Turned{a * cos + b * sin, a * sin + b * cos};
-            }}},
+       {.turn = [](const Elements& e) { return Turned(e.a * e.cos + e.b * e.sin, e.second()); }}},
       {kSameSign,
-       {.turn =
-            [](const Heads&, double a, double b, double cos, double sin) {
-              return Turned{a * cos - b * sin, -a * sin + b * cos};
-            }}}}},
+       {.turn = [](const Elements& e) { return Turned(e.first(), -e.a * e.sin + e.b * e.cos); }}}}},
     {"cos-sin-swapped",
      {{"Cosine and sine have changed places.",
        {.turn =
-            [](const Heads& h, double a, double b, double cos, double sin) {
-              const double sign = h.backward ? -1.0 : 1.0;
-              return rotated(a, b, sign * sin, sign * cos);
+            [](const Elements& e) {
+              const double sign = e.backward ? -1.0 : 1.0;
+              return rotated(e, sign * e.sin, sign * e.cos);
             }}}}},
     {"in-place-race",
      {{"The second element of each pair was computed from the new first one: read both into "
        "registers before you write either.",
        {.turn =
-            [](const Heads& h, double a, double b, double cos, double sin) {
-              const double first = round_to(h.dtype, a * cos - b * sin);
-              return Turned{first, first * sin + b * cos};
+            [](const Elements& e) {
+              const double first = round_to(e.dtype, e.first());
+              return Turned(first, first * e.sin + e.b * e.cos);
             }}},
       {"The first element of each pair was computed from the new second one: read both into "
        "registers before you write either.",
        {.turn =
-            [](const Heads& h, double a, double b, double cos, double sin) {
-              const double second = round_to(h.dtype, a * sin + b * cos);
-              return Turned{a * cos - second * sin, second};
+            [](const Elements& e) {
+              const double second = round_to(e.dtype, e.second());
+              return Turned(e.a * e.cos - second * e.sin, second);
             }}}}},
     {"half-pair",
      {{"Only the first element of each pair was turned.",
-       {.turn =
-            [](const Heads&, double a, double b, double cos, double sin) {
-              return Turned{a * cos - b * sin, b};
-            }}},
+       {.turn = [](const Elements& e) { return Turned(e.first(), e.b); }}},
       {"Only the second element of each pair was turned.",
-       {.turn =
-            [](const Heads&, double a, double b, double cos, double sin) {
-              return Turned{a, a * sin + b * cos};
-            }}}}},
+       {.turn = [](const Elements& e) { return Turned(e.a, e.second()); }}}}},
     {"half-angle",
      {{"Cosine and sine were rounded to the 16-bit type before they were used: keep them in float.",
        {.turn =
-            [](const Heads& h, double a, double b, double cos, double sin) {
-              return rotated(a, b, round_to(h.dtype, cos), round_to(h.dtype, sin));
+            [](const Elements& e) {
+              return rotated(e, round_to(e.dtype, e.cos), round_to(e.dtype, e.sin));
             }}}}},
     {"cast-order",
      {{"The products were rounded to the 16-bit type before they were added: convert to float "
        "first, compute, and round once, at the end.",
        {.turn =
-            [](const Heads& h, double a, double b, double cos, double sin) {
-              const auto in = [&](double value) { return round_to(h.dtype, value); };
-              return Turned{in(a * cos) - in(b * sin), in(a * sin) + in(b * cos)};
+            [](const Elements& e) {
+              const auto in = [&](double value) { return round_to(e.dtype, value); };
+              return Turned(in(e.a * e.cos) - in(e.b * e.sin), in(e.a * e.sin) + in(e.b * e.cos));
             }}},
       {"The rotation was computed in the 16-bit type: convert to float first, compute, and round "
        "once, at the end.",
        {.turn =
-            [](const Heads& h, double a, double b, double cos, double sin) {
-              const auto in = [&](double value) { return round_to(h.dtype, value); };
-              const double c = in(cos);
-              const double s = in(sin);
-              return Turned{in(a * c) - in(b * s), in(a * s) + in(b * c)};
+            [](const Elements& e) {
+              const auto in = [&](double value) { return round_to(e.dtype, value); };
+              const double c = in(e.cos);
+              const double s = in(e.sin);
+              return Turned(in(e.a * c) - in(e.b * s), in(e.a * s) + in(e.b * c));
             }}}}},
     {"frequency-exponent",
      {{"Pair i was turned by the angle of pair i / 2: the tables have one column a pair, not one "
@@ -203,7 +189,7 @@ const Table<Turn> kMistakesOfAny = {
     {"table-row-length",
      {{"The rows of the tables were taken for head_dim long: they are half as long, one column a "
        "pair.",
-       {.row = [](const Heads& h, const Place& at) { return 2 * row_of(h, at.token); }}}}},
+       {.row = [](const Heads& h, const Place& at) { return 2 * h.row_of(at.token); }}}}},
 };
 
 std::vector<Oracle> with_those_of_any(Table<Turn> table) {

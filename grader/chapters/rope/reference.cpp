@@ -4,36 +4,6 @@
 #include <cmath>
 
 namespace onepass::rope {
-namespace {
-
-/// What is right, for whatever `turn` leaves empty.
-Turn completed(Turn turn) {
-  if (!turn.pairs) {
-    turn.pairs = [](const Heads& heads) { return heads.half(); };
-  }
-  if (!turn.pair) {
-    turn.pair = [](const Heads& heads, const Place& at) {
-      return heads.pairing == Pairing::interleaved ? interleaved_pair(heads, at)
-                                                   : split_pair(heads, at, heads.half());
-    };
-  }
-  if (!turn.row) {
-    turn.row = [](const Heads& heads, const Place& at) {
-      return heads.rows[static_cast<std::size_t>(at.token)];
-    };
-  }
-  if (!turn.col) {
-    turn.col = [](const Heads&, const Place& at) { return at.i; };
-  }
-  if (!turn.turn) {
-    turn.turn = [](const Heads&, double a, double b, double cos, double sin) {
-      return rotated(a, b, cos, sin);
-    };
-  }
-  return turn;
-}
-
-}  // namespace
 
 Pair interleaved_pair(const Heads& heads, const Place& at) {
   const std::int64_t start = at.head * heads.head_dim;
@@ -45,12 +15,12 @@ Pair split_pair(const Heads& heads, const Place& at, std::int64_t distance) {
   return {start + at.i, start + at.i + distance};
 }
 
-Turned rotated(double a, double b, double cos, double sin) {
-  return {a * cos - b * sin, a * sin + b * cos};
+Pair right_pair(const Heads& heads, const Place& at) {
+  return heads.pairing == Pairing::interleaved ? interleaved_pair(heads, at)
+                                               : split_pair(heads, at, heads.half());
 }
 
-std::optional<Field> turned(const Heads& heads, const Turn& given) {
-  const Turn turn = completed(given);
+std::optional<Field> turned(const Heads& heads, const Turn& turn) {
   const double sign = heads.backward ? -1.0 : 1.0;
   const std::int64_t pairs = turn.pairs(heads);
   Field result = turn.rest_cleared ? Field(heads.x.rows, heads.x.cols) : heads.x;
@@ -70,10 +40,10 @@ std::optional<Field> turned(const Heads& heads, const Turn& given) {
           cos = std::cos(turn.angle(heads, at));
           sin = std::sin(turn.angle(heads, at));
         }
-        const Turned now = turn.turn(heads, heads.x(token, pair.first), heads.x(token, pair.second),
-                                     cos, sign * sin);
-        result(token, pair.first) = now.a;
-        result(token, pair.second) = now.b;
+        const Turned now = turn.turn({heads.dtype, heads.backward, heads.x(token, pair.first),
+                                      heads.x(token, pair.second), cos, sign * sin});
+        result(token, pair.first) = now.first;
+        result(token, pair.second) = now.second;
       }
     }
   }
@@ -85,9 +55,9 @@ Field turned(const Heads& heads) {
 }
 
 Field pair_lengths(const Heads& heads) {
-  const auto length = [](const Heads&, double a, double b, double cos, double sin) {
-    const double both = std::hypot(a, b) * std::hypot(cos, sin);
-    return Turned{both, both};
+  const auto length = [](const Elements& e) {
+    const double both = std::hypot(e.a, e.b) * std::hypot(e.cos, e.sin);
+    return Turned(both, both);
   };
   return turned(heads, {.turn = length, .rest_cleared = true}).value();
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "verdict/values/dtype.h"
@@ -35,6 +36,10 @@ struct Heads {
 
   std::int64_t tokens() const { return x.rows; }
   std::int64_t half() const { return cos.cols; }  // pairs that are turned, of each head
+  /// -1 for a token that there is not.
+  std::int64_t row_of(std::int64_t token) const {
+    return token < tokens() ? rows[static_cast<std::size_t>(token)] : -1;
+  }
 };
 
 /// Pair i of a token's head.
@@ -47,37 +52,47 @@ struct Pair {
   std::int64_t first, second;
 };
 
-/// What the elements of a pair become.
-struct Turned {
-  double a, b;
+Pair interleaved_pair(const Heads& heads, const Place& at);
+Pair split_pair(const Heads& heads, const Place& at, std::int64_t distance);
+/// As `pairing` says.
+Pair right_pair(const Heads& heads, const Place& at);
+
+/// The elements of a pair and its angle; the sine comes with the sign that the direction gives it.
+struct Elements {
+  verdict::Dtype dtype;
+  bool backward;
+  double a, b, cos, sin;
+
+  double first() const { return a * cos - b * sin; }
+  double second() const { return a * sin + b * cos; }
 };
 
-/// A rotation as a kernel might make it. What is left empty is right.
+/// What the elements of a pair become.
+using Turned = std::pair<double, double>;
+
+/// A rotation as a kernel might make it. What is left alone is right.
 struct Turn {
+  using Number = std::function<std::int64_t(const Heads&, const Place&)>;
+
   /// How many pairs of each head are turned.
-  std::function<std::int64_t(const Heads&)> pairs = {};
-  std::function<Pair(const Heads&, const Place&)> pair = {};
+  std::function<std::int64_t(const Heads&)> pairs = [](const Heads& h) { return h.half(); };
+  std::function<Pair(const Heads&, const Place&)> pair = right_pair;
   /// Row and column of the tables; what is past the end of a row is in the next one.
-  std::function<std::int64_t(const Heads&, const Place&)> row = {};
-  std::function<std::int64_t(const Heads&, const Place&)> col = {};
+  Number row = [](const Heads& h, const Place& at) { return h.row_of(at.token); };
+  Number col = [](const Heads&, const Place& at) { return at.i; };
   /// An angle, instead of the tables' cosine and sine.
   std::function<double(const Heads&, const Place&)> angle = {};
-  /// The sine comes with the sign that the direction gives it.
-  std::function<Turned(const Heads&, double a, double b, double cos, double sin)> turn = {};
+  std::function<Turned(const Elements&)> turn = [](const Elements& e) {
+    return Turned(e.first(), e.second());
+  };
   /// Do the elements that no pair has become 0?
   bool rest_cleared = false;
 };
 
 /// (a, b) becomes (a cos - b sin, a sin + b cos); backward the sine is negative. Elements in no
-/// pair stay as they are.
-Field turned(const Heads& heads);
-
-/// The same with hooks; nothing if an index leaves x or the tables.
+/// pair stay as they are. Nothing if, with hooks, an index leaves x or the tables.
 std::optional<Field> turned(const Heads& heads, const Turn& turn);
-
-Pair interleaved_pair(const Heads& heads, const Place& at);
-Pair split_pair(const Heads& heads, const Place& at, std::int64_t distance);
-Turned rotated(double a, double b, double cos, double sin);
+Field turned(const Heads& heads);
 
 /// For each element sqrt(a^2 + b^2) of its pair, times sqrt(cos^2 + sin^2), which is 1 but for the
 /// tables' rounding: how large the terms are that it is the sum of. 0 for elements in no pair.

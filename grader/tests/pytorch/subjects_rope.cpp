@@ -32,12 +32,12 @@ Turn draw_turn(const Random& random, Dtype dtype) {
 
 Case draw_interleaved(const Random& random, Dtype dtype) {
   Turn turn = draw_turn(random, dtype);
-  return interleaved_call(std::move(turn.x), std::move(turn.tables));
+  return call_of(kInterleaved, std::move(turn.x), std::move(turn.tables));
 }
 
 Case draw_backward(const Random& random, Dtype dtype) {
   Turn turn = draw_turn(random, dtype);
-  return backward_call(std::move(turn.x), std::move(turn.tables));
+  return call_of(kBackward, std::move(turn.x), std::move(turn.tables));
 }
 
 Case draw_half_split(const Random& random, Dtype dtype) {
