@@ -128,7 +128,7 @@ TEST_CASE("an id stands once in a table of batchnorm's mistakes, and has a sente
 TEST_CASE("each mistake of batchnorm/forward is told from the right result and from the others") {
   std::vector<Case> calls;
   for (const Arguments& arguments : all_arguments()) {
-    calls.push_back(forward_call(arguments));
+    calls.push_back(call_of(kForward, arguments));
   }
   CHECK(
       not_told_apart(calls, forward_mistakes(), [](const Case& call) {
@@ -143,13 +143,13 @@ TEST_CASE("each mistake of batchnorm/forward is told from the right result and f
 TEST_CASE("each mistake of batchnorm/evaluate is told from the right result and from the others") {
   std::vector<Case> calls;
   for (const Arguments& arguments : all_arguments()) {
-    calls.push_back(evaluate_call(arguments));
+    calls.push_back(call_of(kEvaluate, arguments));
   }
   for (double mean : {0.0, 1.0}) {  // eps as large as the variance, where its place is best seen
     Arguments arguments = drawn(77, Dtype::fp32, {4, 1, 9}, mean, 1.0);
     arguments.running_var.set(0, 0, 1e-3);
     arguments.eps = 1e-3f;
-    calls.push_back(evaluate_call(arguments));
+    calls.push_back(call_of(kEvaluate, arguments));
   }
   CHECK(not_told_apart(calls, evaluate_mistakes(),
                        [](const Case& call) { return std::vector{expected(call, "y")}; }) == "");

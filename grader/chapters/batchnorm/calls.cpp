@@ -4,10 +4,41 @@
 #include <utility>
 
 #include "chapters/batchnorm/bounds.h"
+#include "chapters/common/misread.h"
 
 namespace onepass::batchnorm {
 
 namespace {
+
+/// Bounds of what 4.1 saves and of the running statistics, one a channel.
+Field channel_bounds(const Inputs& in, const Statistics& right, const std::string& output) {
+  const Field mean_magnitude = row_means(magnitudes(in.x));
+  const double unbiased = static_cast<double>(in.count()) / static_cast<double>(in.count() - 1);
+  return verdict::field_of(in.channels(), 1, [&](std::int64_t c, std::int64_t) {
+    const Channel channel = {in.count(), mean_magnitude(c, 0), right.variance(c, 0)};
+    const auto moved = [&](const Field& old, double batch, double error) {
+      return running_bound(in.momentum, old(c, 0), batch, error);
+    };
+    return output == "save_mean"   ? mean_bound(channel)
+           : output == "save_rstd" ? rstd_bound(channel, right.rstd(c, 0))
+           : output == "running_mean"
+               ? moved(in.running_mean, right.mean(c, 0), mean_bound(channel))
+               : moved(in.running_var, unbiased * right.variance(c, 0),
+                       unbiased * variance_bound(channel));
+  });
+}
+
+/// y, made with statistics that are off by those errors.
+Expectation expected_y(const Inputs& in, const Field& y, const Statistics& used,
+                       const Field& mean_error, const Field& rstd_error) {
+  const Field bound = verdict::field_of(y.rows, y.cols, [&](std::int64_t c, std::int64_t j) {
+    return y_bound(in.dtype, {in.x(c, j), used.mean(c, 0), used.rstd(c, 0), in.weight(c, 0),
+                              in.bias(c, 0), y(c, j), mean_error(c, 0), rstd_error(c, 0)});
+  });
+  return {"y", as_tensor(y, in.batch), as_tensor(bound, in.batch)};
+}
+
+}  // namespace
 
 Case call_of(const Function& function, Arguments arguments) {
   return call(function,
@@ -20,101 +51,46 @@ Case call_of(const Function& function, Arguments arguments) {
               arguments.arrangement);
 }
 
-/// Bounds of what 4.1 saves and of the running statistics, one a channel.
-Field channel_bounds(const Inputs& in, const Statistics& right, const std::string& output) {
-  const Field mean_magnitude = common::row_means(common::magnitudes(in.x));
-  const double unbiased = static_cast<double>(in.count()) / static_cast<double>(in.count() - 1);
-  Field bound(in.channels(), 1);
-  for (std::int64_t c = 0; c < in.channels(); ++c) {
-    const Channel channel = {in.count(), mean_magnitude(c, 0), right.variance(c, 0)};
-    if (output == "save_mean") {
-      bound(c, 0) = mean_bound(channel);
-    } else if (output == "save_rstd") {
-      bound(c, 0) = rstd_bound(channel, right.rstd(c, 0));
-    } else if (output == "running_mean") {
-      bound(c, 0) =
-          running_bound(in.momentum, in.running_mean(c, 0), right.mean(c, 0), mean_bound(channel));
-    } else {
-      bound(c, 0) =
-          running_bound(in.momentum, in.running_var(c, 0), unbiased * right.variance(c, 0),
-                        unbiased * variance_bound(channel));
-    }
-  }
-  return bound;
-}
-
-/// What y was made with, and how far off that may be.
-struct BoundInputs {
-  Field mean, rstd, mean_error, rstd_error;
-};
-Field y_bounds(Dtype dtype, const Inputs& in, const Field& y, const BoundInputs& statistics) {
-  Field bound = y;
-  for (std::int64_t c = 0; c < y.rows; ++c) {
-    for (std::int64_t j = 0; j < y.cols; ++j) {
-      bound(c, j) = y_bound(dtype, {in.x(c, j), statistics.mean(c, 0), statistics.rstd(c, 0),
-                                    in.weight(c, 0), in.bias(c, 0), y(c, j),
-                                    statistics.mean_error(c, 0), statistics.rstd_error(c, 0)});
-    }
-  }
-  return bound;
-}
-
-}  // namespace
-
-Case forward_call(Arguments arguments) {
-  return call_of(kForward, std::move(arguments));
-}
-
-Case evaluate_call(Arguments arguments) {
-  return call_of(kEvaluate, std::move(arguments));
-}
-
 bool is_training(const Case& call) {
   return call.function() == "batchnorm_forward";
 }
 
-Inputs inputs_of(const Case& call) {
-  Inputs in;
-  in.x = by_channel(call.values("x").field(), call.integer("channels"));
-  in.weight = call.values("weight").field();
-  in.bias = call.values("bias").field();
-  in.running_mean = call.values("running_mean").field();
-  in.running_var = call.values("running_var").field();
-  in.eps = eps_of(call);
-  in.momentum = is_training(call) ? static_cast<float>(call.real("momentum")) : 0.0;
-  in.batch = call.integer("batch");
-  in.dtype = call.dtype();
-  return in;
+Inputs inputs_of(const Case& call, Field x) {
+  return {.x = std::move(x),
+          .weight = call.values("weight").field(),
+          .bias = call.values("bias").field(),
+          .running_mean = call.values("running_mean").field(),
+          .running_var = call.values("running_var").field(),
+          .eps = eps_of(call),
+          .momentum = is_training(call) ? static_cast<float>(call.real("momentum")) : 0.0,
+          .batch = call.integer("batch"),
+          .dtype = call.dtype()};
 }
 
-Expectation expected_in_training(const Inputs& in, Dtype dtype, const std::string& output) {
+Inputs inputs_of(const Case& call) {
+  return inputs_of(call, by_channel(call.values("x").field(), call.integer("channels")));
+}
+
+Expectation expected_in_training(const Inputs& in, const std::string& output) {
   const Statistics right = *batch_statistics(in);
   const Field value = *batchnorm_forward(in, output);
   if (output != "y") {
     return {output, value, channel_bounds(in, right, output)};
   }
-  const BoundInputs statistics{right.mean, right.rstd, channel_bounds(in, right, "save_mean"),
-                               channel_bounds(in, right, "save_rstd")};
-  return {output, as_tensor(value, in.batch),
-          as_tensor(y_bounds(dtype, in, value, statistics), in.batch)};
+  return expected_y(in, value, right, channel_bounds(in, right, "save_mean"),
+                    channel_bounds(in, right, "save_rstd"));
 }
 
-Expectation expected_in_evaluation(const Inputs& in, Dtype dtype) {
-  const Field none(in.channels(), 1);
+Expectation expected_in_evaluation(const Inputs& in) {
   const Statistics running = *running_statistics(in);
-  BoundInputs statistics{running.mean, running.rstd, none, none};
-  for (std::int64_t c = 0; c < in.channels(); ++c) {
-    // No sum, so rstd is exact but for eps, the root and the reciprocal.
-    statistics.rstd_error(c, 0) = rstd_bound({}, statistics.rstd(c, 0));
-  }
-  const Field y = *batchnorm_evaluate(in);
-  return {"y", as_tensor(y, in.batch), as_tensor(y_bounds(dtype, in, y, statistics), in.batch)};
+  // No sum, so rstd is exact but for eps, the root and the reciprocal.
+  const Field rstd_error = map(running.rstd, [](double rstd) { return rstd_bound({}, rstd); });
+  return expected_y(in, *batchnorm_evaluate(in), running, Field(in.channels(), 1), rstd_error);
 }
 
 Expectation expected(const Case& call, const std::string& output) {
   const Inputs in = inputs_of(call);
-  return is_training(call) ? expected_in_training(in, call.dtype(), output)
-                           : expected_in_evaluation(in, call.dtype());
+  return is_training(call) ? expected_in_training(in, output) : expected_in_evaluation(in);
 }
 
 }  // namespace onepass::batchnorm

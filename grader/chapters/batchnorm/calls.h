@@ -24,17 +24,19 @@ struct Arguments {
   Arrangement arrangement;
 };
 
-Case forward_call(Arguments arguments);
-Case evaluate_call(Arguments arguments);
+/// Of 4.1 or 4.2.
+Case call_of(const Function& function, Arguments arguments);
 
 bool is_training(const Case& call);
 Inputs inputs_of(const Case& call);
+/// The same with this for x, [channels, count].
+Inputs inputs_of(const Case& call, Field x);
 /// What "y", "running_mean", "running_var", "save_mean" or "save_rstd" must be after a call of 4.1,
 /// and "y" after one of 4.2.
 Expectation expected(const Case& call, const std::string& output);
 
 /// The same from the inputs themselves.
-Expectation expected_in_training(const Inputs& in, Dtype dtype, const std::string& output);
-Expectation expected_in_evaluation(const Inputs& in, Dtype dtype);
+Expectation expected_in_training(const Inputs& in, const std::string& output);
+Expectation expected_in_evaluation(const Inputs& in);
 
 }  // namespace onepass::batchnorm

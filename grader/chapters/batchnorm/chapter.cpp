@@ -17,69 +17,40 @@ Sizes of_32_samples(std::int64_t channels, std::int64_t space) {
   return {{"batch", 32}, {"channels", channels}, {"space", space}};
 }
 
-Inputs without_tensors(const Case& sampled) {
-  Inputs in;
-  in.eps = eps_of(sampled);
-  return in;
-}
-
-/// The first rows of a field.
-Field first_rows(const Field& field, std::int64_t rows) {
-  Field result(rows, field.cols);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t col = 0; col < field.cols; ++col) {
-      result(row, col) = field(row, col);
-    }
-  }
-  return result;
-}
-
+/// All of x belongs to the sample, of whatever else there is for each channel only these.
 std::vector<Expectation> sampled_forward(const Case& sampled,
                                          const std::vector<std::int64_t>& channels) {
-  const Matrix x = sampled.values("x");  // whole
+  const Matrix x = sampled.values("x");
   const std::int64_t all_channels = sampled.integer("channels");
   const auto count = static_cast<std::int64_t>(channels.size());
-  Inputs in = without_tensors(sampled);
-  in.momentum = static_cast<float>(sampled.real("momentum"));
-  in.batch = sampled.integer("batch");
-  in.x = Field(count, in.batch * x.cols());
-  for (std::int64_t c = 0; c < count; ++c) {
-    for (std::int64_t j = 0; j < in.x.cols; ++j) {
-      const std::int64_t channel = channels[static_cast<std::size_t>(c)];
-      in.x(c, j) = x.get(j / x.cols() * all_channels + channel, j % x.cols());
-    }
-  }
-  in.weight = sampled.values("weight").field();
-  in.bias = sampled.values("bias").field();
-  in.running_mean = sampled.values("running_mean").field();
-  in.running_var = sampled.values("running_var").field();
+  const Inputs in = inputs_of(
+      sampled, verdict::field_of(count, sampled.integer("batch") * x.cols(), [&](auto c, auto j) {
+        const std::int64_t channel = channels[static_cast<std::size_t>(c)];
+        return x.get(j / x.cols() * all_channels + channel, j % x.cols());
+      }));
   std::vector<Expectation> expectations;
   for (const char* output : {"save_mean", "save_rstd", "running_mean", "running_var", "y"}) {
-    Expectation expectation = expected_in_training(in, sampled.dtype(), output);
-    expectation.value = first_rows(expectation.value, count);
-    expectation.bound = first_rows(expectation.bound, count);
+    Expectation expectation = expected_in_training(in, output);
+    for (Field* field : {&expectation.value, &expectation.bound}) {  // of y sample 0
+      field->rows = count;
+      field->values.resize(static_cast<std::size_t>(count * field->cols));
+    }
     expectations.push_back(expectation);
   }
   return expectations;
 }
 
+/// Rows of x, each a channel of its own, and all that there is for each channel.
 std::vector<Expectation> sampled_evaluate(const Case& sampled,
                                           const std::vector<std::int64_t>& rows) {
-  Inputs in = without_tensors(sampled);
-  in.x = sampled.values("x").field();
-  const auto of_rows = [&](const char* name) {
-    const Field channels = sampled.values(name).field();
-    Field result(static_cast<std::int64_t>(rows.size()), 1);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      result.values[i] = channels(rows[i] % channels.rows, 0);
-    }
-    return result;
-  };
-  in.weight = of_rows("weight");
-  in.bias = of_rows("bias");
-  in.running_mean = of_rows("running_mean");
-  in.running_var = of_rows("running_var");
-  return {expected_in_evaluation(in, sampled.dtype())};
+  Inputs in = inputs_of(sampled, sampled.values("x").field());
+  in.batch = 1;
+  for (Field* field : {&in.weight, &in.bias, &in.running_mean, &in.running_var}) {
+    *field = verdict::field_of(in.x.rows, 1, [&](auto i, auto) {
+      return (*field)(rows[static_cast<std::size_t>(i)] % field->rows, 0);
+    });
+  }
+  return {expected_in_evaluation(in)};
 }
 
 /// sampled: what a call is sampled by.

@@ -16,7 +16,7 @@ const std::vector<std::string> kAll = {"save_mean", "save_rstd", "running_mean",
                                        "y"};
 
 void check(const std::vector<std::string>& outputs, Arguments arguments) {
-  const Case call = forward_call(std::move(arguments));
+  const Case call = call_of(kForward, std::move(arguments));
   std::vector<Expectation> expectations;
   for (const std::string& output : outputs) {
     expectations.push_back(expected(call, output));

@@ -47,11 +47,11 @@ Arguments draw_arguments(const Random& random, Dtype dtype) {
 }
 
 Case draw_forward(const Random& random, Dtype dtype) {
-  return forward_call(draw_arguments(random, dtype));
+  return call_of(kForward, draw_arguments(random, dtype));
 }
 
 Case draw_evaluate(const Random& random, Dtype dtype) {
-  return evaluate_call(draw_arguments(random, dtype));
+  return call_of(kEvaluate, draw_arguments(random, dtype));
 }
 
 Expectations expected_of_forward(const Case& call) {
