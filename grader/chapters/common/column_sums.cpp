@@ -1,13 +1,11 @@
-// Ways to go wrong in a sum down the columns.
-//
-// How many groups the rows are shared among the grader cannot know: every usual number is tried.
+// Ways to go wrong in a sum down the columns. The rows are shared among groups: group g of n has
+// rows g, g + n, g + 2 n, ...
 #include "chapters/common/column_sums.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "chapters/common/lost_columns.h"
 #include "chapters/common/misread.h"
 
 namespace onepass::common {
@@ -18,64 +16,55 @@ namespace {
 
 using Ways = std::vector<Way<BackwardHooks>>;
 
-/// The sums over the rows for which counted(row, rows).
-template <typename Counted>
-BackwardHooks only_rows(Counted counted) {
+/// The sums over the rows that count.
+BackwardHooks only_rows(const Counted& counted) {
   return {.column_sums = [counted](Dtype, const Field& terms) {
     return column_sums(
         only(terms, [&](std::int64_t row, std::int64_t) { return counted(row, terms.rows); }));
   }};
 }
 
-Ways stripes_dropped() {
-  Ways all;
-  for (std::int64_t group : {2, 4, 8, 16, 32, 64, 128, 256, 512}) {
-    all.push_back(
-        {fmt::format("The last rows of the tensor are missing: rows / {0} was rounded down, and "
-                     "what is left over belongs to nobody. Let group g take rows g, g + {0}, ... "
-                     "below rows, or round up.",
-                     group),
-         only_rows([group](auto row, auto rows) { return row < rows / group * group; })});
-  }
-  for (std::int64_t groups : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}) {
-    all.push_back({fmt::format("Only the first {} rows were added up.", groups),
-                   only_rows([groups](auto row, auto) { return row < groups; })});
-  }
-  for (std::int64_t groups : {2, 4, 8, 16, 32, 64, 128, 256, 512}) {
-    all.push_back(
-        {"Only the rows of the first group arrived: the second stage has to add up all groups.",
-         only_rows([groups](auto row, auto) { return row % groups == 0; })});
-  }
-  for (std::int64_t slices : {4, 8, 16, 32, 64}) {
-    all.push_back(
-        {"Only the first half of the partial sums was added up: the second stage has to add up all "
-         "of them.",
-         only_rows([slices](auto row, auto) { return row % slices < slices / 2; })});
-  }
-  return all;
-}
-
-Ways updates_lost() {
-  Ways all = {
-      {"No row arrived, and the sums are 0: write what was added up, and after adding up.",
-       only_rows([](auto, auto) { return false; })},
-      {"Only the last row arrived: each row overwrote the sums of those before it. Add them up.",
-       only_rows([](auto row, auto rows) { return row == rows - 1; })}};
-  for (std::int64_t groups : {2, 4, 8, 16, 32, 64, 128, 256, 512}) {
-    all.push_back(
-        {"Only the rows of one block arrived, the last to write: blocks overwrote each other's "
-         "sums. Give each its own partial sums, or add with atomicAdd.",
-         only_rows([groups](auto row, auto rows) {
-           const std::int64_t there = std::min(groups, rows);
-           return row % there == there - 1;
-         })});
-    all.push_back(
-        {"Only each block's last row arrived: each row overwrote the sums of those before it. Add "
-         "to them.",
-         only_rows([groups](auto row, auto rows) { return row >= rows - groups; })});
-  }
-  return all;
-}
+const std::vector<Loss> kLostRows = {
+    {"stripe-dropped",
+     {2, 4, 8, 16, 32, 64, 128, 256, 512},
+     "The last rows of the tensor are missing: rows / {n} was rounded down, and what is left over "
+     "belongs to nobody. Let group g take rows g, g + {n}, ... below rows, or round up.",
+     [](auto row, auto rows, auto groups) { return row < rows / groups * groups; }},
+    {"stripe-dropped",
+     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
+     "Only the first {n} rows were added up.",
+     [](auto row, auto, auto groups) { return row < groups; }},
+    {"stripe-dropped",
+     {2, 4, 8, 16, 32, 64, 128, 256, 512},
+     "Only the rows of the first group arrived: the second stage has to add up all groups.",
+     [](auto row, auto, auto groups) { return row % groups == 0; }},
+    {"stripe-dropped",
+     {4, 8, 16, 32, 64},
+     "Only the first half of the partial sums was added up: the second stage has to add up all of "
+     "them.",
+     [](auto row, auto, auto groups) { return row % groups < groups / 2; }},
+    {"lost-updates",
+     {0},
+     "No row arrived, and the sums are 0: write what was added up, and after adding up.",
+     [](auto row, auto, auto none) { return row < none; }},
+    {"lost-updates",
+     {1},
+     "Only the last row arrived: each row overwrote the sums of those before it. Add them up.",
+     [](auto row, auto rows, auto last) { return row == rows - last; }},
+    {"lost-updates",
+     {2, 4, 8, 16, 32, 64, 128, 256, 512},
+     "Only the rows of one block arrived, the last to write: blocks overwrote each other's sums. "
+     "Give each its own partial sums, or add with atomicAdd.",
+     [](auto row, auto rows, auto groups) {
+       const auto there = std::min(groups, rows);
+       return row % there == there - 1;
+     }},
+    {"lost-updates",
+     {2, 4, 8, 16, 32, 64, 128, 256, 512},
+     "Only each block's last row arrived: each row overwrote the sums of those before it. Add to "
+     "them.",
+     [](auto row, auto rows, auto groups) { return row >= rows - groups; }},
+};
 
 Ways garbage_added() {
   const char* const sentence =
@@ -126,7 +115,7 @@ Ways rounded_in_groups(const char* sentence, bool at_each_row) {
 }  // namespace
 
 Table<BackwardHooks> column_sum_mistakes() {
-  return {
+  const Table<BackwardHooks> wrong_sums = {
       {"summed-over-columns",
        {{"These are the sums of the rows: add up along the other axis, all rows of one column.",
          {.column_sums = [](Dtype, const Field& terms) -> std::optional<Field> {
@@ -140,8 +129,8 @@ Table<BackwardHooks> column_sum_mistakes() {
                 const auto rows = static_cast<double>(terms.rows);
                 return map(column_sums(terms), [rows](double sum) { return sum / rows; });
               }}}}},
-      {"stripe-dropped", stripes_dropped()},
-      {"lost-updates", updates_lost()},
+  };
+  const Table<BackwardHooks> rest = {
       {"accumulated-into-garbage", garbage_added()},
       {"half-partials",
        rounded_in_groups("The partial sums were rounded to the 16-bit type, which loses what is "
@@ -152,6 +141,7 @@ Table<BackwardHooks> column_sum_mistakes() {
                          "add in float.",
                          true)},
   };
+  return joined<BackwardHooks>({wrong_sums, placed(ways_to_lose(kLostRows), only_rows), rest});
 }
 
 }  // namespace onepass::common
