@@ -13,6 +13,7 @@ namespace onepass::verdict {
 namespace {
 
 constexpr std::int64_t kMostBlocksInY = 65535;  // and in z
+constexpr double kTie = 1e-6;  // bounds: closer together than that, two distances differ by noise
 
 /// |got - oracle| in units of the bound, which grows with the oracle's value where that is larger.
 double distance(double got, double oracle, double value, double bound) {
@@ -105,7 +106,7 @@ std::optional<Diagnosis> explain(const Case& call, const std::string& output, co
       continue;
     }
     const std::optional<double> away = mean_distance(got, value, bound, *result, oracle.slack);
-    if (away && *away < least) {
+    if (away && *away < least - kTie) {
       least = *away;
       nearest = Diagnosis{oracle.mistake, oracle.sentence};
     }

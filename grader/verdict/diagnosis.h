@@ -40,10 +40,10 @@ struct Oracle {
   double slack = kSlack;
 };
 
-/// The nearest oracle whose result is `got`, or nothing. `value` and `bound` are the right ones. An
-/// oracle explains an output if every element is within slack bounds of it (the bound grows with
-/// the oracle's value where that is larger), and if most elements that are wrong are wrong in it
-/// too.
+/// The nearest oracle whose result is `got`, or nothing; of those that are equally near the first.
+/// `value` and `bound` are the right ones. An oracle explains an output if every element is within
+/// slack bounds of it (the bound grows with the oracle's value where that is larger), and if most
+/// elements that are wrong are wrong in it too.
 std::optional<Diagnosis> explain(const Case& call, const std::string& output, const Matrix& got,
                                  const Field& value, const Field& bound,
                                  const std::vector<Oracle>& oracles);

@@ -52,6 +52,13 @@ TEST_CASE("the nearest oracle that gives the same numbers is named") {
   CHECK_FALSE(explain_factor(3.0, oracles));
 }
 
+TEST_CASE("of two oracles that differ by fp64's rounding the earlier one is named") {
+  const Oracle half = constant("half", 0.5);
+  CHECK(explain_factor(0.5, {constant("also half", 0.5 + 1e-15), half}).value().mistake ==
+        "also half");
+  CHECK(explain_factor(0.5, {constant("about half", 0.5 + 1e-7), half}).value().mistake == "half");
+}
+
 TEST_CASE("an oracle that is not wrong itself explains nothing") {
   CHECK_FALSE(explain_factor(1.0 + 2e-6, {constant("no mistake here", 1.0)}));
 }
