@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "chapters/batchnorm/bounds.h"
-#include "chapters/common/misread.h"
 
 namespace onepass::batchnorm {
 

@@ -75,10 +75,9 @@ std::optional<Statistics> batch_statistics(const Inputs& in, const Hooks& hooks)
 
 std::optional<Statistics> running_statistics(const Inputs& in, const Hooks& hooks) {
   const auto rstd_of = hooks.norm(in).rstd;
-  Field rstd = in.running_var;
-  for (double& value : rstd.values) {
-    value = rstd_of({.eps = in.eps, .variance = value});
-  }
+  const Field rstd = common::map(in.running_var, [&](double variance) {
+    return rstd_of({.eps = in.eps, .variance = variance});
+  });
   return Statistics{in.running_mean, in.running_var, rstd};
 }
 

@@ -1,6 +1,5 @@
 #include "chapters/common/backward.h"
 
-#include "chapters/common/misread.h"
 
 namespace onepass::common {
 namespace {

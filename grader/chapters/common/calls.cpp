@@ -30,12 +30,6 @@ std::optional<Field> forward_reference(const Case& call, const std::string& outp
   return read ? forward(*read, output, hooks) : std::nullopt;
 }
 
-Field magnitudes(const Field& field) {
-  return verdict::field_of(field.rows, field.cols, [&](std::int64_t row, std::int64_t col) {
-    return std::abs(field(row, col));
-  });
-}
-
 Expectation expected_column_sums(const char* output, const Case& call, const Field& terms,
                                  const Field& sizes) {
   const Field sums = column_sums(terms);

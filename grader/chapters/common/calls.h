@@ -32,9 +32,6 @@ Forward forward_of(const Case& call);
 std::optional<Field> forward_reference(const Case& call, const std::string& output,
                                        const ForwardHooks& hooks);
 
-/// |field[r][c]|
-Field magnitudes(const Field& field);
-
 /// The sums down the columns of terms [rows, cols], stored in the call's type. sizes: of each term
 /// what u multiplies; its magnitude, unless it is itself a difference.
 Expectation expected_column_sums(const char* output, const Case& call, const Field& terms,

@@ -6,8 +6,8 @@
 
 #include "chapters/common/sweeps.h"
 #include "verdict/contract/measured.h"
-#include "verdict/traffic.h"
 #include "verdict/session/check.h"
+#include "verdict/traffic.h"
 
 namespace onepass::common {
 
@@ -45,9 +45,7 @@ void expect_derivative(const Case& call, Expectation expected, const Field& diff
   constexpr double kRoom = 1e-6;  // for the differences, and for what was rounded before the call
   const verdict::Answer answer = expect<mistakes>(call, std::vector{expected});
   expected.value = differences;
-  for (double& bound : expected.bound.values) {
-    bound += kRoom;
-  }
+  expected.bound = map(expected.bound, [](double bound) { return bound + kRoom; });
   session().compare(call, answer, {expected});
 }
 

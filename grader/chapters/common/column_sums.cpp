@@ -19,8 +19,9 @@ using Ways = std::vector<Way<BackwardHooks>>;
 /// The sums over the rows that count.
 BackwardHooks only_rows(const Counted& counted) {
   return {.column_sums = [counted](Dtype, const Field& terms) {
-    return column_sums(
-        only(terms, [&](std::int64_t row, std::int64_t) { return counted(row, terms.rows); }));
+    const Field kept = verdict::field_of(
+        terms.rows, 1, [&](auto row, auto) { return counted(row, terms.rows) ? 1.0 : 0.0; });
+    return column_sums(product(terms, kept));
   }};
 }
 
@@ -73,12 +74,11 @@ Ways garbage_added() {
   Ways all;
   for (bool in_output : {true, false}) {
     for (int times : {1, 2, 3, 4, 7, 8, 16, 32, 64}) {
-      all.push_back(
-          {sentence, {.column_sums = [=](Dtype dtype, const Field& terms) {
-             const std::vector<std::byte> bytes(4, static_cast<std::byte>(verdict::Poison::finite));
-             const double poison = verdict::decode(in_output ? dtype : Dtype::fp32, bytes.data());
-             return map(column_sums(terms), [&](double sum) { return sum + times * poison; });
-           }}});
+      all.push_back({sentence, {.column_sums = [=](Dtype dtype, const Field& terms) {
+                       const double held = poison(in_output ? dtype : Dtype::fp32);
+                       return map(column_sums(terms),
+                                  [&](double sum) { return sum + times * held; });
+                     }}});
     }
   }
   all.push_back({sentence, {.column_sums = [](Dtype, const Field& terms) {

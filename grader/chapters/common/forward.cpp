@@ -1,6 +1,5 @@
 #include "chapters/common/forward.h"
 
-#include "chapters/common/misread.h"
 
 namespace onepass::common {
 

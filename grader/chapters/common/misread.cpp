@@ -2,10 +2,12 @@
 #include "chapters/common/misread.h"
 
 #include <limits>
+#include <vector>
 
 namespace onepass::common {
 
 using verdict::Field;
+using verdict::field_of;
 
 std::optional<Field> with_stride(const verdict::Case& call, const char* buffer,
                                  std::int64_t stride) {
@@ -16,49 +18,25 @@ std::optional<Field> with_stride(const verdict::Case& call, const char* buffer,
     return std::nullopt;
   }
   // Between the rows of an input the worker leaves NaN.
-  Field wrong(right.rows, right.cols, std::numeric_limits<double>::quiet_NaN());
-  for (std::int64_t row = 0; row < right.rows; ++row) {
-    for (std::int64_t col = 0; col < right.cols; ++col) {
-      const std::int64_t position = row * stride + col;
-      if (position % right_stride < right.cols) {
-        wrong(row, col) = right(position / right_stride, position % right_stride);
-      }
-    }
-  }
-  return wrong;
+  return field_of(right.rows, right.cols, [&](std::int64_t row, std::int64_t col) {
+    const std::int64_t position = row * stride + col;
+    return position % right_stride < right.cols
+               ? right(position / right_stride, position % right_stride)
+               : std::numeric_limits<double>::quiet_NaN();
+  });
 }
 
 std::optional<Field> transposed(const Field& field) {
   if (field.rows != field.cols || field.rows < 2) {
     return std::nullopt;
   }
-  Field result(field.rows, field.cols);
-  for (std::int64_t row = 0; row < field.rows; ++row) {
-    for (std::int64_t col = 0; col < field.cols; ++col) {
-      result(row, col) = field(col, row);
-    }
-  }
-  return result;
+  return field_of(field.rows, field.cols,
+                  [&](std::int64_t row, std::int64_t col) { return field(col, row); });
 }
 
-Field only(Field field, const std::function<bool(std::int64_t row, std::int64_t col)>& counted) {
-  for (std::int64_t row = 0; row < field.rows; ++row) {
-    for (std::int64_t col = 0; col < field.cols; ++col) {
-      field(row, col) = counted(row, col) ? field(row, col) : 0.0;
-    }
-  }
-  return field;
-}
-
-Field map(Field field, const std::function<double(double)>& f) {
-  for (double& value : field.values) {
-    value = f(value);
-  }
-  return field;
-}
-
-Field rounded(verdict::Dtype dtype, const Field& field) {
-  return map(field, [dtype](double value) { return verdict::round_to(dtype, value); });
+double poison(verdict::Dtype dtype) {
+  const std::vector<std::byte> bytes(4, static_cast<std::byte>(verdict::Poison::finite));
+  return verdict::decode(dtype, bytes.data());
 }
 
 }  // namespace onepass::common

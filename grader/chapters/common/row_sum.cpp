@@ -91,10 +91,13 @@ Table<RowSum> wrong_totals() {
 
 std::vector<RowSum> sums_in_sixteen_bits() {
   std::vector<RowSum> all;
-  for (SixteenBitSum how : sixteen_bit_sums()) {
-    all.push_back([how](Dtype dtype, const Field& terms) {
-      return dtype == Dtype::fp32 ? std::nullopt : std::optional(sum_in(dtype, terms, how));
-    });
+  for (std::int64_t threads : {256, 1024, 512, 128, 64, 32, 1}) {
+    for (bool tree : {true, false}) {
+      all.push_back([=](Dtype dtype, const Field& terms) {
+        return dtype == Dtype::fp32 ? std::nullopt
+                                    : std::optional(sum_in(dtype, terms, {threads, tree}));
+      });
+    }
   }
   return all;
 }

@@ -1,8 +1,24 @@
 #include "chapters/common/rows.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace onepass::common {
 
 using verdict::field_of;
+
+Field map(Field field, const std::function<double(double)>& f) {
+  std::transform(field.values.begin(), field.values.end(), field.values.begin(), f);
+  return field;
+}
+
+Field rounded(verdict::Dtype dtype, const Field& field) {
+  return map(field, [dtype](double value) { return verdict::round_to(dtype, value); });
+}
+
+Field magnitudes(const Field& field) {
+  return map(field, [](double value) { return std::abs(value); });
+}
 
 Field added(const Field& a, const Field& b) {
   return field_of(a.rows, a.cols, [&](std::int64_t row, std::int64_t col) {
@@ -27,11 +43,8 @@ Field row_sums(const Field& x) {
 }
 
 Field row_means(const Field& x) {
-  Field means = row_sums(x);
-  for (double& mean : means.values) {
-    mean /= static_cast<double>(x.cols);
-  }
-  return means;
+  const auto cols = static_cast<double>(x.cols);
+  return map(row_sums(x), [cols](double sum) { return sum / cols; });
 }
 
 Field normalized(const Field& x, const Field& mean, const Field& rstd) {

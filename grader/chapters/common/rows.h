@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
+#include "verdict/values/dtype.h"
 #include "verdict/values/field.h"
 
 namespace onepass::common {
@@ -13,6 +15,13 @@ using verdict::Field;
 inline double at(const Field& field, std::int64_t row, std::int64_t col) {
   return field(field.rows == 1 ? 0 : row, field.cols == 1 ? 0 : col);
 }
+
+/// f(value) for each element.
+Field map(Field field, const std::function<double(double)>& f);
+/// Each element rounded to `dtype`.
+Field rounded(verdict::Dtype dtype, const Field& field);
+/// |field[r][c]|
+Field magnitudes(const Field& field);
 
 /// a[r][c] + b[r][c], a[r][c] * b[r][c]; `b` may be [1, cols] or [rows, 1], and is then repeated.
 Field added(const Field& a, const Field& b);

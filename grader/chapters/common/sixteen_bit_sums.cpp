@@ -44,13 +44,4 @@ Field sum_in(Dtype dtype, const Field& terms, SixteenBitSum how) {
   return sums;
 }
 
-std::vector<SixteenBitSum> sixteen_bit_sums() {
-  std::vector<SixteenBitSum> all;
-  for (std::int64_t threads : {256, 1024, 512, 128, 64, 32, 1}) {
-    all.push_back({threads, true});
-    all.push_back({threads, false});
-  }
-  return all;
-}
-
 }  // namespace onepass::common

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "verdict/values/dtype.h"
 #include "verdict/values/field.h"
@@ -17,8 +16,5 @@ struct SixteenBitSum {
 
 /// The sum of each row in `dtype`.  terms: [rows, cols]. Returns [rows, 1].
 verdict::Field sum_in(verdict::Dtype dtype, const verdict::Field& terms, SixteenBitSum how);
-
-/// The usual ways.
-std::vector<SixteenBitSum> sixteen_bit_sums();
 
 }  // namespace onepass::common

@@ -1,7 +1,6 @@
 // Exercises 2.2 to 2.4: what dx, dweight and dbias would be with one mistake that RMSNorm's cannot
 // have, or of which LayerNorm has more to say.
 #include "chapters/common/backward_mistakes.h"
-#include "chapters/common/misread.h"
 #include "chapters/layernorm/calls.h"
 #include "chapters/layernorm/mistakes.h"
 

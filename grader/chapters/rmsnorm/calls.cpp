@@ -14,10 +14,8 @@ Case block_sum_call(Matrix x, const Arrangement& arrangement) {
 
 Expectation expected_sums(const Case& call) {
   const Field x = call.values("x").field();
-  Field bound = row_sums(magnitudes(x));
-  for (double& value : bound.values) {
-    value = verdict::bounds::row_sum(x.cols, value);
-  }
+  const Field bound = map(row_sums(magnitudes(x)),
+                          [&](double size) { return verdict::bounds::row_sum(x.cols, size); });
   return {"sums", row_sums(x), bound};
 }
 
@@ -32,17 +30,13 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
 Expectation expected_rstd(const Case& call) {
   const Forward pass = forward_of(call);
   const Field rstd = *forward(pass, "rstd");
-  const Field bound = verdict::field_of(rstd.rows, 1, [&](std::int64_t row, std::int64_t) {
-    return rstd_bound(pass.x.cols, rstd(row, 0));
-  });
+  const Field bound = map(rstd, [&](double value) { return rstd_bound(pass.x.cols, value); });
   return {"rstd", rstd, bound};
 }
 
 Expectation expected_y(const Case& call) {
   const Field y = *forward(forward_of(call), "y");
-  const Field bound = verdict::field_of(y.rows, y.cols, [&](std::int64_t row, std::int64_t col) {
-    return y_bound(call.dtype(), y.cols, y(row, col));
-  });
+  const Field bound = map(y, [&](double value) { return y_bound(call.dtype(), y.cols, value); });
   return {"y", y, bound};
 }
 

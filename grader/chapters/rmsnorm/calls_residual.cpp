@@ -26,11 +26,7 @@ Case residual_call(Matrix x, Matrix residual, Matrix weight, double eps,
 
 Expectation expected_sum(const Case& call) {
   const Field sum = sum_of(call).field();
-  const Field bound =
-      verdict::field_of(sum.rows, sum.cols, [&](std::int64_t row, std::int64_t col) {
-        return verdict::bounds::rounded_once(sum(row, col));
-      });
-  return {call.place_of("sum"), sum, bound};
+  return {call.place_of("sum"), sum, map(sum, verdict::bounds::rounded_once)};
 }
 
 Case forward_of_sum(const Case& call) {

@@ -30,11 +30,6 @@ std::optional<Field> block_sum(const Case& call, const std::string&, const SumHo
   return common::map(*sums, [&](double sum) { return hooks.held + sum; });
 }
 
-double poison() {
-  const std::vector<std::byte> bytes(4, static_cast<std::byte>(verdict::Poison::finite));
-  return verdict::decode(Dtype::fp32, bytes.data());
-}
-
 std::vector<common::Way<SumHooks>> half_accumulation() {
   std::vector<common::Way<SumHooks>> ways;
   for (const RowSum& sum : common::sums_in_sixteen_bits()) {
@@ -64,7 +59,7 @@ std::vector<verdict::Oracle> block_sum_mistakes() {
   const common::Table<SumHooks> writing = {
       {"accumulated-into-garbage",
        {{"The sum was added to what the output held before: write it, or set it to zero first.",
-         {.held = poison()}}}},
+         {.held = common::poison(Dtype::fp32)}}}},
       {"half-accumulation", half_accumulation()}};
   const auto in_sum = [](const RowSum& sum) { return SumHooks{.sum = sum}; };
   return common::oracles<SumHooks>(
