@@ -1,6 +1,5 @@
 #include "chapters/common/backward.h"
 
-
 namespace onepass::common {
 namespace {
 

@@ -1,6 +1,5 @@
 #include "chapters/common/forward.h"
 
-
 namespace onepass::common {
 
 using verdict::field_of;

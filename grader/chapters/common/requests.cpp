@@ -3,60 +3,60 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 namespace onepass::common {
+
+using verdict::AccessType;
+
 namespace {
 
 constexpr double kOnce = 1.01;       // room for an element or two that are looked at again
 constexpr double kMostlyPacks = 12;  // bytes: 16, but for what is left over at a row's ends
 
-/// The line of the student's file where the tensor is accessed most, if it is known.
-std::optional<std::string> busiest_line(const verdict::Traffic& traffic, const std::string& buffer,
-                                        verdict::AccessType type) {
-  const verdict::LineTraffic* busiest = nullptr;
+/// Of all lines that read or write a tensor.
+struct Requests {
+  double bytes = 0.0;  // of all accesses, those of one element again counted again
+  double lanes = 0.0;  // accesses of one thread
+  std::uint64_t most_lanes = 0;
+  std::optional<std::string> busiest_line;  // of the student's file, if it is known
+};
+
+Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer, AccessType type) {
+  Requests sum;
   for (const verdict::LineTraffic& line : traffic.lines) {
-    if (line.buffer == buffer && line.type == type && line.line > 0 &&
-        (busiest == nullptr || line.lanes >= busiest->lanes)) {
-      busiest = &line;
+    if (line.space == verdict::MemorySpace::global && line.buffer == buffer && line.type == type) {
+      sum.bytes += static_cast<double>(line.bytes);
+      sum.lanes += static_cast<double>(line.lanes);
+      if (line.line > 0 && line.lanes >= sum.most_lanes) {
+        sum.most_lanes = line.lanes;
+        sum.busiest_line = fmt::format("{}:{}", line.file, line.line);
+      }
     }
   }
-  return busiest == nullptr ? std::nullopt
-                            : std::optional(fmt::format("{}:{}", busiest->file, busiest->line));
+  return sum;
 }
 
-[[noreturn]] void fail(const verdict::Case& call, const char* mistake,
-                       std::optional<std::string> location, const std::string& reason) {
+[[noreturn]] void fail(const verdict::Case& call, const char* mistake, const Requests& requests,
+                       const std::string& reason) {
   verdict::Failure failure;
   failure.mistake.emplace(mistake);
-  failure.location = std::move(location);
+  failure.location = requests.busiest_line;
   failure.message = "The result is right, but " + reason;
   verdict::session().fail(call, std::move(failure));
 }
 
 }  // namespace
 
-Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
-                     verdict::AccessType type) {
-  Requests sum;
-  for (const verdict::LineTraffic& line : traffic.lines) {
-    if (line.space == verdict::MemorySpace::global && line.buffer == buffer && line.type == type) {
-      sum.bytes += line.bytes;
-      sum.lanes += line.lanes;
-    }
-  }
-  return sum;
-}
-
 void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traffic,
                          const std::string& buffer) {
-  const auto element = static_cast<std::int64_t>(verdict::size_of(call.buffer(buffer).dtype));
-  const std::int64_t tensor = call.buffer(buffer).rows * call.buffer(buffer).cols * element;
-  const double times =
-      static_cast<double>(requests_of(traffic, buffer, verdict::AccessType::read).bytes) /
-      static_cast<double>(tensor);
+  const Requests loads = requests_of(traffic, buffer, AccessType::read);
+  const verdict::Buffer& tensor = call.buffer(buffer);
+  const double times = loads.bytes / static_cast<double>(tensor.rows * tensor.cols) /
+                       static_cast<double>(verdict::size_of(tensor.dtype));
   if (times > kOnce) {
-    fail(call, "loaded-twice", busiest_line(traffic, buffer, verdict::AccessType::read),
+    fail(call, "loaded-twice", loads,
          fmt::format("{} was loaded {:.2g} times over: keep a thread's values of the row where "
                      "they are needed again, in registers (or in shared memory), and load each "
                      "only once.",
@@ -66,8 +66,9 @@ void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traf
 
 void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traffic,
                         const std::string& buffer) {
-  if (requests_of(traffic, buffer, verdict::AccessType::read).bytes > 0) {
-    fail(call, "loaded-twice", busiest_line(traffic, buffer, verdict::AccessType::read),
+  const Requests loads = requests_of(traffic, buffer, AccessType::read);
+  if (loads.bytes > 0.0) {
+    fail(call, "loaded-twice", loads,
          fmt::format("{} was stored and then loaded again: keep what a thread needs of it in "
                      "registers (or in shared memory).",
                      buffer));
@@ -75,14 +76,15 @@ void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traff
 }
 
 void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
-                   const std::string& buffer, verdict::AccessType type) {
-  const double bytes = requests_of(traffic, buffer, type).bytes_per_access();
+                   const std::string& buffer, AccessType type) {
+  const Requests requests = requests_of(traffic, buffer, type);
+  const double bytes = requests.lanes == 0.0 ? 0.0 : requests.bytes / requests.lanes;
   if (bytes < kMostlyPacks) {
-    const char* const verb = type == verdict::AccessType::read ? "load" : "store";
-    fail(call, "narrow-access", busiest_line(traffic, buffer, type),
+    const bool read = type == AccessType::read;
+    fail(call, "narrow-access", requests,
          fmt::format("{} was {} {:.3g} bytes at a time, in a call whose rows are all aligned to 16 "
                      "bytes: {} packs of 16 bytes there.",
-                     buffer, type == verdict::AccessType::read ? "loaded" : "stored", bytes, verb));
+                     buffer, read ? "loaded" : "stored", bytes, read ? "load" : "store"));
   }
 }
 

@@ -25,6 +25,15 @@ Matrix random_weight(Dtype dtype, std::int64_t cols);
 /// All different, from -2 to -1: far from the weights, and from 0.
 Matrix random_bias(Dtype dtype, std::int64_t cols);
 
+/// x with value(row, col, x[row][col]) for each element.
+template <typename Value>
+Matrix changed(const Matrix& x, Value value) {
+  return Matrix::rounded(
+      x.dtype(), verdict::field_of(x.rows(), x.cols(), [&](std::int64_t row, std::int64_t col) {
+        return value(row, col, x.get(row, col));
+      }));
+}
+
 /// The first and the last column, and those on both sides of where warps, blocks and vectors end.
 std::vector<std::int64_t> boundary_columns(std::int64_t cols);
 

@@ -1,6 +1,7 @@
 // What each thread of a block holds after a reduction that went wrong.
 #include "chapters/common/thread_sums.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace onepass::common {
@@ -27,7 +28,8 @@ Values shuffle_xor(const Values& values) {
 
 /// Five steps of __shfl_down_sync: only lane 0 has its warp's sum. A lane that looks past the end
 /// of the warp gets its own value.
-Values shuffle_down(Values values) {
+Values shuffle_down(const Values& shares) {
+  Values values = shares;
   for (std::size_t offset = kLanes / 2; offset > 0; offset /= 2) {
     const Values before = values;
     for (std::size_t thread = 0; thread < values.size(); ++thread) {
@@ -49,16 +51,21 @@ Values slots(const Values& warp_sums) {
   return values;
 }
 
-double total(const Values& shares) {
-  return std::accumulate(shares.begin(), shares.end(), 0.0);
+Values unchanged(const Values& shares) {
+  return shares;
+}
+
+Values cleared(const Values& shares) {
+  return Values(shares.size(), 0.0);
 }
 
 /// The first `count` threads have the total, the others what is in `otherwise`.
-Values known_to_first(std::size_t count, double sum, Values otherwise) {
-  for (std::size_t thread = 0; thread < count && thread < otherwise.size(); ++thread) {
-    otherwise[thread] = sum;
-  }
-  return otherwise;
+template <std::size_t count, Values (*otherwise)(const Values&)>
+Values known_to_first(const Values& shares) {
+  Values values = otherwise(shares);
+  std::fill_n(values.begin(), std::min(count, values.size()),
+              std::accumulate(shares.begin(), shares.end(), 0.0));
+  return values;
 }
 
 const char* const kDown =
@@ -78,45 +85,38 @@ const char* const kOwnShare =
     "Each thread used its own share for the sum over the row: the shares have to be added up over "
     "the block.";
 
-Mistake<ThreadSums> shuffle_down_result(std::int64_t threads) {
-  return {
-      "shuffle-down-result",
-      {{kDown,
-        {threads, [](const Values& shares) { return shuffle_down(slots(shuffle_down(shares))); }}},
-       {kDown,
-        {threads, [](const Values& shares) { return shuffle_down(slots(shuffle_xor(shares))); }}},
-       {kDown, {threads, [](const Values& shares) { return shuffle_down(shares); }}}}};
-}
+struct Reduction {
+  const char* mistake;
+  const char* sentence;
+  Values (*reduce)(const Values& shares);
+};
 
-Mistake<ThreadSums> sum_not_broadcast(std::int64_t threads) {
-  Mistake<ThreadSums> mistake{"sum-not-broadcast", {}};
-  for (std::size_t first : {std::size_t{1}, kLanes}) {
-    const auto others_have = [&](auto otherwise) {
-      mistake.ways.push_back({first == 1 ? kFirstThread : kFirstWarp,
-                              {threads, [=](const Values& shares) {
-                                 return known_to_first(first, total(shares), otherwise(shares));
-                               }}});
-    };
-    others_have(shuffle_xor);
-    others_have(shuffle_down);
-    others_have([](const Values& shares) { return shares; });
-    others_have([](const Values& shares) { return Values(shares.size(), 0.0); });
-  }
-  return mistake;
-}
-
-Mistake<ThreadSums> own_sums(std::int64_t threads) {
-  return {"one-warp-only",
-          {{kOwnWarp, {threads, shuffle_xor}},
-           {kOwnShare, {threads, [](const Values& shares) { return shares; }}}}};
-}
+const Reduction kReductions[] = {
+    {"shuffle-down-result", kDown,
+     [](const Values& shares) { return shuffle_down(slots(shuffle_down(shares))); }},
+    {"shuffle-down-result", kDown,
+     [](const Values& shares) { return shuffle_down(slots(shuffle_xor(shares))); }},
+    {"shuffle-down-result", kDown, shuffle_down},
+    {"sum-not-broadcast", kFirstThread, known_to_first<1, shuffle_xor>},
+    {"sum-not-broadcast", kFirstThread, known_to_first<1, shuffle_down>},
+    {"sum-not-broadcast", kFirstThread, known_to_first<1, unchanged>},
+    {"sum-not-broadcast", kFirstThread, known_to_first<1, cleared>},
+    {"sum-not-broadcast", kFirstWarp, known_to_first<kLanes, shuffle_xor>},
+    {"sum-not-broadcast", kFirstWarp, known_to_first<kLanes, shuffle_down>},
+    {"sum-not-broadcast", kFirstWarp, known_to_first<kLanes, unchanged>},
+    {"sum-not-broadcast", kFirstWarp, known_to_first<kLanes, cleared>},
+    {"one-warp-only", kOwnWarp, shuffle_xor},
+    {"one-warp-only", kOwnShare, unchanged},
+};
 
 }  // namespace
 
 Table<ThreadSums> thread_sums() {
   std::vector<Table<ThreadSums>> all;
   for (std::int64_t threads : {256, 1024, 512, 128, 64, 32}) {
-    all.push_back({shuffle_down_result(threads), sum_not_broadcast(threads), own_sums(threads)});
+    for (const Reduction& reduction : kReductions) {
+      all.push_back({{reduction.mistake, {{reduction.sentence, {threads, reduction.reduce}}}}});
+    }
   }
   return joined(all);
 }

@@ -28,6 +28,15 @@ ForwardRows forward_rows(const Case& call) {
   return all;
 }
 
+Expectation expected_statistic(const Case& call, const char* output, Field Statistics::*statistic,
+                               double (*bound_of)(const RowStatistics&)) {
+  const ForwardRows all = forward_rows(call);
+  const Field bound = verdict::field_of(all.pass.x.rows, 1, [&](std::int64_t row, std::int64_t) {
+    return bound_of(all.rows[static_cast<std::size_t>(row)]);
+  });
+  return {output, all.right.*statistic, bound};
+}
+
 }  // namespace
 
 Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> bias, float eps,
@@ -40,19 +49,11 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> 
 }
 
 Expectation expected_mean(const Case& call) {
-  const ForwardRows all = forward_rows(call);
-  const Field bound = verdict::field_of(all.pass.x.rows, 1, [&](std::int64_t row, std::int64_t) {
-    return mean_bound(all.rows[static_cast<std::size_t>(row)]);
-  });
-  return {"mean", all.right.mean, bound};
+  return expected_statistic(call, "mean", &Statistics::mean, mean_bound);
 }
 
 Expectation expected_rstd(const Case& call) {
-  const ForwardRows all = forward_rows(call);
-  const Field bound = verdict::field_of(all.pass.x.rows, 1, [&](std::int64_t row, std::int64_t) {
-    return rstd_bound(all.rows[static_cast<std::size_t>(row)]);
-  });
-  return {"rstd", all.right.rstd, bound};
+  return expected_statistic(call, "rstd", &Statistics::rstd, rstd_bound);
 }
 
 Expectation expected_y(const Case& call) {

@@ -38,11 +38,8 @@ CheckRows rows_of(Expected expected) {
 
 /// A row that holds one number only, between two others: its variance is 0.
 Matrix constant_row(Dtype dtype, std::int64_t cols) {
-  Matrix x = random_x(dtype, 3, cols);
-  for (std::int64_t col = 0; col < cols; ++col) {
-    x.set(1, col, 3.0);
-  }
-  return x;
+  return changed(random_x(dtype, 3, cols),
+                 [](auto row, auto, double value) { return row == 1 ? 3.0 : value; });
 }
 
 TEST_SUITE("layernorm/forward") {

@@ -2,7 +2,6 @@
 // thread 0 reach the result, so the checks of TODO 1 have zeros in all others. Those columns are
 // the multiples of 1024, whatever the number of threads a block, up to 1024. In the same way the
 // checks of TODO 2 have numbers in the first warp's columns only.
-#include <functional>
 #include <utility>
 
 #include "chapters/common/check.h"
@@ -23,15 +22,8 @@ void check_random(Dtype dtype, std::int64_t rows, std::int64_t cols,
 }
 
 /// x with zeros in all columns but some.
-Matrix only_columns(Matrix x, const std::function<bool(std::int64_t col)>& kept) {
-  for (std::int64_t row = 0; row < x.rows(); ++row) {
-    for (std::int64_t col = 0; col < x.cols(); ++col) {
-      if (!kept(col)) {
-        x.set(row, col, 0.0);
-      }
-    }
-  }
-  return x;
+Matrix only_columns(const Matrix& x, bool (*kept)(std::int64_t col)) {
+  return changed(x, [&](auto, auto col, double value) { return kept(col) ? value : 0.0; });
 }
 
 bool of_thread_0(std::int64_t col) {

@@ -35,11 +35,9 @@ void check(const Outputs& outputs, Inputs inputs, const Arrangement& arrangement
 /// A residual that all but cancels x: what is left is small, and different in each column.
 Inputs cancelling(Dtype dtype, std::int64_t rows, std::int64_t cols) {
   Inputs inputs = random_inputs(dtype, rows, cols);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t col = 0; col < cols; ++col) {
-      inputs.residual.set(row, col, -inputs.x.get(row, col) * (1.0 + 0.125 * ((row + col) % 3)));
-    }
-  }
+  inputs.residual = changed(inputs.x, [](auto row, auto col, double x) {
+    return -x * (1.0 + 0.125 * static_cast<double>((row + col) % 3));
+  });
   return inputs;
 }
 
@@ -108,9 +106,9 @@ TEST_SUITE("rmsnorm/residual") {
              todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       Inputs inputs = cancelling(dtype, 3, 100);
-      for (std::int64_t col = 0; col < 100; ++col) {
-        inputs.residual.set(1, col, -inputs.x.get(1, col));
-      }
+      inputs.residual = changed(inputs.residual, [&](auto row, auto col, double value) {
+        return row == 1 ? -inputs.x.get(row, col) : value;
+      });
       check({expected_residual_rstd}, inputs, {}, 1e-5);
       check({expected_residual_rstd}, std::move(inputs), {}, 0.25);
     }

@@ -61,20 +61,15 @@ void check_there_and_back(Dtype dtype, std::int64_t tokens, std::int64_t heads,
   const Matrix x = random_x(dtype, tokens, heads * head_dim);
   Matrix turned = check_turned(x, heads);
   Tables back = tables(kFirst, tokens, head_dim / 2);
-  for (std::int64_t row = 0; row < tokens; ++row) {
-    for (std::int64_t i = 0; i < head_dim / 2; ++i) {
-      back.sin.set(row, i, -back.sin.get(row, i));
-    }
-  }
+  back.sin = changed(back.sin, [](auto, auto, double sin) { return -sin; });
   const Case call = call_of(kInterleaved, std::move(turned), std::move(back));
-  verdict::Expectation original = {"x", x.field(), expected(call, "x").bound};
-  for (std::int64_t token = 0; token < tokens; ++token) {
-    for (std::int64_t col = 0; col < heads * head_dim; ++col) {
-      // Both elements of the pair were rounded when it was turned the first time.
-      const double length = std::hypot(x.get(token, col), x.get(token, col ^ 1));
-      original.bound(token, col) += 2.0 * verdict::ulp(dtype, length);
-    }
-  }
+  verdict::Expectation original = expected(call, "x");
+  original.value = x.field();
+  // Both elements of the pair were rounded when it was turned the first time.
+  original.bound = added(
+      original.bound, verdict::field_of(tokens, x.cols(), [&](auto token, auto col) {
+        return 2.0 * verdict::ulp(dtype, std::hypot(x.get(token, col), x.get(token, col ^ 1)));
+      }));
   expect<interleaved_mistakes>(call, std::vector{original});
 }
 
