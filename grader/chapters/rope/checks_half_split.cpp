@@ -55,26 +55,14 @@ void check_both(const Shape& shape) {
   expect<half_split_mistakes>(call, std::vector{expected(call, "q"), expected(call, "k")});
 }
 
-/// f(shape) for each dtype.
-template <typename F>
-void for_each_dtype(F f) {
-  for (Dtype dtype : kEveryDtype) {
-    Shape shape;
-    shape.dtype = dtype;
-    f(shape);
-  }
-}
-
 /// In every way that the tensors may lie; only: those that matter.
 void check_arrangements(void (*check)(const Shape&), const Function& function,
                         const std::set<std::string>& only = {}) {
   const auto check_way = [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
-    Shape shape;
-    shape.dtype = dtype;
-    shape.own_tables = &function == &kHalfSplitOwnTables;
-    shape.head_dim = (number % 2 == 0 ? 32 : 64) + (way.odd_rows ? 2 : 0);
-    shape.arrangement = way.arrangement;
-    check(shape);
+    check({.dtype = dtype,
+           .head_dim = (number % 2 == 0 ? 32 : 64) + (way.odd_rows ? 2 : 0),
+           .own_tables = &function == &kHalfSplitOwnTables,
+           .arrangement = way.arrangement});
   };
   sweep(function, check_way, only);
 }
@@ -84,22 +72,20 @@ TEST_SUITE("rope/half_split") {
 
   CHECK_CASE("heads of 2 to 258 elements: pair i is elements i and i + rotary_dim / 2", points(2),
              todo(1)) {
-    for_each_dtype([](Shape shape) {
-      shape.tokens = 2;
+    for (Dtype dtype : kEveryDtype) {
       for (std::int64_t head_dim : head_dims()) {
-        shape.head_dim = head_dim;
-        check_q(shape);
+        check_q({.dtype = dtype, .tokens = 2, .head_dim = head_dim});
       }
-    });
+    }
   }
 
   CHECK_CASE("partial rotary: elements from rotary_dim on stay as they are", points(2), todo(1)) {
-    for_each_dtype([](Shape shape) {
+    for (Dtype dtype : kEveryDtype) {
+      Shape shape = {.dtype = dtype, .head_dim = 64};
       shape.rows = 40;  // who turns more than that still finds an angle
       for (std::int64_t tokens : {1, 3}) {
         for (std::int64_t rotary_dim : {2, 6, 16, 32, 62, 64}) {
           shape.tokens = tokens;
-          shape.head_dim = 64;
           shape.rotary_dim = rotary_dim;
           check_q(shape);
         }
@@ -109,28 +95,22 @@ TEST_SUITE("rope/half_split") {
       shape.q_heads = 4;
       shape.arrangement = {{"k", {6}}};
       check_q(shape);
-    });
+    }
   }
 
   CHECK_CASE("fp16 and bf16: the result is rounded once, at the very end", points(1), todo(1)) {
     for (Dtype dtype : kSixteenBit) {
-      Shape shape;
-      shape.dtype = dtype;
-      shape.head_dim = 128;
-      check_q(shape);
-      shape.deviation = 1000.0;
-      check_q(shape);
+      check_q({.dtype = dtype, .head_dim = 128});
+      check_q({.dtype = dtype, .head_dim = 128, .deviation = 1000.0});
     }
   }
 
   CHECK_CASE("tables in the tensor's own type", points(1), todo(1)) {
-    for_each_dtype([](Shape shape) {
-      shape.own_tables = true;
+    for (Dtype dtype : kEveryDtype) {
       for (std::int64_t head_dim : {6, 64, 66}) {
-        shape.head_dim = head_dim;
-        check_q(shape);
+        check_q({.dtype = dtype, .head_dim = head_dim, .own_tables = true});
       }
-    });
+    }
   }
 
   CHECK_CASE("tokens of q lie q_stride elements apart, at any address", points(1), todo(1)) {
@@ -140,155 +120,129 @@ TEST_SUITE("rope/half_split") {
   // ---- TODO 2: positions ----
 
   CHECK_CASE("each token turns by the row that positions gives it", points(2), todo(2)) {
-    for_each_dtype([](Shape shape) {
-      shape.tokens = 7;
-      shape.rows = 50;
-      shape.ids = drawn_positions(shape.tokens, 40);
+    for (Dtype dtype : kEveryDtype) {
+      Shape shape = {.dtype = dtype, .tokens = 7, .rows = 50, .ids = drawn_positions(7, 40)};
       check_q(shape);
       shape.ids = {9, 10, 11, 12, 13, 14, 15};  // a text that is continued
       check_q(shape);
       shape.head_dim = 66;
       check_q(shape);
-    });
+    }
   }
 
   CHECK_CASE("positions of 64 bits", points(1), todo(2)) {
-    for_each_dtype([](Shape shape) {
-      shape.position_dtype = Dtype::int64;
-      shape.tokens = 5;
-      shape.rows = 50;
-      shape.ids = {31, 7, 18, 49, 3};
-      check_q(shape);
-    });
+    for (Dtype dtype : kEveryDtype) {
+      check_q({.dtype = dtype,
+               .tokens = 5,
+               .position_dtype = Dtype::int64,
+               .rows = 50,
+               .ids = {31, 7, 18, 49, 3}});
+    }
   }
 
   CHECK_CASE("two sequences in one batch: the second begins at position 0 again", points(1),
              todo(2)) {
-    for_each_dtype([](Shape shape) {
-      shape.tokens = 7;
-      shape.rows = 7;
-      shape.ids = {0, 1, 2, 3, 0, 1, 2};
-      check_q(shape);
-    });
+    for (Dtype dtype : kEveryDtype) {
+      check_q({.dtype = dtype, .tokens = 7, .rows = 7, .ids = {0, 1, 2, 3, 0, 1, 2}});
+    }
   }
 
   CHECK_CASE("position 32,768 and beyond: the angles are those of the tables", points(1), todo(2)) {
-    Shape shape;
-    shape.head_dim = 4;
-    shape.tokens = 4;
-    shape.first = 0;
-    shape.rows = 70000;
-    shape.ids = {32768, 40001, 65536, 69999};
     for (Dtype position_dtype : {Dtype::int32, Dtype::int64}) {
-      shape.position_dtype = position_dtype;
-      check_q(shape);
+      check_q({.tokens = 4,
+               .head_dim = 4,
+               .position_dtype = position_dtype,
+               .first = 0,
+               .rows = 70000,
+               .ids = {32768, 40001, 65536, 69999}});
     }
   }
 
   // ---- TODO 3: k ----
 
   CHECK_CASE("k turns too, whether it has as many heads as q or fewer", points(3), todo(3)) {
-    for_each_dtype([](Shape shape) {
-      shape.tokens = 5;
-      shape.rows = 20;
-      shape.ids = {7, 7, 19, 0, 3};
-      const std::vector<std::pair<std::int64_t, std::int64_t>> heads = {{1, 1}, {2, 2}, {8, 2},
-                                                                        {8, 1}, {6, 3}, {1, 4}};
+    const std::vector<std::pair<std::int64_t, std::int64_t>> heads = {{1, 1}, {2, 2}, {8, 2},
+                                                                      {8, 1}, {6, 3}, {1, 4}};
+    for (Dtype dtype : kEveryDtype) {
       for (const auto& [q_heads, k_heads] : heads) {
-        shape.q_heads = q_heads;
-        shape.k_heads = k_heads;
-        check_both(shape);
+        check_both({.dtype = dtype,
+                    .tokens = 5,
+                    .q_heads = q_heads,
+                    .k_heads = k_heads,
+                    .rows = 20,
+                    .ids = {7, 7, 19, 0, 3}});
       }
-    });
+    }
   }
 
   CHECK_CASE("k, with partial rotary and tables of its own type", points(1), todo(3)) {
-    for_each_dtype([](Shape shape) {
-      shape.q_heads = 4;
-      shape.k_heads = 2;
-      shape.head_dim = 80;
-      shape.rows = 40;
+    for (Dtype dtype : kEveryDtype) {
       for (std::int64_t rotary_dim : {20, 32, 80}) {
-        shape.rotary_dim = rotary_dim;
-        shape.own_tables = rotary_dim != 20;
-        check_both(shape);
+        check_both({.dtype = dtype,
+                    .q_heads = 4,
+                    .k_heads = 2,
+                    .head_dim = 80,
+                    .rotary_dim = rotary_dim,
+                    .own_tables = rotary_dim != 20,
+                    .rows = 40});
       }
-    });
+    }
   }
 
   CHECK_CASE("q and k are slices of one tensor: each has a stride of its own", points(2), todo(3)) {
-    for_each_dtype([](Shape shape) {
-      shape.q_heads = 4;
-      shape.k_heads = 2;
-      shape.arrangement = {{"q", {4 * 16}}, {"k", {6 * 16}}};
-      check_both(shape);
-    });
+    for (Dtype dtype : kEveryDtype) {
+      check_both({.dtype = dtype,
+                  .q_heads = 4,
+                  .k_heads = 2,
+                  .arrangement = {{"q", {4 * 16}}, {"k", {6 * 16}}}});
+    }
     check_arrangements(check_both, kHalfSplit);
     check_arrangements(check_both, kHalfSplitOwnTables);
   }
 
   CHECK_CASE("token * stride is beyond 2^31: compute it in 64 bits", points(1), todo(3)) {
-    Shape shape;
-    shape.dtype = Dtype::fp16;
     for (const Arrangement& arrangement : verdict::contract::far_apart(kHalfSplit)) {
-      shape.arrangement = arrangement;
-      check_both(shape);
+      check_both({.dtype = Dtype::fp16, .arrangement = arrangement});
     }
   }
 
   CHECK_CASE("no tokens, one token, many tokens: each is turned", points(1), todo(3)) {
-    Shape shape;
-    shape.head_dim = 4;
-    shape.tokens = 1;
-    check_both(shape);
+    check_both({.tokens = 1, .head_dim = 4});
     expect_nothing_done(kHalfSplit);
-    shape.tokens = 129;
-    check_both(shape);
+    check_both({.tokens = 129, .head_dim = 4});
     if (session().device() == "gpu") {
-      shape.tokens = 65537;  // more than a grid's y and z can have
-      check_both(shape);
+      check_both({.tokens = 65537, .head_dim = 4});  // more than a grid's y and z can have
     }
   }
 
   CHECK_CASE("heads of a language model: 32 of q, 8 of k, 128 elements each", points(1), todo(3)) {
-    for_each_dtype([](Shape shape) {
-      shape.tokens = 1;
-      shape.q_heads = 32;
-      shape.k_heads = 8;
-      shape.head_dim = 128;
-      check_both(shape);
-    });
+    for (Dtype dtype : kEveryDtype) {
+      check_both({.dtype = dtype, .tokens = 1, .q_heads = 32, .k_heads = 8, .head_dim = 128});
+    }
   }
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(3)) {
-    Shape shape;
     for (int repeat = 0; repeat < 4; ++repeat) {
-      shape.dtype = Dtype::fp32;
-      shape.tokens = 3;
-      check_both(shape);
-      shape.dtype = Dtype::bf16;
-      shape.tokens = 2 + repeat;
-      check_both(shape);
+      check_both({.dtype = Dtype::fp32});
+      check_both({.dtype = Dtype::bf16, .tokens = 2 + repeat});
     }
   }
 
   CHECK_CASE("shapes drawn at random", points(1), todo(3)) {
     for (std::uint64_t number = 0; number < 6; ++number) {
       const DrawnShape drawn = drawn_shape(number);
-      Shape shape;
-      shape.dtype = drawn.dtype;
-      shape.tokens = drawn.tokens;
-      shape.q_heads = drawn.heads;
-      shape.k_heads = drawn.k_heads;
-      shape.head_dim = drawn.head_dim;
-      shape.rotary_dim = drawn.rotary_dim;
-      shape.first = drawn.first;
-      shape.rows = 30;
-      shape.ids = drawn_positions(drawn.tokens, 30);
-      shape.position_dtype = number % 2 == 0 ? Dtype::int32 : Dtype::int64;
-      shape.own_tables = number % 3 == 2;
-      shape.arrangement = drawn_arrangement(kHalfSplit, number);
-      check_both(shape);
+      check_both({.dtype = drawn.dtype,
+                  .tokens = drawn.tokens,
+                  .q_heads = drawn.heads,
+                  .k_heads = drawn.k_heads,
+                  .head_dim = drawn.head_dim,
+                  .rotary_dim = drawn.rotary_dim,
+                  .position_dtype = number % 2 == 0 ? Dtype::int32 : Dtype::int64,
+                  .own_tables = number % 3 == 2,
+                  .first = drawn.first,
+                  .rows = 30,
+                  .ids = drawn_positions(drawn.tokens, 30),
+                  .arrangement = drawn_arrangement(kHalfSplit, number)});
     }
   }
 }
