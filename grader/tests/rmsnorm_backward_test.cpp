@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "chapters/rmsnorm/calls_backward.h"
+#include "chapters/rmsnorm/calls.h"
 #include "verdict/values/random.h"
 
 using namespace onepass::rmsnorm;

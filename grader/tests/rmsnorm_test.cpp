@@ -7,8 +7,6 @@
 
 #include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/rmsnorm/calls.h"
-#include "chapters/rmsnorm/calls_backward.h"
-#include "chapters/rmsnorm/calls_residual.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "tests/told_apart.h"
 #include "verdict/values/random.h"

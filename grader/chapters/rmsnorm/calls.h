@@ -2,17 +2,21 @@
 // and what their outputs must be.
 #pragma once
 
+#include <onepass/rmsnorm_types.h>
+
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "chapters/common/calls.h"
+#include "chapters/common/gradients.h"
 
 namespace onepass::rmsnorm {
 
 using namespace common;
 
 extern const Function kBlockSum, kForward, kForwardFast, kBackward, kResidual;
+
+inline constexpr Norm kNorm = {.centred = false, .eps = 1e-6};
 
 // ---- block_sum: x [rows, cols] -> sums [rows, 1] ----
 
@@ -27,5 +31,27 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
                   const Arrangement& arrangement = {}, const Function& function = kForward);
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
+
+// ---- rmsnorm_backward: dy, x [rows, cols], weight [1, cols], rstd [rows, 1], order
+// -> dx [rows, cols], dweight [1, cols] ----
+
+/// none: "rows" for a call that says it has none, whatever the inputs hold.
+Case backward_call(Gradients inputs, CastOrder order, const Arrangement& arrangement = {},
+                   const char* none = "");
+Expectation expected_dx(const Case& call);
+Expectation expected_dweight(const Case& call);
+
+CastOrder order_of(const Case& call);
+/// What the call's pass is given.
+Backward backward_of(const Case& call);
+
+// ---- rmsnorm_residual: x, residual [rows, cols], weight [1, cols], eps
+// -> sum, y [rows, cols], rstd [rows, 1] ----
+
+Case residual_call(Matrix x, Matrix residual, Matrix weight, double eps,
+                   const Arrangement& arrangement = {});
+Expectation expected_sum(const Case& call);
+Expectation expected_residual_rstd(const Case& call);
+Expectation expected_residual_y(const Case& call);
 
 }  // namespace onepass::rmsnorm

@@ -4,8 +4,6 @@
 
 #include "chapters/common/exercise.h"
 #include "chapters/rmsnorm/calls.h"
-#include "chapters/rmsnorm/calls_backward.h"
-#include "chapters/rmsnorm/calls_residual.h"
 
 namespace onepass::rmsnorm {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "chapters/common/check.h"
-#include "chapters/rmsnorm/calls_backward.h"
+#include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
 
 namespace onepass::rmsnorm::backward_checks {

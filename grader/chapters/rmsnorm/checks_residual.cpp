@@ -3,7 +3,6 @@
 
 #include "chapters/common/check.h"
 #include "chapters/common/requests.h"
-#include "chapters/rmsnorm/calls_residual.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/shapes.h"
 

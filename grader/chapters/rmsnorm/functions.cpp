@@ -1,6 +1,6 @@
 // Chapter 1's functions as data: what onepass/rmsnorm.h says of each.
 #include "chapters/common/tensors.h"
-#include "chapters/rmsnorm/calls_backward.h"
+#include "chapters/rmsnorm/calls.h"
 
 namespace onepass::rmsnorm {
 

@@ -1,7 +1,7 @@
 // Exercise 1.3: what dx and dweight would be with one mistake that LayerNorm's cannot have, or of
 // which RMSNorm has more to say.
 #include "chapters/common/backward_mistakes.h"
-#include "chapters/rmsnorm/calls_backward.h"
+#include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
 
 namespace onepass::rmsnorm {

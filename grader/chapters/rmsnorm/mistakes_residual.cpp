@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "chapters/common/misread.h"
-#include "chapters/rmsnorm/calls_residual.h"
+#include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
 
 namespace onepass::rmsnorm {

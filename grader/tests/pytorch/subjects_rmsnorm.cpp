@@ -1,7 +1,5 @@
 // Chapter 1's exercises, for the comparison with PyTorch.
 #include "chapters/rmsnorm/calls.h"
-#include "chapters/rmsnorm/calls_backward.h"
-#include "chapters/rmsnorm/calls_residual.h"
 #include "tests/pytorch/draw.h"
 #include "tests/pytorch/subjects.h"
 
