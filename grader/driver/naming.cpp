@@ -148,7 +148,7 @@ std::string what_there_is(const Config& config) {
 }
 
 // A name with the .cu of its file: that is one file, even if several chapters have such a one.
-Exercises with_suffix(const Index& index, const std::string& word) {
+Exercises with_suffix(Index& index, const std::string& word) {
   const fs::path path = word;
   const auto found = index.find((path.parent_path() / path.stem()).string());
   if (path.extension() != ".cu" || found == index.end()) {
@@ -161,13 +161,13 @@ Exercises with_suffix(const Index& index, const std::string& word) {
     throw BadInput(
         fmt::format("{} may be {}: name one of them.", word, alternatives(found->second, file)));
   }
-  return found->second;
+  return std::move(found->second);
 }
 
 // `kind` is what messages call it.
 Exercises meant_by(const Config& config, const char* kind, const std::string& given,
                    const fs::path& submission) {
-  const Index index = index_of(config);
+  Index index = index_of(config);
   std::string word = given;
   while (word.size() > 1 && word.back() == '/') {
     word.pop_back();

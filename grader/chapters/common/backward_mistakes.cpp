@@ -53,16 +53,16 @@ BackwardTable wrong_formulas(bool centred) {
                     p.dy.rows, 1, [&](auto row, auto) { return p.weight(0, row); });
                 p.wdy = product(p.dy, weights);
               }}}}},
-      {"wrong-saved-statistics",
-       {{"The result was not multiplied by rstd at the end.",
-         {.means = [](Backward& p) { p.rstd = Field(p.x.rows, 1, 1.0); }}},
-        {"x was used for x_hat: it is " + x_hat + ".",
-         {.x_hat = [](Backward& p) { p.x_hat = p.x; }}}}},
       {"no-reciprocal",
        {{"The result was divided by rstd: multiply by it.",
          {.means = [=](Backward& p) { p.rstd = inverse(p.rstd); }}},
         {x + " was divided by rstd: x_hat is " + x_hat + ".",
          {.x_hat = [=](Backward& p) { p.x_hat = normalized(p.x, p.mean, inverse(p.rstd)); }}}}},
+      {"wrong-saved-statistics",
+       {{"The result was not multiplied by rstd at the end.",
+         {.means = [](Backward& p) { p.rstd = Field(p.x.rows, 1, 1.0); }}},
+        {"x was used for x_hat: it is " + x_hat + ".",
+         {.x_hat = [](Backward& p) { p.x_hat = p.x; }}}}},
   };
 }
 
@@ -150,11 +150,13 @@ bool in_sixteen_bits(const Case& call) {
 std::vector<verdict::Oracle> backward_mistakes(
     bool centred, const BackwardTable& own,
     const std::function<Backward(const Case& call)>& given) {
+  // A sum whose parts are rounded to 16 bits is one that is added up in 16 bits, if each part has
+  // one row: so the columns' sums, which know both, come before the rows'.
   const BackwardTable all = joined<BackwardHooks>({wrong_formulas(centred),
                                                    own,
+                                                   column_sum_mistakes(),
                                                    {wrong_strides()},
                                                    wrong_row_sums(centred),
-                                                   column_sum_mistakes(),
                                                    {wrong_indices()}});
   return oracles<BackwardHooks>(
       all, [given](const Case& call, const std::string& output, const BackwardHooks& hooks) {

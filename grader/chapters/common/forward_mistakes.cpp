@@ -188,16 +188,6 @@ double x_scaled(const Element& e) {
   return e.x * e.rstd * e.weight + e.bias;
 }
 
-std::vector<Way<Hooks>> variance_about_0() {
-  const auto square = [](const Element& e) { return e.x * e.x; };
-  return {{"The variance is the mean of x^2: subtract the mean from each element before it is "
-           "squared.",
-           {.square = square}},
-          {"Nothing is subtracted, as in RMSNorm: subtract the mean from each element, in the "
-           "variance and in y.",
-           {.square = square, .y = x_scaled}}};
-}
-
 // ---- eps ----
 
 std::vector<Way<Hooks>> eps_ignored(const ForwardWords& words) {
@@ -314,6 +304,17 @@ Table<Hooks> index_mistakes(const std::vector<std::string>& strides) {
              {.read = with_weight_by_row}}}}};
 }
 
+Table<Hooks> variance_about_0() {
+  const auto square = [](const Element& e) { return e.x * e.x; };
+  return {{"mean-not-subtracted",
+           {{"The variance is the mean of x^2: subtract the mean from each element before it is "
+             "squared.",
+             {.square = square}},
+            {"Nothing is subtracted, as in RMSNorm: subtract the mean from each element, in the "
+             "variance and in y.",
+             {.square = square, .y = x_scaled}}}}};
+}
+
 Table<Hooks> statistics_mistakes(const ForwardWords& words) {
   Table<Hooks> all = {
       {"unbiased-variance",
@@ -331,7 +332,6 @@ Table<Hooks> statistics_mistakes(const ForwardWords& words) {
         {say("rstd holds {v} + eps: save 1 / sqrt({v} + eps).", words),
          {.rstd = [](const Row& r) { return r.variance + r.eps; }}}}}};
   if (words.centred) {
-    all.push_back({"mean-not-subtracted", variance_about_0()});
     all.push_back({"masked-lanes-in-variance", masked_lanes(words)});
     all.push_back({"one-pass-variance", one_pass_variance()});
   }

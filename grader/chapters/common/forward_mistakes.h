@@ -24,7 +24,10 @@ struct ForwardWords {
 
 /// In what is read, of tensors [rows, cols]. strides: for which that of x may be mistaken.
 Table<ForwardHooks> index_mistakes(const std::vector<std::string>& strides);
-/// In mean and variance.
+/// In the variance, whose mean is forgotten. It gives what a mean of 0 gives, but for the mean
+/// itself, which other checks look at.
+Table<ForwardHooks> variance_about_0();
+/// In mean and variance, but for that.
 Table<ForwardHooks> statistics_mistakes(const ForwardWords& words);
 /// In rstd and y, once mean and variance are there.
 Table<ForwardHooks> scaling_mistakes(const ForwardWords& words);

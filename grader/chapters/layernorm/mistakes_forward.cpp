@@ -20,7 +20,7 @@ std::vector<verdict::Oracle> forward_mistakes() {
          {.mean = [](const common::Row&) { return 0.0; }}}}}};
   return common::oracles<ForwardHooks>(
       common::joined<ForwardHooks>({common::index_mistakes({"cols", "y_stride"}), own,
-                                    common::scaling_mistakes(words),
+                                    common::scaling_mistakes(words), common::variance_about_0(),
                                     common::statistics_mistakes(words)}),
       common::forward_reference);
 }
