@@ -3,13 +3,13 @@
 
 #include "bits.h"
 
-ONEPASS_FUNCTION(int, __popc, (unsigned x), __builtin_popcount(x))
-ONEPASS_FUNCTION(int, __popcll, (unsigned long long x), __builtin_popcountll(x))
-ONEPASS_FUNCTION(int, __clz, (int x), x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)))
-ONEPASS_FUNCTION(int, __clzll, (long long x),
-                 x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x)))
-ONEPASS_FUNCTION(int, __ffs, (int x), __builtin_ffs(x))
-ONEPASS_FUNCTION(int, __ffsll, (long long x), __builtin_ffsll(x))
+ONEPASS_INTRINSIC(int, __popc, (unsigned x), __builtin_popcount(x))
+ONEPASS_INTRINSIC(int, __popcll, (unsigned long long x), __builtin_popcountll(x))
+ONEPASS_INTRINSIC(int, __clz, (int x), x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)))
+ONEPASS_INTRINSIC(int, __clzll, (long long x),
+                  x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x)))
+ONEPASS_INTRINSIC(int, __ffs, (int x), __builtin_ffs(x))
+ONEPASS_INTRINSIC(int, __ffsll, (long long x), __builtin_ffsll(x))
 
 __forceinline__ unsigned __brev(unsigned x) {
   x = ((x >> 1) & 0x55555555u) | ((x & 0x55555555u) << 1);
@@ -86,7 +86,7 @@ __forceinline__ int __rhadd(int x, int y) {
 // ---- The same bits as another type
 
 #define ONEPASS_SAME_BITS(To, name, From) \
-  ONEPASS_FUNCTION(To, name, (From x), simulator::from_bits<To>(simulator::to_bits(x)))
+  ONEPASS_INTRINSIC(To, name, (From x), simulator::from_bits<To>(simulator::to_bits(x)))
 ONEPASS_SAME_BITS(int, __float_as_int, float)
 ONEPASS_SAME_BITS(unsigned, __float_as_uint, float)
 ONEPASS_SAME_BITS(float, __int_as_float, int)

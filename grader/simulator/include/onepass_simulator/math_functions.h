@@ -7,14 +7,14 @@
 #include "qualifiers.h"
 
 // Each computed in double and rounded once.
-ONEPASS_FUNCTION(double, rsqrt, (double x), 1.0 / __builtin_sqrt(x))
-ONEPASS_FUNCTION(float, rsqrtf, (float x),
-                 static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(x))))
-ONEPASS_FUNCTION(float, rsqrt, (float x), rsqrtf(x))
-ONEPASS_FUNCTION(double, rcbrt, (double x), 1.0 / __builtin_cbrt(x))
-ONEPASS_FUNCTION(float, rcbrtf, (float x),
-                 static_cast<float>(1.0 / __builtin_cbrt(static_cast<double>(x))))
-ONEPASS_FUNCTION(float, fdividef, (float x, float y), x / y)
+ONEPASS_INTRINSIC(double, rsqrt, (double x), 1.0 / __builtin_sqrt(x))
+ONEPASS_INTRINSIC(float, rsqrtf, (float x),
+                  static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(x))))
+ONEPASS_INTRINSIC(float, rsqrt, (float x), rsqrtf(x))
+ONEPASS_INTRINSIC(double, rcbrt, (double x), 1.0 / __builtin_cbrt(x))
+ONEPASS_INTRINSIC(float, rcbrtf, (float x),
+                  static_cast<float>(1.0 / __builtin_cbrt(static_cast<double>(x))))
+ONEPASS_INTRINSIC(float, fdividef, (float x, float y), x / y)
 
 // Of x times pi. The remainder comes first, so that large x keep their precision.
 inline double sinpi(double x) {
@@ -30,15 +30,15 @@ __forceinline__ void sincospi(double x, double* sine, double* cosine) {
   *sine = sinpi(x);
   *cosine = cospi(x);
 }
-ONEPASS_FUNCTION(float, sinpif, (float x), static_cast<float>(sinpi(x)))
-ONEPASS_FUNCTION(float, cospif, (float x), static_cast<float>(cospi(x)))
+ONEPASS_INTRINSIC(float, sinpif, (float x), static_cast<float>(sinpi(x)))
+ONEPASS_INTRINSIC(float, cospif, (float x), static_cast<float>(cospi(x)))
 __forceinline__ void sincospif(float x, float* sine, float* cosine) {
   *sine = sinpif(x);
   *cosine = cospif(x);
 }
 
-ONEPASS_FUNCTION(double, normcdf, (double x), 0.5 * __builtin_erfc(-x * 0.70710678118654752440))
-ONEPASS_FUNCTION(float, normcdff, (float x), static_cast<float>(normcdf(x)))
+ONEPASS_INTRINSIC(double, normcdf, (double x), 0.5 * __builtin_erfc(-x * 0.70710678118654752440))
+ONEPASS_INTRINSIC(float, normcdff, (float x), static_cast<float>(normcdf(x)))
 __forceinline__ float rhypotf(float x, float y) {
   return static_cast<float>(1.0 / __builtin_hypot(static_cast<double>(x), static_cast<double>(y)));
 }

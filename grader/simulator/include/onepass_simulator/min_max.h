@@ -6,13 +6,13 @@
 
 #include "qualifiers.h"
 
-#define ONEPASS_MIN_MAX(A, B, Result)                                                        \
-  ONEPASS_FUNCTION(Result, min, (A a, B b),                                                  \
-                   static_cast<Result>(a) < static_cast<Result>(b) ? static_cast<Result>(a)  \
-                                                                   : static_cast<Result>(b)) \
-  ONEPASS_FUNCTION(Result, max, (A a, B b),                                                  \
-                   static_cast<Result>(a) > static_cast<Result>(b) ? static_cast<Result>(a)  \
-                                                                   : static_cast<Result>(b))
+#define ONEPASS_MIN_MAX(A, B, Result)                                                         \
+  ONEPASS_INTRINSIC(Result, min, (A a, B b),                                                  \
+                    static_cast<Result>(a) < static_cast<Result>(b) ? static_cast<Result>(a)  \
+                                                                    : static_cast<Result>(b)) \
+  ONEPASS_INTRINSIC(Result, max, (A a, B b),                                                  \
+                    static_cast<Result>(a) > static_cast<Result>(b) ? static_cast<Result>(a)  \
+                                                                    : static_cast<Result>(b))
 #define ONEPASS_MIN_MAX_INTEGERS(Signed, Unsigned) \
   ONEPASS_MIN_MAX(Signed, Signed, Signed)          \
   ONEPASS_MIN_MAX(Unsigned, Unsigned, Unsigned)    \
@@ -25,18 +25,18 @@ ONEPASS_MIN_MAX_INTEGERS(long long, unsigned long long)
 #undef ONEPASS_MIN_MAX
 
 // With a NaN, the other number.
-#define ONEPASS_MIN_MAX_FLOATS(A, B, Result, suffix)                      \
-  ONEPASS_FUNCTION(Result, min, (A a, B b), __builtin_fmin##suffix(a, b)) \
-  ONEPASS_FUNCTION(Result, max, (A a, B b), __builtin_fmax##suffix(a, b))
+#define ONEPASS_MIN_MAX_FLOATS(A, B, Result, suffix)                       \
+  ONEPASS_INTRINSIC(Result, min, (A a, B b), __builtin_fmin##suffix(a, b)) \
+  ONEPASS_INTRINSIC(Result, max, (A a, B b), __builtin_fmax##suffix(a, b))
 ONEPASS_MIN_MAX_FLOATS(float, float, float, f)
 ONEPASS_MIN_MAX_FLOATS(double, double, double, )
 ONEPASS_MIN_MAX_FLOATS(float, double, double, )
 ONEPASS_MIN_MAX_FLOATS(double, float, double, )
 #undef ONEPASS_MIN_MAX_FLOATS
 
-#define ONEPASS_MIN_MAX_NAMES(prefix, T)                      \
-  ONEPASS_FUNCTION(T, prefix##min, (T a, T b), a < b ? a : b) \
-  ONEPASS_FUNCTION(T, prefix##max, (T a, T b), a > b ? a : b)
+#define ONEPASS_MIN_MAX_NAMES(prefix, T)                       \
+  ONEPASS_INTRINSIC(T, prefix##min, (T a, T b), a < b ? a : b) \
+  ONEPASS_INTRINSIC(T, prefix##max, (T a, T b), a > b ? a : b)
 ONEPASS_MIN_MAX_NAMES(u, unsigned)
 ONEPASS_MIN_MAX_NAMES(ll, long long)
 ONEPASS_MIN_MAX_NAMES(ull, unsigned long long)

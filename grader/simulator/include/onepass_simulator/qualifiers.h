@@ -20,9 +20,9 @@
 #define __noinline__
 #define __forceinline__ __inline__ __attribute__((always_inline))
 /// A function that is one expression: families of them are listed a line each.
-#define ONEPASS_FUNCTION(Result, name, parameters, ...) \
-  __forceinline__ Result name parameters {              \
-    return __VA_ARGS__;                                 \
+#define ONEPASS_INTRINSIC(Result, name, parameters, ...) \
+  __forceinline__ Result name parameters {               \
+    return __VA_ARGS__;                                  \
   }
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __nv_pure__ __attribute__((pure))
