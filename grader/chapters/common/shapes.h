@@ -28,10 +28,8 @@ Matrix random_bias(Dtype dtype, std::int64_t cols);
 /// x with value(row, col, x[row][col]) for each element.
 template <typename Value>
 Matrix changed(const Matrix& x, Value value) {
-  return Matrix::rounded(
-      x.dtype(), verdict::field_of(x.rows(), x.cols(), [&](std::int64_t row, std::int64_t col) {
-        return value(row, col, x.get(row, col));
-      }));
+  return verdict::matrix_of(x.dtype(), x.rows(), x.cols(),
+                            [&](auto row, auto col) { return value(row, col, x.get(row, col)); });
 }
 
 /// The first and the last column, and those on both sides of where warps, blocks and vectors end.

@@ -7,6 +7,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "wire/json.h"
+#include "worker/hash_fill.h"
+
 namespace onepass::verdict {
 namespace {
 
@@ -86,62 +89,29 @@ double decode_fp16(std::uint16_t bits) {
                        : sign * (fraction + 1024) * power_of_two(exponent - 25);
 }
 
-/// `value` is a number of the type, infinite or NaN.
-std::uint16_t fp16_bits(double value) {
-  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double magnitude = std::abs(value);
-  if (std::isnan(value)) {
-    return 0x7FFF;
-  }
-  if (std::isinf(value)) {
-    return static_cast<std::uint16_t>(sign | 0x7C00);
-  }
-  if (magnitude < std::ldexp(1.0, -14)) {  // subnormal: counts units of 2^-24
-    return static_cast<std::uint16_t>(sign | static_cast<int>(std::ldexp(magnitude, 24)));
-  }
-  const int exponent = std::ilogb(magnitude);
-  const int significand = static_cast<int>(std::ldexp(magnitude, 10 - exponent));  // 1024 to 2047
-  return static_cast<std::uint16_t>(sign | (((exponent + 15) << 10) + (significand - 1024)));
-}
-
 template <typename T>
 T to_integer(double value) {
   const double rounded = std::nearbyint(value);
   // The largest int64 is no double; its neighbour above is, and is already out of range.
-  if (rounded >= -static_cast<double>(std::numeric_limits<T>::min())) {
+  constexpr double kEnd = -static_cast<double>(std::numeric_limits<T>::min());
+  if (rounded >= kEnd) {
     return std::numeric_limits<T>::max();
   }
-  if (!(rounded >= static_cast<double>(std::numeric_limits<T>::min()))) {  // NaN too
-    return std::numeric_limits<T>::min();
-  }
-  return static_cast<T>(rounded);
+  return rounded >= -kEnd ? static_cast<T>(rounded) : std::numeric_limits<T>::min();  // NaN too
 }
 
 }  // namespace
 
 std::string name(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::fp32:
-      return "fp32";
-    case Dtype::fp16:
-      return "fp16";
-    case Dtype::bf16:
-      return "bf16";
-    case Dtype::int32:
-      return "int32";
-    case Dtype::int64:
-      return "int64";
-  }
-  throw std::invalid_argument("no such dtype");
+  return nlohmann::json(dtype);
 }
 
-Dtype dtype_named(std::string_view wanted) {
-  for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16, Dtype::int32, Dtype::int64}) {
-    if (name(dtype) == wanted) {
-      return dtype;
-    }
+Dtype dtype_named(const std::string& wanted) {
+  const Dtype dtype = nlohmann::json(wanted).get<Dtype>();  // that of no such name is the first
+  if (name(dtype) != wanted) {
+    throw std::invalid_argument("no dtype is called \"" + wanted + "\"");
   }
-  throw std::invalid_argument("no dtype is called \"" + std::string(wanted) + "\"");
+  return dtype;
 }
 
 double decode(Dtype dtype, const std::byte* bits) {
@@ -150,12 +120,8 @@ double decode(Dtype dtype, const std::byte* bits) {
       return load<float>(bits);
     case Dtype::fp16:
       return decode_fp16(load<std::uint16_t>(bits));
-    case Dtype::bf16: {  // bf16 is the upper half of an fp32
-      const std::uint32_t wide = static_cast<std::uint32_t>(load<std::uint16_t>(bits)) << 16;
-      float value;
-      std::memcpy(&value, &wide, sizeof value);
-      return value;
-    }
+    case Dtype::bf16:  // the upper half of an fp32
+      return std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(bits)} << 16);
     case Dtype::int32:
       return load<std::int32_t>(bits);
     case Dtype::int64:
@@ -176,26 +142,19 @@ double round_to(Dtype dtype, double value) {
 }
 
 void encode(Dtype dtype, double value, std::byte* bits) {
+  // A number of the type once it is rounded, and so one of fp32.
+  const auto number = [&] { return static_cast<float>(round_float(format_of(dtype), value)); };
   switch (dtype) {
     case Dtype::fp32:
-      store(bits, static_cast<float>(round_float(format_of(dtype), value)));
-      break;
+      return store(bits, number());
     case Dtype::fp16:
-      store(bits, fp16_bits(round_float(format_of(dtype), value)));
-      break;
-    case Dtype::bf16: {
-      const float rounded = static_cast<float>(round_float(format_of(dtype), value));
-      std::uint32_t wide;
-      std::memcpy(&wide, &rounded, sizeof wide);
-      store(bits, static_cast<std::uint16_t>(wide >> 16));
-      break;
-    }
+      return store(bits, worker::fp16_bits(number()));
+    case Dtype::bf16:
+      return store(bits, worker::bf16_bits(number()));
     case Dtype::int32:
-      store(bits, to_integer<std::int32_t>(value));
-      break;
+      return store(bits, to_integer<std::int32_t>(value));
     case Dtype::int64:
-      store(bits, to_integer<std::int64_t>(value));
-      break;
+      return store(bits, to_integer<std::int64_t>(value));
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "wire/messages.h"
 
@@ -17,7 +16,7 @@ using wire::size_of;
 std::string name(Dtype dtype);
 
 /// The dtype of that name; throws std::invalid_argument for any other name.
-Dtype dtype_named(std::string_view name);
+Dtype dtype_named(const std::string& name);
 
 /// The value of the element at `bits` (size_of(dtype) bytes, any alignment). Exact, except for
 /// int64 beyond 2^53.

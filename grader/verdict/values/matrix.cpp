@@ -43,13 +43,7 @@ Field Matrix::field() const {
 }
 
 Matrix Matrix::rounded(Dtype dtype, const Field& field) {
-  Matrix result(dtype, field.rows, field.cols);
-  for (std::int64_t row = 0; row < field.rows; ++row) {
-    for (std::int64_t col = 0; col < field.cols; ++col) {
-      result.set(row, col, field(row, col));
-    }
-  }
-  return result;
+  return matrix_of(dtype, field.rows, field.cols, field);
 }
 
 }  // namespace onepass::verdict

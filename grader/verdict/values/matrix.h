@@ -46,4 +46,16 @@ class Matrix {
   std::vector<std::byte> bytes_;
 };
 
+/// value(row, col) for each element, rounded.
+template <typename Value>
+Matrix matrix_of(Dtype dtype, std::int64_t rows, std::int64_t cols, Value value) {
+  Matrix matrix(dtype, rows, cols);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t col = 0; col < cols; ++col) {
+      matrix.set(row, col, value(row, col));
+    }
+  }
+  return matrix;
+}
+
 }  // namespace onepass::verdict

@@ -3,41 +3,22 @@
 #include <cmath>
 #include <numbers>
 
+#include "worker/hash_fill.h"
+
 namespace onepass::verdict {
-namespace {
 
-/// The finaliser of Steele, Lea and Flood's SplitMix64: each bit of the result depends on each bit
-/// of the argument.
-std::uint64_t mix(std::uint64_t z) {
-  z += 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
-template <typename Number>
-Matrix matrix_of(Dtype dtype, std::int64_t rows, std::int64_t cols, Number number) {
-  Matrix result(dtype, rows, cols);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t col = 0; col < cols; ++col) {
-      result.set(row, col, number(static_cast<std::uint64_t>(row * cols + col)));
-    }
-  }
-  return result;
-}
-
-}  // namespace
+using worker::splitmix64;  // each bit of its result depends on each bit of the argument
 
 Random Random::stream(std::string_view name) const {
-  std::uint64_t key = mix(key_);
+  std::uint64_t key = splitmix64(key_);
   for (const char letter : name) {
-    key = mix(key ^ static_cast<unsigned char>(letter));
+    key = splitmix64(key ^ static_cast<unsigned char>(letter));
   }
   return Random(key);
 }
 
 std::uint64_t Random::bits(std::uint64_t i) const {
-  return mix(mix(key_) ^ mix(i));
+  return splitmix64(splitmix64(key_) ^ splitmix64(i));
 }
 
 double Random::uniform(std::uint64_t i) const {
@@ -62,14 +43,16 @@ std::int64_t Random::integer(std::uint64_t i, std::int64_t low, std::int64_t hig
 
 Matrix Random::normal_matrix(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean,
                              double deviation) const {
-  return matrix_of(dtype, rows, cols,
-                   [&](std::uint64_t i) { return mean + deviation * normal(i); });
+  return matrix_of(dtype, rows, cols, [&](std::int64_t row, std::int64_t col) {
+    return mean + deviation * normal(static_cast<std::uint64_t>(row * cols + col));
+  });
 }
 
 Matrix Random::uniform_matrix(Dtype dtype, std::int64_t rows, std::int64_t cols, double low,
                               double high) const {
-  return matrix_of(dtype, rows, cols,
-                   [&](std::uint64_t i) { return low + (high - low) * uniform(i); });
+  return matrix_of(dtype, rows, cols, [&](std::int64_t row, std::int64_t col) {
+    return low + (high - low) * uniform(static_cast<std::uint64_t>(row * cols + col));
+  });
 }
 
 }  // namespace onepass::verdict
