@@ -28,8 +28,7 @@ std::string words(const IndexSet& set, const std::string& one, const std::string
                                    : fmt::format("{} {} to {}", many, set.first, set.last);
     case IndexSet::Kind::all_but_some:
       if (set.period == set.size) {
-        return set.width == 1 ? fmt::format("every {} but the first", one)
-                              : fmt::format("every {} but the first {}", one, set.width);
+        return fmt::format("every {} but the first", one);
       }
       return set.width == 1
                  ? fmt::format("every {} but 0, {}, {}, ...", one, set.period, 2 * set.period)
@@ -44,19 +43,18 @@ std::string text_of(const Mask& mask, const Pattern& pattern) {
   if (pattern.count == 0) {
     return "";
   }
+  const std::string rows = words(pattern.rows, "row", "rows");
+  const std::string cols = words(pattern.cols, "column", "columns");
   if (mask.cols == 1) {
-    return words(pattern.rows, "row", "rows");
+    return rows;
   }
   if (!pattern.product) {
-    return fmt::format("{} of {} elements, in {}", pattern.count, mask.rows * mask.cols,
-                       words(pattern.rows, "row", "rows"));
+    return fmt::format("{} of {} elements, in {}", pattern.count, mask.rows * mask.cols, rows);
   }
   if (pattern.cols.kind == IndexSet::Kind::all) {
-    return pattern.rows.kind == IndexSet::Kind::all ? "every element"
-                                                    : words(pattern.rows, "row", "rows");
+    return pattern.rows.kind == IndexSet::Kind::all ? "every element" : rows;
   }
-  const std::string cols = words(pattern.cols, "column", "columns");
-  return mask.rows == 1 ? cols : cols + " of " + words(pattern.rows, "row", "rows");
+  return mask.rows == 1 ? cols : cols + " of " + rows;
 }
 
 }  // namespace
@@ -99,7 +97,7 @@ Pattern describe(const Mask& mask) {
   std::vector<char> cols(static_cast<std::size_t>(mask.cols), 0);
   for (std::int64_t row = 0; row < mask.rows; ++row) {
     for (std::int64_t col = 0; col < mask.cols; ++col) {
-      if (mask(row, col)) {
+      if (mask(row, col) != 0) {
         rows[static_cast<std::size_t>(row)] = 1;
         cols[static_cast<std::size_t>(col)] = 1;
         ++pattern.count;

@@ -16,7 +16,7 @@ struct IndexSet {
     none,
     all,
     range,         // first ... last
-    all_but_some,  // all but those with index % period < width (period = size: the first `width`)
+    all_but_some,  // all but those with index % period < width (period = size: the first)
     other
   };
   Kind kind = Kind::none;

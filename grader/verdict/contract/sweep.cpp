@@ -9,6 +9,7 @@ namespace onepass::verdict::contract {
 namespace {
 
 constexpr std::int64_t kOddGap = 7;
+constexpr std::int64_t kAffordable = std::int64_t{1} << 18;  // columns of a row
 
 /// One way that a tensor may lie; of all of them, that their rows fill no vector, though each may
 /// start with one.
@@ -117,6 +118,20 @@ std::vector<std::size_t> next_row(const std::vector<Option>& options, std::set<P
   return row;
 }
 
+/// Those from `least` to `most` that are beside one of the ends, and the ends.
+std::set<std::int64_t> beside(const std::vector<std::int64_t>& ends, std::int64_t least,
+                              std::int64_t most) {
+  std::set<std::int64_t> all;
+  for (const std::int64_t end : ends) {
+    for (const std::int64_t width : {end - 1, end, end + 1}) {
+      if (least <= width && width <= most) {
+        all.insert(width);
+      }
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& random,
@@ -173,26 +188,6 @@ std::vector<Arrangement> far_apart(const Function& function) {
   }
   return arrangements;
 }
-
-namespace {
-
-/// Those from `least` to `most` that are beside one of the ends, and the ends.
-std::set<std::int64_t> beside(const std::vector<std::int64_t>& ends, std::int64_t least,
-                              std::int64_t most) {
-  std::set<std::int64_t> all;
-  for (const std::int64_t end : ends) {
-    for (const std::int64_t width : {end - 1, end, end + 1}) {
-      if (least <= width && width <= most) {
-        all.insert(width);
-      }
-    }
-  }
-  return all;
-}
-
-constexpr std::int64_t kAffordable = std::int64_t{1} << 18;  // columns of a row
-
-}  // namespace
 
 std::vector<std::int64_t> widths(std::int64_t least, std::int64_t most) {
   const auto all = beside({2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}, least, most);

@@ -49,8 +49,7 @@ std::string why_many_wavefronts(const LineTraffic& line) {
   const std::int64_t banks = kBanks / std::gcd(step / kBankBytes, kBanks);
   return fmt::format(
       "Neighbouring lanes are {} bytes apart, so that all 32 meet in {} of the 32 banks: a row "
-      "that "
-      "is one word longer spreads them.",
+      "that is one word longer spreads them.",
       step, banks == 1 ? "one" : fmt::format("{}", banks));
 }
 
@@ -79,8 +78,7 @@ std::optional<std::string> advice(const LineTraffic& line, std::int64_t requeste
       ratio(line.bytes, line.units * kSectorBytes) * kWasteful < 1) {
     return fmt::format(
         "{}: {} of 32 lanes a request, and {:.0f} of each 32 bytes moved are used. Let the lanes "
-        "of "
-        "a warp work on one row together.",
+        "of a warp work on one row together.",
         action(line), per_request(line, line.lanes), ratio(line.bytes, line.units));
   }
   return std::nullopt;
