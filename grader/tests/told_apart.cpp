@@ -29,7 +29,7 @@ bool named_as_itself(const Case& call, const Expectation& right, const Oracle& o
     return false;
   }
   const Matrix got = Matrix::rounded(call.buffer(right.output).dtype, *wrong);
-  const auto named = verdict::explain(call, right.output, got, right.value, right.bound, oracles);
+  const auto named = verdict::explain(call, right, got, oracles);
   return named && named->mistake == oracle.mistake;
 }
 

@@ -8,40 +8,12 @@
 #include "worker/hash_fill.h"
 
 namespace onepass::verdict {
-namespace {
 
-Buffer buffer_of(const std::string& name, Role role, Dtype dtype, std::int64_t rows,
-                 std::int64_t cols, Layout layout) {
-  Buffer buffer;
-  buffer.name = name;
-  buffer.role = role;
-  buffer.dtype = dtype;
-  buffer.rows = rows;
-  buffer.cols = cols;
-  buffer.layout = layout;
-  return buffer;
+double Buffer::before(std::int64_t row, std::int64_t col) const {
+  return hash ? worker::hash_value(hash->seed, static_cast<std::uint64_t>(row * cols + col),
+                                   static_cast<float>(hash->mean), static_cast<float>(hash->scale))
+              : values.get(row, col);
 }
-
-Buffer buffer_of(const std::string& name, Role role, Matrix values, Layout layout) {
-  Buffer buffer = buffer_of(name, role, values.dtype(), values.rows(), values.cols(), layout);
-  buffer.values = std::move(values);
-  return buffer;
-}
-
-Matrix hash_filled(const Buffer& buffer) {
-  Matrix result(buffer.dtype, buffer.rows, buffer.cols);
-  for (std::int64_t row = 0; row < buffer.rows; ++row) {
-    for (std::int64_t col = 0; col < buffer.cols; ++col) {
-      const auto index = static_cast<std::uint64_t>(row * buffer.cols + col);
-      result.set(row, col,
-                 worker::hash_value(buffer.hash->seed, index, static_cast<float>(buffer.hash->mean),
-                                    static_cast<float>(buffer.hash->scale)));
-    }
-  }
-  return result;
-}
-
-}  // namespace
 
 Case& Case::add(Buffer buffer) {
   if (buffer.stride() < buffer.cols) {
@@ -61,38 +33,10 @@ Case& Case::real(const std::string& name, double value) {
   return *this;
 }
 
-Case& Case::input(const std::string& name, Matrix values, Layout layout) {
-  return add(buffer_of(name, Role::input, std::move(values), layout));
-}
-
-Case& Case::input(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
-                  HashFill hash, Layout layout) {
-  Buffer buffer = buffer_of(name, Role::input, dtype, rows, cols, layout);
-  buffer.hash = hash;
-  return add(std::move(buffer));
-}
-
-Case& Case::in_place(const std::string& name, Matrix values, Layout layout) {
-  return add(buffer_of(name, Role::in_place, std::move(values), layout));
-}
-
-Case& Case::in_place(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
-                     HashFill hash, Layout layout) {
-  Buffer buffer = buffer_of(name, Role::in_place, dtype, rows, cols, layout);
-  buffer.hash = hash;
-  return add(std::move(buffer));
-}
-
-Case& Case::output(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
-                   Layout layout) {
-  return add(buffer_of(name, Role::output, dtype, rows, cols, layout));
-}
-
-Case& Case::null(const std::string& name, Role role, Dtype dtype, const std::string& over) {
-  Buffer buffer = buffer_of(name, role, dtype, 0, 0, {});
-  buffer.null = true;
-  buffer.over = over;
-  return add(std::move(buffer));
+Case Case::with(std::vector<Buffer> buffers) const {
+  Case other = *this;
+  other.buffers_ = std::move(buffers);
+  return other;
 }
 
 bool Case::has_scalar(const std::string& name) const {
@@ -140,7 +84,9 @@ bool Case::is_strided(const std::string& name) const {
 
 Matrix Case::values(const std::string& name) const {
   const Buffer& wanted = buffer(name);
-  return wanted.hash ? hash_filled(wanted) : wanted.values;
+  return !wanted.hash ? wanted.values
+                      : matrix_of(wanted.dtype, wanted.rows, wanted.cols,
+                                  [&](auto row, auto col) { return wanted.before(row, col); });
 }
 
 std::int64_t Case::span_bytes() const {

@@ -2,10 +2,10 @@
 //
 //     Case call("rmsnorm_forward", Dtype::fp16);
 //     call.integer("rows", 3).integer("cols", 1000).integer("x_stride", 1024).real("eps", 1e-6);
-//     call.input("x", x, {.stride = 1024}).input("weight", weight);
-//     call.output("y", Dtype::fp16, 3, 1000).output("rstd", Dtype::fp32, 3, 1);
+//     call.add({.name = "y", .role = Role::output, .dtype = Dtype::fp16, .rows = 3, .cols = 1000});
 //
-// The names of buffers and scalars are those that the chapter's binding asks for.
+// The names of buffers and scalars are those that the chapter's binding asks for. The calls of an
+// exercise are made from its function's description (contract/call.h).
 #pragma once
 
 #include <cstdint>
@@ -40,41 +40,35 @@ struct Layout {
 using wire::HashFill;
 
 struct Buffer {
-  std::string name;
+  std::string name = {};
   Role role = Role::input;
   Dtype dtype = Dtype::fp32;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  Layout layout;
-  bool null = false;             // has no memory: the function gets a null pointer
-  std::string over;              // a null output's: the buffer in whose place it is written
-  Matrix values;                 // input and in_place without `hash`: the contents
-  std::optional<HashFill> hash;  // instead of `values`
+  Layout layout = {};
+  bool null = false;                  // has no memory: the function gets a null pointer
+  std::string over = {};              // a null output's: the buffer in whose place it is written
+  Matrix values = {};                 // input and in_place without `hash`: the contents
+  std::optional<HashFill> hash = {};  // instead of `values`
 
   std::int64_t stride() const { return layout.stride_for(cols); }
+  /// An element of an input or in_place buffer as it is before the call.
+  double before(std::int64_t row, std::int64_t col) const;
 };
 
 class Case {
  public:
-  /// `function` and `dtype` name an entry of the binding's table. contract: see contract().
-  Case(std::string function, Dtype dtype, const contract::Function* contract = nullptr)
+  /// `function` and `dtype`, if it has one, name an entry of the binding's table. contract: see
+  /// contract().
+  explicit Case(std::string function, std::optional<Dtype> dtype = std::nullopt,
+                const contract::Function* contract = nullptr)
       : function_(std::move(function)), dtype_(dtype), contract_(contract) {}
-  /// One that has no dtype there.
-  explicit Case(std::string function) : function_(std::move(function)) {}
 
   Case& integer(const std::string& name, std::int64_t value);
   Case& real(const std::string& name, double value);
-
-  Case& input(const std::string& name, Matrix values, Layout layout = {});
-  Case& input(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
-              HashFill hash, Layout layout = {});
-  Case& in_place(const std::string& name, Matrix values, Layout layout = {});
-  Case& in_place(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
-                 HashFill hash, Layout layout = {});
-  Case& output(const std::string& name, Dtype dtype, std::int64_t rows, std::int64_t cols,
-               Layout layout = {});
-  /// A buffer that is not there; or, an output, lies over another, which is in_place.
-  Case& null(const std::string& name, Role role, Dtype dtype, const std::string& over = "");
+  Case& add(Buffer buffer);
+  /// The same call with other buffers.
+  Case with(std::vector<Buffer> buffers) const;
 
   const std::string& function() const { return function_; }
   /// The description that the call was made from (contract/call.h): it outlives the call. nullptr
@@ -98,8 +92,7 @@ class Case {
   const std::string& place_of(const std::string& output) const;
   /// Do its rows lie further apart than they are long? False where find() gives nullptr.
   bool is_strided(const std::string& name) const;
-  /// The contents of an input or in_place buffer as it was before the call; hash filled ones are
-  /// computed here.
+  /// The contents of an input or in_place buffer before the call; hash filled ones are computed.
   Matrix values(const std::string& name) const;
 
   /// Bytes of all buffers together, gaps between rows included.
@@ -109,8 +102,6 @@ class Case {
   std::string describe() const;
 
  private:
-  Case& add(Buffer buffer);
-
   std::string function_;
   std::optional<Dtype> dtype_;
   const contract::Function* contract_ = nullptr;

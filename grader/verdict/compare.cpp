@@ -33,17 +33,6 @@ void require_shape(const Matrix& got, const Field& value, const Field& bound) {
   }
 }
 
-std::string element_name(const std::string& buffer, std::int64_t rows, std::int64_t cols,
-                         Index index) {
-  if (cols == 1) {
-    return fmt::format("{}[{}]", buffer, index.row);
-  }
-  if (rows == 1) {
-    return fmt::format("{}[{}]", buffer, index.col);
-  }
-  return fmt::format("{}[{}][{}]", buffer, index.row, index.col);
-}
-
 }  // namespace
 
 Comparison compare(const Matrix& got, const Field& value, const Field& bound,
@@ -67,10 +56,10 @@ Comparison compare(const Matrix& got, const Field& value, const Field& bound,
       }
       if (!(ratio <= 1.0)) {
         ++result.wrong;
-        result.wrong_mask.mark(row, col);
+        result.wrong_mask(row, col) = 1;
         if (poison && is_poison(got, row, col, *poison)) {
           ++result.unwritten;
-          result.unwritten_mask.mark(row, col);
+          result.unwritten_mask(row, col) = 1;
           if (!result.first_unwritten) {
             result.first_unwritten = Index{row, col};
           }
@@ -99,12 +88,15 @@ std::optional<Change> first_change(const Matrix& before, const Matrix& after) {
   return Change{index, before.get(index.row, index.col), after.get(index.row, index.col)};
 }
 
-std::string element_name(const std::string& buffer, const Mask& shape, Index index) {
-  return element_name(buffer, shape.rows, shape.cols, index);
-}
-
-std::string element_name(const std::string& buffer, const Matrix& shape, Index index) {
-  return element_name(buffer, shape.rows(), shape.cols(), index);
+std::string element_name(const std::string& buffer, std::int64_t rows, std::int64_t cols,
+                         Index index) {
+  if (cols == 1) {
+    return fmt::format("{}[{}]", buffer, index.row);
+  }
+  if (rows == 1) {
+    return fmt::format("{}[{}]", buffer, index.col);
+  }
+  return fmt::format("{}[{}][{}]", buffer, index.row, index.col);
 }
 
 std::string show(double value) {

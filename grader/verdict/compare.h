@@ -16,26 +16,20 @@
 
 namespace onepass::verdict {
 
+/// What one output must be.
+struct Expectation {
+  std::string output;
+  Field value;  // fp64, not rounded
+  Field bound;  // > 0, see bounds.h
+};
+
 struct Index {
   std::int64_t row = 0;
   std::int64_t col = 0;
 };
 
-/// Which elements of a [rows, cols] matrix are meant.
-struct Mask {
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
-  std::vector<char> marked;  // [rows, cols]
-
-  Mask(std::int64_t rows_, std::int64_t cols_)
-      : rows(rows_), cols(cols_), marked(static_cast<std::size_t>(rows_ * cols_), 0) {}
-  bool operator()(std::int64_t row, std::int64_t col) const {
-    return marked[static_cast<std::size_t>(row * cols + col)] != 0;
-  }
-  void mark(std::int64_t row, std::int64_t col) {
-    marked[static_cast<std::size_t>(row * cols + col)] = 1;
-  }
-};
+/// Which elements of a matrix are meant: 1, others 0.
+using Mask = Grid<char>;
 
 struct Comparison {
   std::int64_t size = 0;
@@ -49,8 +43,8 @@ struct Comparison {
   double got = 0.0;
   double error_over_bound = 0.0;  // over all elements; at most 1 when none is wrong
 
-  Mask wrong_mask{0, 0};
-  Mask unwritten_mask{0, 0};
+  Mask wrong_mask;
+  Mask unwritten_mask;
 
   bool right() const { return wrong == 0; }
   bool untouched() const { return size > 0 && unwritten == size; }
@@ -74,8 +68,11 @@ struct Change {
 std::optional<Change> first_change(const Matrix& before, const Matrix& after);
 
 /// "y[3][1000]"; vectors (one row or one column) have one index: "rstd[3]".
-std::string element_name(const std::string& buffer, const Mask& shape, Index index);
-std::string element_name(const std::string& buffer, const Matrix& shape, Index index);
+std::string element_name(const std::string& buffer, std::int64_t rows, std::int64_t cols,
+                         Index index);
+inline std::string element_name(const std::string& buffer, const Matrix& shape, Index index) {
+  return element_name(buffer, shape.rows(), shape.cols(), index);
+}
 
 /// A number as messages show it: 7 significant digits, "nan", "inf".
 std::string show(double value);

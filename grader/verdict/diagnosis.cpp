@@ -26,15 +26,15 @@ double distance(double got, double oracle, double value, double bound) {
 }
 
 /// The mean distance of `got` from the oracle, or nothing if the oracle does not explain it.
-std::optional<double> mean_distance(const Matrix& got, const Field& value, const Field& bound,
+std::optional<double> mean_distance(const Matrix& got, const Expectation& expectation,
                                     const Field& oracle, double slack) {
   double sum = 0.0;
   std::int64_t wrong = 0;
   std::int64_t foreseen = 0;
   for (std::int64_t row = 0; row < got.rows(); ++row) {
     for (std::int64_t col = 0; col < got.cols(); ++col) {
-      const double right = value(row, col);
-      const double limit = bound(row, col);
+      const double right = expectation.value(row, col);
+      const double limit = expectation.bound(row, col);
       // What a kernel with this mistake stores is rounded to the type; large results become
       // infinite.
       const double result = round_to(got.dtype(), oracle(row, col));
@@ -55,12 +55,6 @@ std::optional<double> mean_distance(const Matrix& got, const Field& value, const
     return std::nullopt;
   }
   return sum / static_cast<double>(got.size());
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return text;
 }
 
 Diagnosis explain_unwritten(const std::string& output, const Comparison& comparison) {
@@ -89,23 +83,23 @@ Diagnosis explain_unwritten(const std::string& output, const Comparison& compari
   }
   return {"output-partly-written",
           fmt::format("{} was never written; unwritten in all: {}.",
-                      element_name(output, comparison.unwritten_mask, *comparison.first_unwritten),
+                      element_name(output, unwritten.rows.size, unwritten.cols.size,
+                                   *comparison.first_unwritten),
                       unwritten.text)};
 }
 
 }  // namespace
 
-std::optional<Diagnosis> explain(const Case& call, const std::string& output, const Matrix& got,
-                                 const Field& value, const Field& bound,
+std::optional<Diagnosis> explain(const Case& call, const Expectation& right, const Matrix& got,
                                  const std::vector<Oracle>& oracles) {
   std::optional<Diagnosis> nearest;
   double least = std::numeric_limits<double>::infinity();
   for (const Oracle& oracle : oracles) {
-    const std::optional<Field> result = oracle.result(call, output);
+    const std::optional<Field> result = oracle.result(call, right.output);
     if (!result) {
       continue;
     }
-    const std::optional<double> away = mean_distance(got, value, bound, *result, oracle.slack);
+    const std::optional<double> away = mean_distance(got, right, *result, oracle.slack);
     if (away && *away < least - kTie) {
       least = *away;
       nearest = Diagnosis{oracle.mistake, oracle.sentence};
@@ -136,7 +130,7 @@ std::optional<Diagnosis> explain_pattern(const std::string& output, const Compar
 }
 
 Diagnosis explain_launch_error(const Case& call, const std::string& error) {
-  const bool bad_value = lower(error).find("invalid") != std::string::npos;
+  const bool bad_value = error.find("nvalid") != std::string::npos;  // a name's "Invalid" too
   if (bad_value && call.contract() != nullptr) {
     for (const std::string& size : call.contract()->row_sizes()) {
       if (call.integer(size) > kMostBlocksInY) {

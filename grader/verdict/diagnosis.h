@@ -18,10 +18,10 @@ namespace onepass::verdict {
 
 constexpr std::int64_t kMostThreads = 1024;  // of a block
 
-/// What a student is told: the mistake's id, stable, used in reports, and one sentence.
+/// What a student is told.
 struct Diagnosis {
-  std::string mistake;  // for instance "eps-ignored"
-  std::string sentence;
+  std::optional<std::string> mistake;  // "eps-ignored": its id, stable, used in reports
+  std::string sentence;                // one or more
 };
 
 /// How many bounds an output may be away from an oracle's result; and where sums in 16 bits depend
@@ -41,11 +41,10 @@ struct Oracle {
 };
 
 /// The nearest oracle whose result is `got`, or nothing; of those that are equally near the first.
-/// `value` and `bound` are the right ones. An oracle explains an output if every element is within
+/// An oracle explains an output if every element is within
 /// slack bounds of it (the bound grows with the oracle's value where that is larger), and if most
 /// elements that are wrong are wrong in it too.
-std::optional<Diagnosis> explain(const Case& call, const std::string& output, const Matrix& got,
-                                 const Field& value, const Field& bound,
+std::optional<Diagnosis> explain(const Case& call, const Expectation& right, const Matrix& got,
                                  const std::vector<Oracle>& oracles);
 
 /// What the pattern of wrong and unwritten elements tells, or nothing.

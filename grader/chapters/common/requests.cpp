@@ -40,11 +40,9 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
 
 [[noreturn]] void fail(const verdict::Case& call, const char* mistake, const Requests& requests,
                        const std::string& reason) {
-  verdict::Failure failure;
-  failure.mistake.emplace(mistake);
-  failure.location = requests.busiest_line;
-  failure.message = "The result is right, but " + reason;
-  verdict::session().fail(call, std::move(failure));
+  verdict::session().fail(call, {.message = "The result is right, but " + reason,
+                                 .mistake = mistake,
+                                 .location = requests.busiest_line});
 }
 
 }  // namespace

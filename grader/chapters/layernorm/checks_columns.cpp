@@ -18,12 +18,11 @@ void check_repeats(const Case& call, int times, const std::vector<Expectation>& 
       const auto change =
           verdict::first_change(first[expectation.output], next[expectation.output]);
       if (promised && change) {
-        verdict::Failure failure;
-        failure.where =
-            verdict::element_name(expectation.output, first[expectation.output], change->index);
-        failure.expected = verdict::show(change->before);
-        failure.got = verdict::show(change->after);
-        failure.mistake = "order-varies";
+        verdict::Failure failure{.mistake = "order-varies",
+                                 .where = verdict::element_name(
+                                     expectation.output, first[expectation.output], change->index),
+                                 .expected = verdict::show(change->before),
+                                 .got = verdict::show(change->after)};
         failure.message = fmt::format(
             "{} came out differently at call {} than at call 1, on the same inputs. The launcher "
             "returns Summation::fixed_order: add in a fixed order, or return any_order.",

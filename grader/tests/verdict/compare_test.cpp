@@ -26,9 +26,7 @@ std::string pattern(std::int64_t rows, std::int64_t cols,
   Mask mask(rows, cols);
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t col = 0; col < cols; ++col) {
-      if (wrong(row, col)) {
-        mask.mark(row, col);
-      }
+      mask(row, col) = wrong(row, col) ? 1 : 0;
     }
   }
   return describe(mask).text;

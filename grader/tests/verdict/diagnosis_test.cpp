@@ -24,13 +24,13 @@ const Field kValue(kRows, kCols, 1.0);
 const Field kBound(kRows, kCols, 1e-6);
 
 std::optional<Diagnosis> explain_factor(double factor, const std::vector<Oracle>& oracles) {
-  return explain(kCall, "y", Matrix::rounded(Dtype::fp32, Field(kRows, kCols, factor)), kValue,
-                 kBound, oracles);
+  return explain(kCall, {"y", kValue, kBound},
+                 Matrix::rounded(Dtype::fp32, Field(kRows, kCols, factor)), oracles);
 }
 
 /// The diagnosis of an output that holds poison from `first_row` and `first_col` on, and is right
 /// before.
-std::string of_unwritten(std::int64_t first_row, std::int64_t first_col) {
+std::optional<std::string> of_unwritten(std::int64_t first_row, std::int64_t first_col) {
   Matrix got(Dtype::fp32, kRows, kCols, std::vector<std::byte>(kRows * kCols * 4, std::byte{0xFF}));
   for (std::int64_t row = 0; row < kRows; ++row) {
     for (std::int64_t col = 0; col < kCols; ++col) {

@@ -94,7 +94,7 @@ TEST_CASE("a slot overwritten while it is read: by the next row, or by a second 
 
 TEST_CASE("a race in global memory: an update lost, in place, or nothing that orders the two") {
   Case call = strided(65);
-  call.in_place("z", Matrix(Dtype::fp16, 3, 65));
+  call.add({.name = "z", .role = Role::in_place, .dtype = Dtype::fp16, .rows = 3, .cols = 65});
   Finding finding = race("writes 4 bytes", 30, "reads 4 bytes", 30);
   finding.kind = Kind::global_race;
   finding.buffer = "y";

@@ -8,6 +8,8 @@
 namespace onepass::verdict {
 namespace {
 
+using contract::Tensor;
+
 constexpr std::int64_t kRows = 5;
 constexpr std::int64_t kCols = 40;
 constexpr std::uint64_t kGeneration = 9;
@@ -26,10 +28,15 @@ const contract::Function kFunction = {"f",
 Case call_with(std::uint64_t x_seed, std::uint64_t mean_seed) {
   Case call("f", Dtype::fp16, &kFunction);
   call.integer("rows", kRows).integer("cols", kCols).real("eps", 0.5);
-  call.input("x", Dtype::fp16, kRows, kCols, HashFill{x_seed, 0.0, 1.0});
-  call.input("mean", Dtype::fp32, kRows, 1, HashFill{mean_seed, 2.0, 0.1});
-  call.null("weight", Role::input, Dtype::fp16);
-  call.output("sums", Dtype::fp16, 1, kCols).output("scratch", Dtype::fp32, 1, 7);
+  call.add({.name = "x",
+            .dtype = Dtype::fp16,
+            .rows = kRows,
+            .cols = kCols,
+            .hash = HashFill{x_seed, 0.0, 1.0}});
+  call.add({.name = "mean", .rows = kRows, .cols = 1, .hash = HashFill{mean_seed, 2.0, 0.1}});
+  call.add({.name = "weight", .dtype = Dtype::fp16, .null = true});
+  call.add({.name = "sums", .role = Role::output, .dtype = Dtype::fp16, .rows = 1, .cols = kCols});
+  call.add({.name = "scratch", .role = Role::output, .rows = 1, .cols = 7});
   return call;
 }
 
@@ -41,7 +48,7 @@ Case as_timed() {
 TEST_SUITE("sample of a timed call") {
   TEST_CASE("of columns: all rows of these, and whole what has other columns") {
     const std::vector<std::int64_t> cols = {0, 7, 39};
-    const Case sampled = sample_of_columns(call_with(1, 2), kGeneration, "cols", cols);
+    const Case sampled = sample_of(call_with(1, 2), kGeneration, &Tensor::cols, "cols", cols);
     const Matrix x = sampled.values("x");
     REQUIRE(x.rows() == kRows);
     REQUIRE(x.cols() == 3);
@@ -60,7 +67,7 @@ TEST_SUITE("sample of a timed call") {
   }
 
   TEST_CASE("of rows: these of all that has such rows") {
-    const Case sampled = sample_of_rows(call_with(1, 2), kGeneration, "rows", {1, 4});
+    const Case sampled = sample_of(call_with(1, 2), kGeneration, &Tensor::rows, "rows", {1, 4});
     const Matrix x = sampled.values("x");
     REQUIRE(x.rows() == 2);
     const Matrix whole = as_timed().values("x");
@@ -75,22 +82,22 @@ TEST_SUITE("sample of a timed call") {
     const Case call = call_with(1, 2);
     REQUIRE(client.prepare(call, 1, 5.0).outcome == Outcome::ok);
     double last_sum = 0.0;
-    Verify verify;
-    verify.rows = [](const Case&, const std::vector<std::int64_t>&) {
+    Measurement expected;
+    expected.expectations = [](const Case&, const std::vector<std::int64_t>&) {
       return std::vector<Expectation>{};
     };
-    verify.columns = [&](const Case& sampled) {
+    expected.column_sums = [&](const Case& sampled) {
       const std::int64_t cols = sampled.buffer("sums").cols;
       Field sums(1, cols);
       sums(0, cols - 1) = last_sum;
       return std::vector<Expectation>{{"sums", sums, Field(1, cols, 0.1)}};
     };
-    CHECK(verify_sample(client, call, kGeneration, 1, verify) == "");
+    CHECK(verify_sample(client, call, kGeneration, 1, expected) == "");
     last_sum = 3.0;
-    CHECK(verify_sample(client, call, kGeneration, 1, verify) ==
+    CHECK(verify_sample(client, call, kGeneration, 1, expected) ==
           "a timed call gave sums[39] = 0, expected 3");
-    verify.columns = nullptr;
-    CHECK(verify_sample(client, call, kGeneration, 1, verify) == "");
+    expected.column_sums = nullptr;
+    CHECK(verify_sample(client, call, kGeneration, 1, expected) == "");
   }
 
   TEST_CASE("given values are what they are at every generation") {
@@ -99,9 +106,9 @@ TEST_SUITE("sample of a timed call") {
     Matrix ids(Dtype::int32, 3, 1);
     ids.set(0, 0, 5);
     ids.set(2, 0, 7);
-    call.input("ids", ids);
-    CHECK(sample_of_rows(call, 1, "rows", {0, 2}).values("ids").get(1, 0) == 7);
-    CHECK(sample_of_columns(call, 2, "cols", {1}).values("ids").bytes() == ids.bytes());
+    call.add({.name = "ids", .dtype = Dtype::int32, .rows = 3, .cols = 1, .values = ids});
+    CHECK(sample_of(call, 1, &Tensor::rows, "rows", {0, 2}).values("ids").get(1, 0) == 7);
+    CHECK(sample_of(call, 2, &Tensor::cols, "cols", {1}).values("ids").bytes() == ids.bytes());
   }
 }
 

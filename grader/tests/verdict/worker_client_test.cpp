@@ -16,7 +16,9 @@ Case call_of(const std::string& function) {
   Matrix x(Dtype::fp32, 2, 3);
   x.set(1, 2, 42.0);
   Case call(function, Dtype::fp32);
-  call.integer("rows", 2).integer("cols", 3).input("x", x).output("y", Dtype::fp32, 2, 3);
+  call.integer("rows", 2).integer("cols", 3);
+  call.add({.name = "x", .rows = 2, .cols = 3, .values = x});
+  call.add({.name = "y", .role = Role::output, .rows = 2, .cols = 3});
   return call;
 }
 

@@ -83,22 +83,29 @@ class Maker {
   }
 
   void add_tensor(const Tensor& tensor) {
-    const Dtype dtype = tensor.dtype_in(call_.dtype());
+    Buffer buffer = {
+        .name = tensor.name, .role = tensor.role, .dtype = tensor.dtype_in(call_.dtype())};
     const bool given = arguments_.values.count(tensor.name) > 0 || arguments_.seed;
     if (is_over(tensor)) {
-      call_.null(tensor.name, tensor.role, dtype, tensor.traits.over);
+      buffer.null = true;
+      buffer.over = tensor.traits.over;
     } else if (tensor.traits.optional && (!given || arrangement_.left_out.count(tensor.name) > 0)) {
-      call_.null(tensor.name, tensor.role, dtype);
+      buffer.null = true;
     } else if (tensor.is_scratch()) {
-      call_.output(tensor.name, dtype, 1, std::max<std::int64_t>(1, tensor.traits.scratch(told_)));
-    } else if (tensor.role == output) {
-      call_.output(tensor.name, dtype, tensor.rows.in(sizes_), tensor.cols.in(sizes_),
-                   layout_of(tensor));
-    } else if (given) {
-      add_contents(tensor, dtype);
+      buffer.rows = 1;
+      buffer.cols = std::max<std::int64_t>(1, tensor.traits.scratch(told_));
+    } else if (tensor.role == output || given) {
+      buffer.rows = tensor.rows.in(sizes_);
+      buffer.cols = tensor.cols.in(sizes_);
+      buffer.layout = layout_of(tensor);
+      if (tensor.role != output) {
+        buffer.role = is_changed(tensor) ? in_place : input;
+        fill(buffer, tensor);
+      }
     } else {
       throw std::logic_error("a call of " + function_.name + " needs values for " + tensor.name);
     }
+    call_.add(std::move(buffer));
   }
 
   /// Does the function write to it, and may it?
@@ -111,25 +118,21 @@ class Maker {
                         }));
   }
 
-  void add_contents(const Tensor& tensor, Dtype dtype) {
-    const std::int64_t rows = tensor.rows.in(sizes_);
-    const std::int64_t cols = tensor.cols.in(sizes_);
+  void fill(Buffer& buffer, const Tensor& tensor) {
     const auto given = arguments_.values.find(tensor.name);
-    const bool is_float = dtype != Dtype::int32 && dtype != Dtype::int64;
-    if (given == arguments_.values.end() && is_float) {
-      const HashFill fill = {*arguments_.seed + call_.buffers().size(), tensor.traits.mean,
-                             tensor.traits.scale};
-      is_changed(tensor) ? call_.in_place(tensor.name, dtype, rows, cols, fill, layout_of(tensor))
-                         : call_.input(tensor.name, dtype, rows, cols, fill, layout_of(tensor));
-      return;
+    if (given != arguments_.values.end()) {
+      buffer.values = std::move(*given->second);
+      if (buffer.values.rows() < buffer.rows || buffer.values.cols() != buffer.cols) {
+        throw std::logic_error(tensor.name + " has another shape than its function says");
+      }
+      buffer.dtype = buffer.values.dtype();
+      buffer.rows = buffer.values.rows();
+    } else if (buffer.dtype == Dtype::int32 || buffer.dtype == Dtype::int64) {
+      buffer.values = Matrix(buffer.dtype, buffer.rows, buffer.cols);
+    } else {
+      buffer.hash = {*arguments_.seed + call_.buffers().size(), tensor.traits.mean,
+                     tensor.traits.scale};
     }
-    Matrix values =
-        given == arguments_.values.end() ? Matrix(dtype, rows, cols) : std::move(*given->second);
-    if (values.rows() < rows || values.cols() != cols) {
-      throw std::logic_error(tensor.name + " has another shape than its function says");
-    }
-    is_changed(tensor) ? call_.in_place(tensor.name, std::move(values), layout_of(tensor))
-                       : call_.input(tensor.name, std::move(values), layout_of(tensor));
   }
 
   const Function& function_;
@@ -159,8 +162,12 @@ Case call(const Function& function, Arguments arguments, const Arrangement& arra
   throw std::logic_error("nothing tells the dtype of a call of " + function.name);
 }
 
+const Tensor* tensor_of(const Case& call, const std::string& buffer) {
+  return call.contract() == nullptr ? nullptr : call.contract()->find(buffer);
+}
+
 bool is_scratch(const Case& call, const std::string& buffer) {
-  const Tensor* tensor = call.contract() == nullptr ? nullptr : call.contract()->find(buffer);
+  const Tensor* tensor = tensor_of(call, buffer);
   return tensor != nullptr && tensor->is_scratch();
 }
 

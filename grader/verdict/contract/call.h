@@ -59,7 +59,9 @@ Case call(const Function& function, Arguments arguments, const Arrangement& arra
 Case call(Function&&, Dtype, Arguments, const Arrangement& = {}) = delete;
 Case call(Function&&, Arguments, const Arrangement& = {}) = delete;
 
-/// Is that buffer of the call scratch?
+/// What describes that buffer of the call; nullptr if nothing does.
+const Tensor* tensor_of(const Case& call, const std::string& buffer);
+/// Is it scratch?
 bool is_scratch(const Case& call, const std::string& buffer);
 
 /// The least number of bytes that any kernel can move: each input read once, each output written

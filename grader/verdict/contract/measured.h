@@ -13,7 +13,7 @@ namespace onepass::verdict::contract {
 using Outputs = std::vector<std::function<Expectation(const Case&)>>;
 std::vector<Expectation> expectations(const Outputs& outputs, const Case& call);
 
-/// The bytes and calls of the function at a shape, and what is expected of a sample (Measurement in
+/// The calls of the function at a shape, and what is expected of a sample (Measurement in
 /// session/chapter.h).
 Measurement measured(const Function& function, const Outputs& outputs,
                      const Outputs& column_sums = {});

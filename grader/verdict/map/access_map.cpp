@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "verdict/session/events.h"
 #include "verdict/session/explain_finding.h"
-#include "verdict/session/failure.h"
 #include "verdict/session/judge.h"
 #include "verdict/worker/worker_client.h"
 #include "wire/json.h"
@@ -38,23 +38,11 @@ json describe(const Buffer& buffer) {
           {"element_bytes", size_of(buffer.dtype)}};
 }
 
-json describe(const Party& party) {
-  json described = party;
-  described["text"] = sentence_of(party);
-  return described;
-}
-
-/// The launch, and the requests that were kept of it.
-json describe(const LaunchTraffic& launch, const std::vector<simulator::TracedRequest>& requests) {
-  json described = launch;
-  described["requests"] = requests;
-  return described;
-}
-
 json describe(const Case& call, const Run& run, const Finding& finding) {
   json parties = json::array();
   for (const Party& party : finding.parties) {
-    parties.push_back(describe(party));
+    parties.push_back(party);
+    parties.back()["text"] = sentence_of(party);
   }
   return {{"kind", finding.kind},
           {"kernel", finding.kernel},
@@ -66,25 +54,20 @@ json describe(const Case& call, const Run& run, const Finding& finding) {
 
 }  // namespace
 
-json access_map(const Exercise& exercise, const std::vector<std::string>& worker,
-                const RowsByCols& shape, std::uint64_t seed, std::size_t most) {
+json access_map(const Exercise& exercise, const std::string& worker, const RowsByCols& shape,
+                std::uint64_t seed, std::size_t most) {
   if (const auto reason = refusal(exercise, shape)) {
     return {{"refused", *reason}};
   }
   const Case call = exercise.measurement.make_case(shape_of(exercise, shape), seed);
-  WorkerClient client(worker);
+  WorkerClient client({worker});
   const Run run = client.trace(call, most, kLimit);
 
-  json map = {{"exercise", exercise.id},
-              {"rows", shape.rows},
-              {"cols", shape.cols},
-              {"dtype", name(shape.dtype)},
-              {"call", call.describe()},
-              {"buffers", json::array()},
-              {"launches", json::array()},
-              {"findings", json::array()},
-              {"status", name(Status::passed)},
-              {"error", ""},
+  json map = {{"exercise", exercise.id},   {"rows", shape.rows},
+              {"cols", shape.cols},        {"dtype", name(shape.dtype)},
+              {"call", call.describe()},   {"buffers", json::array()},
+              {"launches", json::array()}, {"findings", json::array()},
+              {"status", Status::passed},  {"error", ""},
               {"location", nullptr}};
   for (const Buffer& buffer : call.buffers()) {
     if (!buffer.null) {
@@ -92,16 +75,19 @@ json access_map(const Exercise& exercise, const std::vector<std::string>& worker
     }
   }
   for (std::size_t i = 0; i < run.trace.size(); ++i) {
-    map["launches"].push_back(describe(run.traffic[i], run.trace[i]));
+    map["launches"].push_back(run.traffic[i]);
+    map["launches"].back()["requests"] = run.trace[i];
   }
   for (const Finding& finding : run.findings) {
     map["findings"].push_back(describe(call, run, finding));
   }
   if (run.outcome != Outcome::ok) {
     const Failure failure = judge_ending(call, run).value();
-    map["status"] = name(failure.status);
+    map["status"] = failure.status;
     map["error"] = failure.message;
-    map["location"] = failure.location ? json(*failure.location) : json(nullptr);
+    if (failure.location) {
+      map["location"] = *failure.location;
+    }
   }
   return map;
 }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "verdict/session/chapter.h"
 #include "verdict/session/shapes.h"
@@ -22,7 +21,7 @@ namespace onepass::verdict {
 ///   error: why; location: "file:line" or null
 ///
 /// A shape that the exercise cannot have gives {"refused": a sentence} instead.
-nlohmann::json access_map(const Exercise& exercise, const std::vector<std::string>& worker,
+nlohmann::json access_map(const Exercise& exercise, const std::string& worker,
                           const RowsByCols& shape, std::uint64_t seed, std::size_t most);
 
 }  // namespace onepass::verdict

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <stdexcept>
 
+#include "verdict/measure/verify_sample.h"
 #include "verdict/values/random.h"
 
 namespace onepass::verdict {
@@ -15,6 +18,8 @@ constexpr int kTurn = 5;                // calls
 constexpr std::size_t kLeast = 10;      // samples of each
 constexpr double kTurnLimit = 60.0;     // seconds
 constexpr std::int64_t kCopyUnit = 16;  // bytes that a thread copies
+constexpr double kTimeLimit = 10.0;     // seconds of sampling, all contestants together
+constexpr double kKnownWell = 0.005;    // the relative error of each median
 constexpr double kAboveCopy = 1.02;  // what is so much faster than a copy was not measured rightly
 
 struct Sampled {
@@ -22,32 +27,21 @@ struct Sampled {
   std::uint64_t generation = 0;
 };
 
-std::string blame(const Contestant& contestant, const std::string& error) {
-  return fmt::format("{}: {}", contestant.name, error.empty() ? "the timed calls failed" : error);
-}
+struct NotMeasured : std::runtime_error {
+  NotMeasured(const Contestant& to_blame, const std::string& error)
+      : std::runtime_error(to_blame.name + ": " +
+                           (error.empty() ? "the timed calls failed" : error)) {}
+};
 
-/// Buffers for all. Empty, or what went wrong.
-std::string prepare_all(const std::vector<Contestant>& contestants) {
-  for (const Contestant& contestant : contestants) {
-    const Reply reply = contestant.worker->prepare(contestant.call, kSets, kTurnLimit);
-    if (reply.outcome != Outcome::ok) {
-      return blame(contestant, reply.error);
-    }
-  }
-  return "";
-}
-
-/// One turn of one contestant. Empty, or what went wrong.
-std::string take_turn(const Contestant& contestant, int count, int warmup, Sampled& sampled) {
+/// One turn of one contestant.
+void take_turn(const Contestant& contestant, int count, int warmup, Sampled& sampled) {
   const TimedCalls calls = contestant.worker->sample(count, warmup, kTurnLimit);
-  if (calls.outcome != Outcome::ok ||
-      calls.milliseconds.size() != static_cast<std::size_t>(count)) {
-    return blame(contestant, calls.error);
+  if (calls.outcome != Outcome::ok || std::ssize(calls.milliseconds) != count) {
+    throw NotMeasured(contestant, calls.error);
   }
   sampled.milliseconds.insert(sampled.milliseconds.end(), calls.milliseconds.begin(),
                               calls.milliseconds.end());
   sampled.generation = calls.generation;
-  return "";
 }
 
 double largest_error(const std::vector<Sampled>& samples) {
@@ -58,41 +52,63 @@ double largest_error(const std::vector<Sampled>& samples) {
   return largest;
 }
 
-/// Turns until all medians are known well, or time is up. Empty, or what went wrong.
-std::string sample_all(const std::vector<Contestant>& contestants,
-                       const BandwidthSettings& settings, std::vector<Sampled>& samples) {
-  const process::Clock::time_point deadline = process::after(settings.time_limit);
-  for (int turn = 0;; ++turn) {
+/// Turns until all medians are known well, or time is up.
+std::vector<Sampled> sample_all(const std::vector<Contestant>& contestants) {
+  std::vector<Sampled> samples(contestants.size());
+  const process::Clock::time_point deadline = process::after(kTimeLimit);
+  int warmup = kWarmup;
+  do {
     for (std::size_t i = 0; i < contestants.size(); ++i) {
-      const std::string error =
-          take_turn(contestants[i], kTurn, turn == 0 ? kWarmup : 0, samples[i]);
-      if (!error.empty()) {
-        return error;
-      }
+      take_turn(contestants[i], kTurn, warmup, samples[i]);
     }
-    const bool enough = samples[0].milliseconds.size() >= kLeast;
-    if (enough &&
-        (largest_error(samples) <= settings.relative_error || process::Clock::now() >= deadline)) {
-      return "";
-    }
-  }
+    warmup = 0;
+  } while (samples[0].milliseconds.size() < kLeast ||
+           (largest_error(samples) > kKnownWell && process::Clock::now() < deadline));
+  return samples;
 }
 
-std::string note_on(const Bandwidth& result, const BandwidthSettings& settings,
-                    std::int64_t l2_bytes, double error) {
+std::string note_on(const Bandwidth& result, bool fits_in_l2, double error) {
   const auto copy = std::find_if(result.timings.begin(), result.timings.end(),
                                  [](const Timing& timing) { return timing.name == "copy"; });
-  if (settings.least_bytes <= l2_bytes) {
+  if (fits_in_l2) {
     return "the data fits in the L2 cache: this is not the bandwidth of the memory";
   }
   if (copy != result.timings.end() &&
       result.timings[0].gigabytes_per_second > kAboveCopy * copy->gigabytes_per_second) {
     return "faster than a copy of as many bytes: not a valid measurement";
   }
-  if (error > settings.relative_error) {
+  if (error > kKnownWell) {
     return fmt::format("noisy: the medians are known to {:.1f} % only", 100.0 * error);
   }
   return "";
+}
+
+Bandwidth measure_all(const std::vector<Contestant>& contestants, const Measurement& measurement,
+                      std::int64_t least_bytes, std::int64_t l2_bytes, std::uint64_t seed) {
+  for (const Contestant& contestant : contestants) {
+    const Reply reply = contestant.worker->prepare(contestant.call, kSets, kTurnLimit);
+    if (reply.outcome != Outcome::ok) {
+      throw NotMeasured(contestant, reply.error);
+    }
+  }
+  std::vector<Sampled> samples = sample_all(contestants);
+  // The call that is looked at is the last of a turn of random length: nobody can know which.
+  const int count = static_cast<int>(Random(seed).stream("last turn").integer(0, 1, 7));
+  take_turn(contestants[0], count, 0, samples[0]);
+  const std::string wrong = verify_sample(*contestants[0].worker, contestants[0].call,
+                                          samples[0].generation, seed, measurement);
+  if (!wrong.empty()) {
+    throw NotMeasured(contestants[0], wrong);
+  }
+  Bandwidth result;
+  for (std::size_t i = 0; i < contestants.size(); ++i) {
+    const Statistics statistics = statistics_of(samples[i].milliseconds);
+    const double seconds = statistics.median / 1000.0;
+    result.timings.push_back(
+        {contestants[i].name, statistics, static_cast<double>(least_bytes) / seconds / 1e9});
+  }
+  result.note = note_on(result, least_bytes <= l2_bytes, largest_error(samples));
+  return result;
 }
 
 }  // namespace
@@ -102,7 +118,8 @@ Case copy_call(std::int64_t bytes) {
   const std::int64_t words = half / static_cast<std::int64_t>(size_of(Dtype::fp32));
   Case call("copy");
   call.integer("bytes", half);
-  call.input("src", Dtype::fp32, 1, words, HashFill{}).output("dst", Dtype::fp32, 1, words);
+  call.add({.name = "src", .rows = 1, .cols = words, .hash = HashFill{}});
+  call.add({.name = "dst", .role = Role::output, .rows = 1, .cols = words});
   return call;
 }
 
@@ -115,32 +132,13 @@ double memory_needed(const std::vector<Contestant>& contestants) {
 }
 
 Bandwidth measure_bandwidth(const std::vector<Contestant>& contestants,
-                            const BandwidthSettings& settings, std::int64_t l2_bytes,
-                            const Verify& verify) {
+                            const Measurement& measurement, std::int64_t least_bytes,
+                            std::int64_t l2_bytes, std::uint64_t seed) {
   Bandwidth result;
-  std::vector<Sampled> samples(contestants.size());
-  result.error = prepare_all(contestants);
-  if (result.error.empty()) {
-    result.error = sample_all(contestants, settings, samples);
-  }
-  if (result.error.empty()) {
-    // The call that is looked at is the last of a turn of random length: nobody can know which.
-    const int count = static_cast<int>(Random(settings.seed).stream("last turn").integer(0, 1, 7));
-    result.error = take_turn(contestants[0], count, 0, samples[0]);
-  }
-  if (result.error.empty()) {
-    const std::string wrong = verify_sample(*contestants[0].worker, contestants[0].call,
-                                            samples[0].generation, settings.seed, verify);
-    result.error = wrong.empty() ? "" : blame(contestants[0], wrong);
-  }
-  for (std::size_t i = 0; i < contestants.size() && result.error.empty(); ++i) {
-    const Statistics statistics = statistics_of(samples[i].milliseconds);
-    const double seconds = statistics.median / 1000.0;
-    result.timings.push_back({contestants[i].name, statistics,
-                              static_cast<double>(settings.least_bytes) / seconds / 1e9});
-  }
-  if (result.error.empty()) {
-    result.note = note_on(result, settings, l2_bytes, largest_error(samples));
+  try {
+    result = measure_all(contestants, measurement, least_bytes, l2_bytes, seed);
+  } catch (const NotMeasured& fault) {
+    result.error = fault.what();
   }
   for (const Contestant& contestant : contestants) {
     contestant.worker->release(kTurnLimit);

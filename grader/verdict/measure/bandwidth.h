@@ -12,7 +12,7 @@
 
 #include "verdict/case.h"
 #include "verdict/measure/statistics.h"
-#include "verdict/measure/verify_sample.h"
+#include "verdict/session/chapter.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -22,13 +22,6 @@ struct Contestant {
   std::string name;  // "student", "naive", "copy"
   WorkerClient* worker;
   Case call;
-};
-
-struct BandwidthSettings {
-  std::int64_t least_bytes = 0;
-  std::uint64_t seed = 0;
-  double time_limit = 10.0;       // seconds of sampling, all contestants together
-  double relative_error = 0.005;  // of each median
 };
 
 struct Timing {
@@ -49,10 +42,10 @@ Case copy_call(std::int64_t bytes);
 /// Bytes of device memory that all of them together prepare, besides scratch of their own.
 double memory_needed(const std::vector<Contestant>& contestants);
 
-/// `verify` computes what the first contestant's outputs must be. `l2_bytes` of the device, 0 if
+/// `measurement` tells what the first contestant's outputs must be. `l2_bytes` of the device, 0 if
 /// unknown.
 Bandwidth measure_bandwidth(const std::vector<Contestant>& contestants,
-                            const BandwidthSettings& settings, std::int64_t l2_bytes,
-                            const Verify& verify);
+                            const Measurement& measurement, std::int64_t least_bytes,
+                            std::int64_t l2_bytes, std::uint64_t seed);
 
 }  // namespace onepass::verdict

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "verdict/contract/call.h"
 #include "verdict/measure/bandwidth.h"
 #include "verdict/measure/explain_line.h"
 #include "verdict/session/judge.h"
@@ -22,27 +24,18 @@ using nlohmann::json;
 constexpr double kTrafficLimit = 60.0;                          // seconds for a launch
 constexpr std::int64_t kMostSimulated = std::int64_t{1} << 24;  // elements: more takes minutes
 
-json event_of(const char* kind, const Exercise& exercise, const RowsByCols& shape) {
-  return {{"event", kind},
-          {"exercise", exercise.id},
-          {"rows", shape.rows},
-          {"cols", shape.cols},
-          {"dtype", name(shape.dtype)}};
-}
-
-json event_with(const char* kind, const Exercise& exercise, const RowsByCols& shape,
-                const std::string& message) {
-  json event = event_of(kind, exercise, shape);
-  event["message"] = message;
+/// message: of "measurement_failed" or "skipped".
+json event_of(const char* kind, const Exercise& exercise, const RowsByCols& shape,
+              const std::string& message = "") {
+  json event = {{"event", kind},
+                {"exercise", exercise.id},
+                {"rows", shape.rows},
+                {"cols", shape.cols},
+                {"dtype", shape.dtype}};
+  if (!message.empty()) {
+    event["message"] = message;
+  }
   return event;
-}
-
-json failed(const Exercise& exercise, const RowsByCols& shape, const std::string& message) {
-  return event_with("measurement_failed", exercise, shape, message);
-}
-
-json skipped(const Exercise& exercise, const RowsByCols& shape, const std::string& message) {
-  return event_with("skipped", exercise, shape, message);
 }
 
 json bandwidth_event(const Exercise& exercise, const RowsByCols& shape, std::int64_t bytes,
@@ -82,30 +75,27 @@ json lines_of(const Traffic& student, const Traffic& reference) {
   json lines = json::array();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const LineTraffic& line = student.lines[i];
-    const bool told = texts[i] && std::find(given.begin(), given.end(), texts[i]) == given.end();
-    lines.push_back({{"file", line.file},
-                     {"line", line.line},
-                     {"action", action(line)},
-                     {"space", line.space},
-                     {"requests", line.requests},
-                     {"lanes", line.lanes},
-                     {"bytes", line.bytes},
-                     {"units", line.units},
-                     {"least_units", line.least_units},
-                     {"distinct_sectors", line.distinct_sectors},
-                     {"advice", told ? json(*texts[i]) : json()}});
+    const bool is_own = texts[i] && std::find(given.begin(), given.end(), texts[i]) == given.end();
+    json told = line;
+    for (const char* unused : {"type", "buffer", "lane_bytes", "lane_distance"}) {
+      told.erase(unused);
+    }
+    told["action"] = action(line);
+    told["advice"] = is_own ? json(*texts[i]) : json();
+    lines.push_back(told);
   }
   return lines;
 }
 
 /// What is wrong with a call that was run on the simulator, as a sentence. Empty if nothing is.
-std::string fault_of(const Case& call, const Run& run, std::uint64_t seed, const Verify& verify) {
+std::string fault_of(const Case& call, const Run& run, std::uint64_t seed,
+                     const Measurement& measurement) {
   for (const auto judge : {judge_ending, judge_memory}) {
     if (const std::optional<Failure> failure = judge(call, run)) {
       return failure->message;
     }
   }
-  return verify_answer(run.answer, call, seed, verify);
+  return verify_answer(run.answer, call, seed, measurement);
 }
 
 /// One exercise's implementations, each in a process of its own, the student's first.
@@ -113,11 +103,7 @@ class Bench {
  public:
   Bench(const Exercise& exercise, const Implementations& implementations, Measured what,
         std::uint64_t seed)
-      : exercise_(exercise),
-        what_(what),
-        seed_(seed),
-        verify_{exercise.measurement.sampled_rows, exercise.measurement.expectations,
-                exercise.measurement.sampled_cols, exercise.measurement.column_sums} {
+      : exercise_(exercise), what_(what), seed_(seed) {
     add("student", implementations.student);
     add("naive", implementations.naive);
     add("reference", implementations.reference);
@@ -125,7 +111,7 @@ class Bench {
     const auto& trusted =
         implementations.naive.empty() ? implementations.reference : implementations.naive;
     if (!trusted.empty()) {
-      copy_.emplace(trusted);
+      copy_.emplace(std::vector{trusted});
     }
   }
 
@@ -136,55 +122,53 @@ class Bench {
 
  private:
   struct Candidate {
-    const char* name;
+    std::string name;
     WorkerClient worker;
   };
 
-  void add(const char* name, const std::vector<std::string>& command) {
-    if (!command.empty()) {
-      candidates_.push_back({name, WorkerClient(command)});
+  void add(const char* name, const std::string& worker) {
+    if (!worker.empty()) {
+      candidates_.push_back({name, WorkerClient({worker})});
     }
+  }
+
+  std::int64_t least_bytes(const Shape& shape) const {
+    return contract::least_bytes(*exercise_.measurement.function, shape.dtype, shape.sizes);
   }
 
   json traffic(const Shape& shape) {
     const RowsByCols table = shown(exercise_, shape);
     if (table.rows > kMostSimulated / table.cols) {
-      return skipped(exercise_, table,
-                     fmt::format("The simulator runs every thread, and {} is too much for it: take "
-                                 "fewer rows.",
-                                 name(table)));
+      return event_of(
+          "skipped", exercise_, table,
+          fmt::format("The simulator runs every thread, and {} is too much for it: take "
+                      "fewer rows.",
+                      name(table)));
     }
     const Case call = exercise_.measurement.make_case(shape, seed_);
     json event = event_of("traffic", exercise_, table);
-    event["least_bytes"] = exercise_.measurement.least_bytes(shape);
+    event["least_bytes"] = least_bytes(shape);
     event["naive"] = event["reference"] = nullptr;
-    Traffic student, reference;
+    std::map<std::string, Traffic> counted;
     for (Candidate& candidate : candidates_) {
-      const bool is_student = candidate.name == std::string("student");
       const Run run = candidate.worker.run(call, Poison::nan, kTrafficLimit, true);
-      std::string fault = run.outcome == Outcome::ok ? "" : run.error;
-      if (is_student) {
-        fault = fault_of(call, run, seed_, verify_);
-      }
+      const std::string fault = candidate.name == "student"
+                                    ? fault_of(call, run, seed_, exercise_.measurement)
+                                    : run.error;
       if (!fault.empty() || run.outcome != Outcome::ok) {
-        return failed(exercise_, table, fmt::format("{}: {}", candidate.name, fault));
+        return event_of("measurement_failed", exercise_, table, candidate.name + ": " + fault);
       }
-      const Traffic counted = traffic_of(run);
-      event[candidate.name] = {{"requested_bytes", counted.requested_bytes},
-                               {"distinct_bytes", counted.distinct_bytes}};
-      if (is_student) {
-        student = counted;
-      } else if (candidate.name == std::string("reference")) {
-        reference = counted;
-      }
+      const Traffic& traffic = counted[candidate.name] = traffic_of(run);
+      event[candidate.name] = {{"requested_bytes", traffic.requested_bytes},
+                               {"distinct_bytes", traffic.distinct_bytes}};
     }
-    event["lines"] = lines_of(student, reference);
+    event["lines"] = lines_of(counted["student"], counted["reference"]);
     return event;
   }
 
   json bandwidth(const Shape& shape) {
     const RowsByCols table = shown(exercise_, shape);
-    const std::int64_t bytes = exercise_.measurement.least_bytes(shape);
+    const std::int64_t bytes = least_bytes(shape);
     const Case call = exercise_.measurement.make_case(shape, seed_);
     std::vector<Contestant> contestants;
     for (Candidate& candidate : candidates_) {
@@ -199,23 +183,20 @@ class Bench {
     const double needed = memory_needed(contestants);
     const double memory = kUsableMemory * static_cast<double>(device.memory_bytes);
     if (memory > 0.0 && needed > memory) {
-      return skipped(exercise_, table,
-                     fmt::format("{} takes {:.1f} GB to measure, and this GPU has room for {:.1f}.",
-                                 name(table), needed * 1e-9, memory * 1e-9));
+      return event_of(
+          "skipped", exercise_, table,
+          fmt::format("{} takes {:.1f} GB to measure, and this GPU has room for {:.1f}.",
+                      name(table), needed * 1e-9, memory * 1e-9));
     }
-    BandwidthSettings settings;
-    settings.least_bytes = bytes;
-    settings.seed = seed_;
-    const Bandwidth result = measure_bandwidth(contestants, settings,
-                                               static_cast<std::int64_t>(device.l2_bytes), verify_);
+    const Bandwidth result = measure_bandwidth(contestants, exercise_.measurement, bytes,
+                                               static_cast<std::int64_t>(device.l2_bytes), seed_);
     return result.error.empty() ? bandwidth_event(exercise_, table, bytes, result)
-                                : failed(exercise_, table, result.error);
+                                : event_of("measurement_failed", exercise_, table, result.error);
   }
 
   const Exercise& exercise_;
   Measured what_;
   std::uint64_t seed_;
-  Verify verify_;
   std::vector<Candidate> candidates_;
   std::optional<WorkerClient> copy_;
 };
@@ -223,8 +204,16 @@ class Bench {
 }  // namespace
 
 void measure(const Exercise& exercise, const Implementations& implementations, Measured what,
-             std::uint64_t seed, Events& events) {
+             std::uint64_t seed, const std::vector<RowsByCols>& shapes, Events& events) {
   Bench bench(exercise, implementations, what, seed);
+  for (const RowsByCols& shape : shapes) {
+    const auto reason = objection(exercise, shape);
+    events.write(reason ? event_of("skipped", exercise, shape, *reason)
+                        : bench.measure(shape_of(exercise, shape)));
+  }
+  if (!shapes.empty()) {
+    return;
+  }
   const Measurement& own = exercise.measurement;
   for (const Shape& shape : what == Measured::traffic ? own.traffic : own.bandwidth) {
     const json event = bench.measure(shape);
@@ -232,16 +221,6 @@ void measure(const Exercise& exercise, const Implementations& implementations, M
     if (event.at("event") == "measurement_failed") {
       return;
     }
-  }
-}
-
-void measure(const Exercise& exercise, const Implementations& implementations, Measured what,
-             std::uint64_t seed, const std::vector<RowsByCols>& shapes, Events& events) {
-  Bench bench(exercise, implementations, what, seed);
-  for (const RowsByCols& shape : shapes) {
-    const auto reason = objection(exercise, shape);
-    events.write(reason ? skipped(exercise, shape, *reason)
-                        : bench.measure(shape_of(exercise, shape)));
   }
 }
 

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "verdict/case.h"
-#include "verdict/contract/function.h"
-#include "verdict/session/session.h"
+#include "verdict/session/chapter.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -19,32 +17,22 @@ namespace onepass::verdict {
 /// are what the case says.
 using Generation = std::optional<std::uint64_t>;
 
-/// What the outputs of a measured call must be (Measurement in session/chapter.h).
-struct Verify {
-  contract::Extent sampled_rows = "rows";
-  std::function<std::vector<Expectation>(const Case& sampled,
-                                         const std::vector<std::int64_t>& rows)>
-      rows;
-  contract::Extent sampled_cols = "cols";
-  std::function<std::vector<Expectation>(const Case& sampled)> columns;  // may be empty
-};
+/// &Tensor::rows or &Tensor::cols.
+using Side = contract::Extent contract::Tensor::*;
 
-/// The call, one of contract::call(), as it was at `generation`, with the given numbers of `extent`
-/// only: tensors with that many rows, by the function's description, hold those; others are whole.
-Case sample_of_rows(const Case& call, Generation generation, const contract::Extent& extent,
-                    const std::vector<std::int64_t>& rows);
+/// The call, one of contract::call(), as it was at `generation`, with the given rows or columns of
+/// `extent` only: tensors with that many, by the function's description, hold those; others are
+/// whole.
+Case sample_of(const Case& call, Generation generation, Side side, const contract::Extent& extent,
+               const std::vector<std::int64_t>& numbers);
 
-/// The same of columns, with all rows.
-Case sample_of_columns(const Case& call, Generation generation, const contract::Extent& extent,
-                       const std::vector<std::int64_t>& cols);
-
-/// Fetches rows of the worker's last timed call and compares them. Empty if they are right, else a
-/// sentence.
+/// Fetches rows of the worker's last timed call and compares them with what the exercise expects of
+/// such a call. Empty if they are right, else a sentence.
 std::string verify_sample(WorkerClient& worker, const Case& call, std::uint64_t generation,
-                          std::uint64_t seed, const Verify& verify);
+                          std::uint64_t seed, const Measurement& measurement);
 
 /// The same of a call that was run to its end.
 std::string verify_answer(const Answer& answer, const Case& call, std::uint64_t seed,
-                          const Verify& verify);
+                          const Measurement& measurement);
 
 }  // namespace onepass::verdict

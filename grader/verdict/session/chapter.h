@@ -32,11 +32,9 @@ struct Measurement {
   /// first factor; all other sizes are as in `map`, and then as `follow` makes them.
   contract::Extent rows = "rows", cols = "cols";
   void (*follow)(contract::Sizes& sizes) = nullptr;
-  /// What a call's sample has some of: the extent of rows, and the columns of sums down them.
-  contract::Extent sampled_rows = "rows", sampled_cols = "cols";
-  /// The least number of bytes that any kernel can move: each input read once, each output written
-  /// once, what all rows share counted once.
-  std::function<std::int64_t(const Shape&)> least_bytes;
+  /// The extent that a call's sample has some rows of.
+  contract::Extent sampled_rows = "rows";
+  const contract::Function* function = nullptr;  // what is called: it outlives this
   /// A call of that shape. Its inputs are hash filled, from seeds that depend on `seed`.
   std::function<Case(const Shape&, std::uint64_t seed)> make_case;
   /// What the outputs must be in some rows of a timed call. `rows` are their numbers. `sampled` is
@@ -46,8 +44,7 @@ struct Measurement {
                                          const std::vector<std::int64_t>& rows)>
       expectations;
   /// The same for outputs that are sums down the columns, over all rows. `sampled` is the call with
-  /// some columns only, of tensors whose columns are `sampled_cols`. Empty where there are no such
-  /// sums.
+  /// some columns only, of tensors whose columns are "cols". Empty where there are no such sums.
   std::function<std::vector<Expectation>(const Case& sampled)> column_sums;
 };
 

@@ -17,41 +17,38 @@ json or_null(const std::optional<T>& value) {
 }  // namespace
 
 Events::Events(const std::string& path)
-    : file_(path.empty() ? stdout : std::fopen(path.c_str(), "ae")), owned_(!path.empty()) {
+    : file_(path.empty() ? stdout : std::fopen(path.c_str(), "ae"),
+            path.empty() ? std::fflush : std::fclose) {
   if (file_ == nullptr) {
     throw std::runtime_error("cannot write to " + path + ": " + std::strerror(errno));
-  }
-}
-
-Events::~Events() {
-  if (owned_) {
-    std::fclose(file_);
   }
 }
 
 void Events::write(const json& event) {
   // What a student's code prints need not be UTF-8.
   const std::string line = event.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) {
+  if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() ||
+      std::fflush(file_.get()) != 0) {
     throw std::runtime_error(std::string("cannot write events: ") + std::strerror(errno));
   }
 }
 
-json check_event(const std::string& exercise, const CheckResult& result) {
-  const Failure failure = result.failure.value_or(Failure{});
+json check_event(const std::string& exercise, const wire::CheckInfo& info,
+                 const Session::Check& check) {
+  const Failure failure = check.failure.value_or(Failure{Status::passed});
   return {{"event", "check"},
           {"exercise", exercise},
-          {"name", result.info.name},
-          {"status", name(result.status())},
-          {"points", result.info.points},
+          {"name", info.name},
+          {"status", failure.status},
+          {"points", info.points},
           {"message", failure.message},
           {"diagnosis", or_null(failure.mistake)},
           {"error_over_bound",
-           or_null(result.failure ? failure.error_over_bound : result.error_over_bound)},
+           or_null(check.failure ? failure.error_over_bound : check.error_over_bound)},
           {"location", or_null(failure.location)},
-          {"todo", result.info.todo},
-          {"warnings", result.warnings},
-          {"output", result.output},
+          {"todo", info.todo},
+          {"warnings", check.warnings},
+          {"output", check.output},
           {"detail",
            {{"where", failure.where},
             {"expected", failure.expected},

@@ -22,29 +22,38 @@
 #pragma once
 
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "verdict/session/run_checks.h"
+#include "verdict/session/session.h"
+#include "wire/exercise.h"
 
 namespace onepass::verdict {
+
+NLOHMANN_JSON_SERIALIZE_ENUM(Status, {{Status::ungraded, "ungraded"},
+                                      {Status::passed, "passed"},
+                                      {Status::failed, "failed"},
+                                      {Status::not_started, "not started"},
+                                      {Status::compile_error, "compile error"},
+                                      {Status::launch_error, "launch error"},
+                                      {Status::device_error, "device error"},
+                                      {Status::crashed, "crashed"},
+                                      {Status::timed_out, "timed out"},
+                                      {Status::ended_early, "ended early"}})
 
 class Events {
  public:
   /// Appends to the file, or prints to stdout if `path` is empty. Throws std::runtime_error if it
   /// cannot be written.
   explicit Events(const std::string& path);
-  ~Events();
-  Events(const Events&) = delete;
-  Events& operator=(const Events&) = delete;
-
   void write(const nlohmann::json& event);
 
  private:
-  std::FILE* file_;
-  bool owned_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
 };
 
-nlohmann::json check_event(const std::string& exercise, const CheckResult& result);
+nlohmann::json check_event(const std::string& exercise, const wire::CheckInfo& info,
+                           const Session::Check& check);
 
 }  // namespace onepass::verdict

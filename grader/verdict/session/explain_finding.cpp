@@ -7,35 +7,15 @@
 
 namespace onepass::verdict {
 
-const char* const kOverflowAdvice =
-    "In this call row * stride is beyond 2^31: compute it in 64 bits, as int64_t.";
-
-namespace {
-
-/// What the function calls the number of its columns.
-std::string columns_of(const Case& call, const std::string& buffer) {
-  const contract::Tensor* tensor =
-      call.contract() == nullptr ? nullptr : call.contract()->find(buffer);
-  return tensor == nullptr ? "cols" : tensor->cols.text();
-}
-
-}  // namespace
-
-std::string stride_advice(const Case& call, const std::string& buffer) {
-  return "The rows of this call lie further apart than they are long: find a row with its stride, "
-         "not with " +
-         columns_of(call, buffer) + " or another tensor's stride.";
-}
-
-std::string scratch_advice(const std::string& buffer) {
-  return buffer +
-         " has room for a limited number of groups of rows, and for no more than there are rows: "
-         "take no more groups than the header grants.";
-}
-
 namespace {
 
 constexpr std::int64_t kBeyondInt = std::int64_t{1} << 31;
+
+/// What the function calls the number of its columns.
+std::string columns_of(const Case& call, const std::string& buffer) {
+  const contract::Tensor* tensor = contract::tensor_of(call, buffer);
+  return tensor == nullptr ? "cols" : tensor->cols.text();
+}
 
 bool is_far(const Buffer& buffer) {
   return !buffer.null && buffer.rows > 1 && (buffer.rows - 1) * buffer.stride() >= kBeyondInt;
@@ -82,36 +62,27 @@ bool is_beyond_row_0(const Case& call, const Finding& finding) {
   return later_row || (!finding.parties.empty() && finding.parties[0].block != simulator::Dim3{});
 }
 
+Diagnosis with_advice(const Finding& finding, const std::optional<std::string>& mistake,
+                      const std::string& advice) {
+  return {mistake, account_of(finding) + "\n" + advice};
+}
+
 /// Two threads change one place, or one reads what the other changes.
-std::optional<Meaning> explain_global_race(const Case& call, const Finding& finding) {
-  if (finding.kind != Kind::global_race || finding.parties.size() != 2) {
-    return std::nullopt;
-  }
+Diagnosis explain_global_race(const Case& call, const Finding& finding) {
   const Party& one = finding.parties[0];
   const Party& other = finding.parties[1];
   if (one.line == other.line && one.file == other.file) {
-    return Meaning{"lost-updates",
-                   account_of(finding) +
-                       "\nBoth threads change it there, and of two that come at once one is lost: "
-                       "use an atomic, or let each have a place of its own, and add those up."};
+    return with_advice(finding, "lost-updates",
+                       "Both threads change it there, and of two that come at once one is lost: "
+                       "use an atomic, or let each have a place of its own, and add those up.");
   }
   const Buffer* buffer = call.find(finding.buffer);
   if (buffer != nullptr && buffer->role == Role::in_place) {
-    return Meaning{"in-place-race",
-                   account_of(finding) +
-                       "\nWho comes second reads what the first has written: let one thread read "
-                       "into registers all that it changes, before it writes any of it."};
+    return with_advice(finding, "in-place-race",
+                       "Who comes second reads what the first has written: let one thread read "
+                       "into registers all that it changes, before it writes any of it.");
   }
-  return Meaning{one.block == other.block ? "missing-barrier" : "unordered-blocks",
-                 sentence_of(finding)};
-}
-
-bool begins_with(const std::string& text, const std::string& start) {
-  return text.compare(0, start.size(), start) == 0;
-}
-
-std::int64_t blocks_of(const LaunchTraffic& launch) {
-  return std::int64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+  return {one.block == other.block ? "missing-barrier" : "unordered-blocks", sentence_of(finding)};
 }
 
 /// The rows that a block does several of, by their name: those that are more than some launch of
@@ -122,8 +93,9 @@ std::optional<std::string> rows_of_a_block(const Case& call, const Run& run,
     return std::nullopt;
   }
   for (const LaunchTraffic& launch : run.traffic) {
+    const std::int64_t blocks = std::int64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
     for (const std::string& rows : call.contract()->row_sizes()) {
-      if (launch.kernel == kernel && blocks_of(launch) < call.integer(rows)) {
+      if (launch.kernel == kernel && blocks < call.integer(rows)) {
         return rows;
       }
     }
@@ -131,32 +103,46 @@ std::optional<std::string> rows_of_a_block(const Case& call, const Run& run,
   return std::nullopt;
 }
 
-/// A slot was read, and then overwritten before all had read it. Nothing for other races: those of
-/// one warp, and reads that came before the first write.
-std::optional<Meaning> explain_overwriting(const Case& call, const Run& run,
-                                           const Finding& finding) {
-  if (finding.kind != Kind::shared_race || mistake_of(finding) != "missing-barrier" ||
-      !begins_with(finding.parties.at(0).action, "reads") ||
-      finding.parties[0].action.find("nobody has written") != std::string::npos ||
-      !begins_with(finding.parties.at(1).action, "writes")) {
-    return std::nullopt;
-  }
+/// Was a slot read, and then overwritten before all had read it? Other races are those of one warp,
+/// and reads that came before the first write.
+bool is_overwriting(const Finding& finding) {
+  return finding.kind == Kind::shared_race && mistake_of(finding) == "missing-barrier" &&
+         finding.parties.at(0).action.starts_with("reads") &&
+         finding.parties[0].action.find("nobody has written") == std::string::npos &&
+         finding.parties.at(1).action.starts_with("writes");
+}
+
+Diagnosis explain_overwriting(const Case& call, const Run& run, const Finding& finding) {
   const bool goes_back = finding.parties[1].line <= finding.parties[0].line;
   const std::optional<std::string> rows = rows_of_a_block(call, run, finding.kernel);
   if (goes_back && rows) {
-    return Meaning{"row-loop-race", account_of(finding) + "\nA block goes on to the next of its " +
-                                        *rows +
-                                        " while some threads still read this one's: put a "
-                                        "__syncthreads() at the end of the loop over " +
-                                        *rows + "."};
+    return with_advice(finding, "row-loop-race",
+                       "A block goes on to the next of its " + *rows +
+                           " while some threads still read this one's: put a __syncthreads() at "
+                           "the end of the loop over " +
+                           *rows + ".");
   }
-  return Meaning{"reused-buffer-race",
-                 account_of(finding) +
-                     "\nThe array is used a second time while some threads still read what it held "
-                     "the first time: put a __syncthreads() between the two uses."};
+  return with_advice(finding, "reused-buffer-race",
+                     "The array is used a second time while some threads still read what it held "
+                     "the first time: put a __syncthreads() between the two uses.");
 }
 
 }  // namespace
+
+const char* const kOverflowAdvice =
+    "In this call row * stride is beyond 2^31: compute it in 64 bits, as int64_t.";
+
+std::string stride_advice(const Case& call, const std::string& buffer) {
+  return "The rows of this call lie further apart than they are long: find a row with its stride, "
+         "not with " +
+         columns_of(call, buffer) + " or another tensor's stride.";
+}
+
+std::string scratch_advice(const std::string& buffer) {
+  return buffer +
+         " has room for a limited number of groups of rows, and for no more than there are rows: "
+         "take no more groups than the header grants.";
+}
 
 std::optional<std::int64_t> first_far_row(const Case& call) {
   std::optional<std::int64_t> first;
@@ -170,65 +156,62 @@ std::optional<std::int64_t> first_far_row(const Case& call) {
 }
 
 const Finding* telling_error(const std::vector<Finding>& findings) {
-  const auto is_error = [](const Finding& finding) { return !finding.warning; };
-  const auto first = std::find_if(findings.begin(), findings.end(), is_error);
-  if (first == findings.end()) {
-    return nullptr;
+  const Finding* first = nullptr;
+  for (const Finding& finding : findings) {
+    if (finding.warning) {
+      continue;
+    }
+    first = first == nullptr ? &finding : first;
+    if (!is_any(*first, {Kind::shared_race, Kind::global_race, Kind::uninitialised_shared,
+                         Kind::uninitialised_global})) {
+      return first;
+    }
+    if (is_any(finding, {Kind::barrier_divergence, Kind::deadlock})) {
+      return &finding;
+    }
   }
-  if (is_any(*first, {Kind::shared_race, Kind::global_race, Kind::uninitialised_shared,
-                      Kind::uninitialised_global})) {
-    const auto barrier = std::find_if(first, findings.end(), [&](const Finding& finding) {
-      return is_error(finding) && is_any(finding, {Kind::barrier_divergence, Kind::deadlock});
-    });
-    return barrier == findings.end() ? &*first : &*barrier;
-  }
-  return &*first;
-}
-
-const Finding* early_return(const std::vector<Finding>& findings) {
-  return first_of_kind(findings, Kind::early_return);
+  return first;
 }
 
 const Finding* telling_warning(const std::vector<Finding>& findings) {
-  const Finding* returned = early_return(findings);
+  const Finding* returned = first_of_kind(findings, Kind::early_return);
   return returned != nullptr ? returned : first_of_kind(findings, Kind::inactive_lane_read);
 }
 
-Meaning explain_finding(const Case& call, const Run& run, const Finding& finding) {
+Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding) {
   if (is_overflow(call, finding)) {
-    return {"index-overflow", account_of(finding) + "\n" + kOverflowAdvice};
+    return with_advice(finding, "index-overflow", kOverflowAdvice);
   }
   if (finding.kind == Kind::out_of_bounds_global && contract::is_scratch(call, finding.buffer)) {
-    return {"scratch-overrun", account_of(finding) + "\n" + scratch_advice(finding.buffer)};
+    return with_advice(finding, "scratch-overrun", scratch_advice(finding.buffer));
   }
   if (misses_strided_rows(call, finding)) {
     if (is_beyond_row_0(call, finding)) {
-      return {"stride-ignored", account_of(finding) + "\n" + stride_advice(call, finding.buffer)};
+      return with_advice(finding, "stride-ignored", stride_advice(call, finding.buffer));
     }
     if (finding.kind == Kind::uninitialised_global) {
-      return {std::nullopt,
-              account_of(finding) + "\nThat lies between two rows: check the column against " +
-                  columns_of(call, finding.buffer) + ", and find each row with its stride."};
+      return with_advice(finding, std::nullopt,
+                         "That lies between two rows: check the column against " +
+                             columns_of(call, finding.buffer) +
+                             ", and find each row with its stride.");
     }
   }
   if (finding.kind == Kind::out_of_bounds_shared && finding.index >= kMostThreads) {
-    return {
-        "shared-row-too-big",
-        account_of(finding) +
-            "\nA row may be longer than any array in shared memory: keep a part of it there, or "
-            "read it again."};
+    return with_advice(finding, "shared-row-too-big",
+                       "A row may be longer than any array in shared memory: keep a part of it "
+                       "there, or read it again.");
   }
   // Lanes that returned cannot take part in a shuffle, and the slots of their warps stay empty.
-  const Finding* returned = early_return(run.findings);
+  const Finding* returned = first_of_kind(run.findings, Kind::early_return);
   if (returned != nullptr &&
       is_any(finding, {Kind::inactive_lane_read, Kind::uninitialised_shared})) {
-    return {mistake_of(*returned), account_of(finding) + "\n" + sentence_of(*returned)};
+    return with_advice(finding, mistake_of(*returned), sentence_of(*returned));
   }
-  if (const std::optional<Meaning> race = explain_global_race(call, finding)) {
-    return *race;
+  if (finding.kind == Kind::global_race && finding.parties.size() == 2) {
+    return explain_global_race(call, finding);
   }
-  if (const std::optional<Meaning> overwriting = explain_overwriting(call, run, finding)) {
-    return *overwriting;
+  if (is_overwriting(finding)) {
+    return explain_overwriting(call, run, finding);
   }
   return {mistake_of(finding), sentence_of(finding)};
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "verdict/case.h"
+#include "verdict/diagnosis.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -15,18 +15,12 @@ namespace onepass::verdict {
 /// that not all threads reach comes before what follows from it: races and slots nobody wrote.
 const Finding* telling_error(const std::vector<Finding>& findings);
 
-/// The warning that some threads returned before a barrier or a shuffle, or nullptr.
-const Finding* early_return(const std::vector<Finding>& findings);
-
-/// That warning, or the one that a shuffle reads a lane that takes no part: what may be the reason
-/// of wrong numbers. nullptr if there is neither.
+/// The warning that some threads returned before a barrier or a shuffle, or that a shuffle reads a
+/// lane that takes no part: what may be the reason of wrong numbers. nullptr if there is neither.
 const Finding* telling_warning(const std::vector<Finding>& findings);
 
-struct Meaning {
-  std::optional<std::string> mistake;  // id; nothing where it cannot be told
-  std::string sentence;                // the simulator's message, and what to do
-};
-Meaning explain_finding(const Case& call, const Run& run, const Finding& finding);
+/// The simulator's message, and what to do.
+Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding);
 
 /// The first row of some buffer that an `int` cannot find: row * stride is 2^31 or more. Nothing if
 /// there is none.

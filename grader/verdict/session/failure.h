@@ -2,14 +2,13 @@
 #pragma once
 
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace onepass::verdict {
 
-/// The words of the report. `failed`: the call came to its end, and what it did is wrong.
-/// `ungraded`: a fault of the grader or of the machine, never the student's.
+/// The report's words, by their JSON (events.h). `failed`: the call came to its end, and what it
+/// did is wrong. `ungraded`: a fault of the grader or of the machine, never the student's.
 enum class Status {
   passed,
   failed,
@@ -23,29 +22,20 @@ enum class Status {
   ungraded
 };
 
-/// "passed", "failed", "not started", "compile error", ...
-std::string name(Status status);
-
 struct Failure {
   Status status = Status::failed;
-  std::string message;                 // one or more sentences for the student
-  std::optional<std::string> mistake;  // the diagnosis' id
-  std::optional<double> error_over_bound;
-  std::optional<std::string> location;  // "file:line" in the student's file
+  std::string message = {};                 // one or more sentences for the student
+  std::optional<std::string> mistake = {};  // the diagnosis' id
+  std::optional<double> error_over_bound = {};
+  std::optional<std::string> location = {};  // "file:line" in the student's file
 
   // Where there is a number to show.
-  std::string where;     // "y[3][256]"
-  std::string expected;  // "0.8312441"
-  std::string got;       // "nan"
-  std::string pattern;   // "columns 256 to 999 of every row"
-  std::string call;      // "fp16, rows 3, cols 1000"
-  std::string output;    // what the student's code printed
-};
-
-/// Thrown by Session to end a check.
-class CheckFailed : public std::runtime_error {
- public:
-  explicit CheckFailed(const Failure& failure) : std::runtime_error(failure.message) {}
+  std::string where = {};     // "y[3][256]"
+  std::string expected = {};  // "0.8312441"
+  std::string got = {};       // "nan"
+  std::string pattern = {};   // "columns 256 to 999 of every row"
+  std::string call = {};      // "fp16, rows 3, cols 1000"
+  std::string output = {};    // what the student's code printed
 };
 
 }  // namespace onepass::verdict

@@ -33,32 +33,26 @@ Status status_of(Outcome outcome) {
   return Status::failed;
 }
 
-Failure from_finding(const Case& call, const Run& run, const Finding& finding) {
-  const Meaning meaning = explain_finding(call, run, finding);
-  Failure failure;
-  failure.status = is_endless(finding) ? Status::timed_out : status_of(run.outcome);
-  failure.message = meaning.sentence;
-  failure.mistake = meaning.mistake;
-  failure.location = location_of(finding);
-  return failure;
-}
-
-/// Has some output an element that still holds the poison?
-bool any_unwritten(const Case& call, const Run& run) {
-  for (const Buffer& buffer : call.buffers()) {
-    if (buffer.role != Role::output || buffer.null) {
-      continue;
-    }
-    const Matrix& after = run.answer[buffer.name];
-    for (std::int64_t row = 0; row < after.rows(); ++row) {
-      for (std::int64_t col = 0; col < after.cols(); ++col) {
-        if (is_poison(after, row, col, run.answer.poison)) {
-          return true;
-        }
+template <typename Test>
+bool any_element(const Matrix& matrix, Test test) {
+  for (std::int64_t row = 0; row < matrix.rows(); ++row) {
+    for (std::int64_t col = 0; col < matrix.cols(); ++col) {
+      if (test(row, col)) {
+        return true;
       }
     }
   }
   return false;
+}
+
+/// Has some output an element that still holds the poison?
+bool any_unwritten(const Case& call, const Answer& answer) {
+  return std::any_of(call.buffers().begin(), call.buffers().end(), [&](const Buffer& buffer) {
+    return buffer.role == Role::output && !buffer.null &&
+           any_element(answer[buffer.name], [&](auto row, auto col) {
+             return is_poison(answer[buffer.name], row, col, answer.poison);
+           });
+  });
 }
 
 /// Are all wrong elements in rows that an `int` cannot find?
@@ -67,14 +61,9 @@ bool only_far_rows_wrong(const Case& call, const Comparison& comparison) {
   if (!far) {
     return false;
   }
-  for (std::int64_t row = 0; row < std::min(*far, comparison.wrong_mask.rows); ++row) {
-    for (std::int64_t col = 0; col < comparison.wrong_mask.cols; ++col) {
-      if (comparison.wrong_mask(row, col)) {
-        return false;
-      }
-    }
-  }
-  return true;
+  const Mask& wrong = comparison.wrong_mask;
+  const auto end = wrong.values.begin() + std::min(*far, wrong.rows) * wrong.cols;
+  return std::find(wrong.values.begin(), end, 1) == end;
 }
 
 /// Is every wrong element of a tensor that is changed in place what it was before the call?
@@ -84,92 +73,88 @@ bool left_as_it_was(const Case& call, const std::string& output, const Matrix& g
     return false;
   }
   const Matrix before = call.values(output);
-  for (std::int64_t row = 0; row < got.rows(); ++row) {
-    for (std::int64_t col = 0; col < got.cols(); ++col) {
-      if (comparison.wrong_mask(row, col) && got.get(row, col) != before.get(row, col)) {
-        return false;
-      }
-    }
-  }
-  return true;
+  return !any_element(got, [&](auto row, auto col) {
+    return comparison.wrong_mask(row, col) != 0 && got.get(row, col) != before.get(row, col);
+  });
 }
 
 }  // namespace
 
 std::optional<Failure> judge_ending(const Case& call, const Run& run) {
   const Finding* finding = telling_error(run.findings);
+  if (run.outcome == Outcome::ok && finding == nullptr) {
+    return std::nullopt;
+  }
+  Failure failure{status_of(run.outcome), run.error};
+  if (finding != nullptr) {
+    failure.location = location_of(*finding);
+  }
   if (run.outcome == Outcome::launch_error) {
     const Diagnosis diagnosis = explain_launch_error(call, run.error);
-    Failure failure;
-    failure.status = Status::launch_error;
     failure.message =
         (finding != nullptr ? account_of(*finding) : run.error) + "\n" + diagnosis.sentence;
     failure.mistake = diagnosis.mistake;
-    failure.location = finding != nullptr ? location_of(*finding) : std::nullopt;
-    return failure;
+  } else if (finding != nullptr) {
+    const Diagnosis meaning = explain_finding(call, run, *finding);
+    failure.status = is_endless(*finding) ? Status::timed_out : failure.status;
+    failure.message = meaning.sentence;
+    failure.mistake = meaning.mistake;
+  } else if (run.outcome == Outcome::device_error && first_far_row(call) &&
+             run.error.find("IllegalAddress") != std::string::npos) {
+    failure.mistake = "index-overflow";
+    failure.message += std::string("\n") + kOverflowAdvice;
   }
-  if (finding != nullptr) {
-    return from_finding(call, run, *finding);
-  }
-  if (run.outcome != Outcome::ok) {
-    Failure failure;
-    failure.status = status_of(run.outcome);
-    failure.message = run.error;
-    if (run.outcome == Outcome::device_error && first_far_row(call) &&
-        run.error.find("IllegalAddress") != std::string::npos) {
-      failure.mistake = "index-overflow";
-      failure.message += std::string("\n") + kOverflowAdvice;
-    }
-    return failure;
-  }
-  return std::nullopt;
+  return failure;
 }
 
 std::optional<Failure> judge_memory(const Case& call, const Run& run) {
-  Failure failure;
   for (const Buffer& buffer : call.buffers()) {
     if (buffer.role != Role::input || buffer.null) {
       continue;
     }
     const Matrix& after = run.answer[buffer.name];
     if (const auto change = first_change(call.values(buffer.name), after)) {
-      failure.where = element_name(buffer.name, after, change->index);
-      failure.expected = show(change->before);
-      failure.got = show(change->after);
-      failure.mistake = "input-modified";
+      Failure failure{.mistake = "input-modified",
+                      .where = element_name(buffer.name, after, change->index),
+                      .expected = show(change->before),
+                      .got = show(change->after)};
       failure.message = fmt::format("{} is an input, and the call changed {} from {} to {}.",
                                     buffer.name, failure.where, failure.expected, failure.got);
       return failure;
     }
   }
-  if (!run.trespasses.empty()) {
-    const Trespass& trespass = run.trespasses.front();
-    // Who takes the stride for cols writes between the rows, and never gets to the end of the last.
-    const bool scratch = contract::is_scratch(call, trespass.buffer);
-    const bool stride = call.is_strided(trespass.buffer) && any_unwritten(call, run);
-    failure.mistake = scratch ? "scratch-overrun" : stride ? "stride-ignored" : "no-tail-mask";
-    failure.message = fmt::format(
-        "Memory that does not belong to {} was written: {}.\n{}", trespass.buffer, trespass.where,
-        scratch  ? scratch_advice(trespass.buffer)
-        : stride ? stride_advice(call, trespass.buffer)
-                 : "Check the index against the number of rows or columns.");
-    return failure;
+  if (run.trespasses.empty()) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  const auto& [buffer, where] = run.trespasses.front();
+  Failure failure{.message = fmt::format("Memory that does not belong to {} was written: {}.\n",
+                                         buffer, where)};
+  if (contract::is_scratch(call, buffer)) {
+    failure.mistake = "scratch-overrun";
+    failure.message += scratch_advice(buffer);
+  } else if (call.is_strided(buffer) && any_unwritten(call, run.answer)) {
+    // Who takes the stride for cols writes between the rows, and never gets to the end of the last.
+    failure.mistake = "stride-ignored";
+    failure.message += stride_advice(call, buffer);
+  } else {
+    failure.mistake = "no-tail-mask";
+    failure.message += "Check the index against the number of rows or columns.";
+  }
+  return failure;
 }
 
-Failure wrong_numbers(const Case& call, const std::string& output, const Matrix& got,
-                      const Field& value, const Field& bound, const Comparison& comparison,
-                      const std::vector<Oracle>& oracles, const std::optional<Finding>& doubt) {
-  Failure failure;
-  failure.where = element_name(output, got, comparison.worst);
-  failure.expected = show(comparison.expected);
-  failure.got = show(comparison.got);
-  failure.pattern = describe(comparison.wrong_mask).text;
+Failure wrong_numbers(const Case& call, const Expectation& expectation, const Matrix& got,
+                      const Comparison& comparison, const std::vector<Oracle>& oracles,
+                      const std::optional<Finding>& doubt) {
+  const std::string& output = expectation.output;
+  Failure failure{.where = element_name(output, got, comparison.worst),
+                  .expected = show(comparison.expected),
+                  .got = show(comparison.got),
+                  .pattern = describe(comparison.wrong_mask).text};
   if (std::isfinite(comparison.error_over_bound)) {
     failure.error_over_bound = comparison.error_over_bound;
   }
-  std::optional<Diagnosis> diagnosis = explain(call, output, got, value, bound, oracles);
+  std::optional<Diagnosis> diagnosis = explain(call, expectation, got, oracles);
   if (!diagnosis && only_far_rows_wrong(call, comparison)) {
     diagnosis = Diagnosis{"index-overflow", kOverflowAdvice};
   }

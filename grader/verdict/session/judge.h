@@ -21,8 +21,8 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run);
 
 /// An output that is wrong: where, by how much, in what pattern, and why. `doubt`: a warning of the
 /// simulator that can be the reason, telling_warning().
-Failure wrong_numbers(const Case& call, const std::string& output, const Matrix& got,
-                      const Field& value, const Field& bound, const Comparison& comparison,
-                      const std::vector<Oracle>& oracles, const std::optional<Finding>& doubt);
+Failure wrong_numbers(const Case& call, const Expectation& expectation, const Matrix& got,
+                      const Comparison& comparison, const std::vector<Oracle>& oracles,
+                      const std::optional<Finding>& doubt);
 
 }  // namespace onepass::verdict

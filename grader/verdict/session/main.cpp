@@ -2,11 +2,8 @@
 //
 //   grade-rmsnorm --list
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
-//                 --device cpu|gpu --seed N [--events FILE] [--check NAME | --until MISTAKE]
-//   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
-//                 --device cpu|gpu --seed N [--events FILE] --measure
-//   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
-//                 --device cpu|gpu --seed N [--events FILE] --shape 4096x1000xfp16...
+//                 --device cpu|gpu --seed N [--events FILE]
+//                 [--check NAME | --until MISTAKE | --measure | --shape 4096x1000xfp16...]
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N --map FILE
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
 //   grade-rmsnorm --exercise rmsnorm/forward --device cpu|gpu --seed N --request FILE
@@ -16,22 +13,25 @@
 // (events.h) are appended to FILE, or printed. With --check only that check runs; with --until no
 // check runs after one that fails by that mistake. With --measure no check runs, and the exercise's
 // own shapes are measured; with --shape, these. With --map nothing is graded: FILE becomes the JSON
-// of access_map.h; nor with --request: FILE gets one more request for a worker (record_request.h).
+// of access_map.h. Nor with --request: FILE gets one more request, so that a worker can be run by
+// itself, under a profiler for instance, with FILE as its descriptor 3.
 // Exit: 0 after a complete run, whatever the score; 2 for a usage error or a fault of the grader.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "verdict/map/access_map.h"
-#include "verdict/map/record_request.h"
 #include "verdict/measure/measure_exercise.h"
 #include "verdict/session/chapter.h"
 #include "verdict/session/events.h"
 #include "verdict/session/run_checks.h"
 #include "verdict/session/shapes.h"
 #include "verdict/worker/confinement.h"
+#include "verdict/worker/messages.h"
 #include "wire/json.h"
 
 namespace onepass::verdict {
@@ -39,27 +39,19 @@ namespace {
 
 using nlohmann::json;
 
+/// declare() says what each is.
 struct Options {
-  bool list = false;
-  std::string exercise;
-  std::string worker;
-  std::string naive;
-  std::string reference;
-  std::string device = "cpu";
-  std::uint64_t seed = 0;
-  std::string events;
-  std::string check;
-  double time_limit = Session::Settings().time_limit;
-  std::string until;
-  bool measure = false;
-  std::string map;
-  std::string request;
-  std::optional<std::int64_t> rows, cols;
-  std::string dtype;
+  bool list = false, measure = false;
+  std::string exercise, worker, naive, reference, device = "cpu";
+  std::string events, check, until, map, request, dtype;
   std::vector<std::string> shapes;
+  std::optional<std::int64_t> rows, cols;
+  std::uint64_t seed = 0;
+  double time_limit = Session::Settings().time_limit;
 };
 
 constexpr std::size_t kMostRequests = 10'000;  // of a launch that a map shows
+constexpr double kRecordedLimit = 600.0;  // seconds: a profiler is slow, and so are large calls
 
 void declare(CLI::App& app, Options& options) {
   app.add_flag("--list", options.list, "print the exercises as JSON");
@@ -85,10 +77,6 @@ void declare(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
 }
 
-std::vector<std::string> command(const std::string& path) {
-  return path.empty() ? std::vector<std::string>{} : std::vector<std::string>{path};
-}
-
 wire::ExerciseInfo info_of(const Exercise& exercise) {
   return {exercise.id, exercise.title, exercise.docs, list_checks(exercise.id)};
 }
@@ -99,18 +87,6 @@ void print_list(const Chapter& chapter) {
     exercises.push_back(info_of(exercise));
   }
   fmt::print("{}\n", json{{"chapter", chapter.name}, {"exercises", exercises}}.dump(2));
-}
-
-json end_event(const std::string& exercise) {
-  return {{"event", "end"}, {"exercise", exercise}};
-}
-
-Implementations implementations(const Options& options) {
-  return {command(options.worker), command(options.naive), command(options.reference)};
-}
-
-Measured measured(const Options& options) {
-  return options.device == "gpu" ? Measured::bandwidth : Measured::traffic;
 }
 
 /// Has the student's worker tell its device. False if it cannot use it; nothing is left to do then.
@@ -133,58 +109,52 @@ bool introduce(WorkerClient& worker, Events& events) {
   return true;
 }
 
-/// No checks: the user's shapes are measured.
-void measure_shapes(const Exercise& exercise, const Options& options) {
+/// No checks: the user's shapes, or without any the exercise's own. False if the device cannot be
+/// used, here and below.
+bool measure_exercise(const Exercise& exercise, const Options& options, Events& events) {
   std::vector<RowsByCols> shapes;
-  for (const std::string& shape : options.shapes) {
-    shapes.push_back(shape_named(shape));
+  std::transform(options.shapes.begin(), options.shapes.end(), std::back_inserter(shapes),
+                 shape_named);
+  if (!shapes.empty()) {
+    WorkerClient worker({options.worker});
+    if (!introduce(worker, events)) {
+      return false;
+    }
   }
-  Events events(options.events);
-  WorkerClient worker(command(options.worker));
-  if (!introduce(worker, events)) {
-    return;
-  }
-  worker.stop();
-  measure(exercise, implementations(options), measured(options), options.seed, shapes, events);
-  events.write(end_event(exercise.id));
+  measure(exercise, {options.worker, options.naive, options.reference},
+          options.device == "gpu" ? Measured::bandwidth : Measured::traffic, options.seed, shapes,
+          events);
+  return true;
 }
 
-/// After the checks have passed: the exercise's own shapes.
-void measure_exercise(const Exercise& exercise, const Options& options) {
-  Events events(options.events);
-  measure(exercise, implementations(options), measured(options), options.seed, events);
-  events.write(end_event(exercise.id));
-}
-
-void grade_exercise(const Exercise& exercise, const Options& options) {
-  Events events(options.events);
+bool grade_exercise(const Exercise& exercise, const Options& options, Events& events) {
   json start = info_of(exercise);
   start["event"] = "exercise";
   start["confinement"] = missing_confinement();
   events.write(start);
 
-  std::vector<CheckInfo> wanted = list_checks(exercise.id);
+  std::vector<wire::CheckInfo> wanted = list_checks(exercise.id);
   if (!options.check.empty()) {
-    std::erase_if(wanted, [&](const CheckInfo& check) { return check.name != options.check; });
+    std::erase_if(wanted, [&](const auto& check) { return check.name != options.check; });
     if (wanted.empty()) {
       throw std::invalid_argument(
           fmt::format("{} has no check \"{}\".", exercise.id, options.check));
     }
   }
   const std::string trusted = options.reference.empty() ? options.naive : options.reference;
-  Session session({exercise.id, command(options.worker), command(trusted), options.device,
-                   options.seed, options.time_limit});
+  Session session(
+      {exercise.id, options.worker, trusted, options.device, options.seed, options.time_limit});
   if (!introduce(session.worker(), events)) {
-    return;
+    return false;
   }
-  for (const CheckInfo& check : wanted) {
-    const CheckResult result = run_check(session, exercise.id, check);
-    events.write(check_event(exercise.id, result));
-    if (!options.until.empty() && result.failure && result.failure->mistake == options.until) {
+  for (const wire::CheckInfo& info : wanted) {
+    const Session::Check check = run_check(session, exercise.id, info);
+    events.write(check_event(exercise.id, info, check));
+    if (!options.until.empty() && check.failure && check.failure->mistake == options.until) {
       break;
     }
   }
-  events.write(end_event(exercise.id));
+  return true;
 }
 
 /// The shape of the one call that is to be mapped or recorded.
@@ -194,6 +164,28 @@ RowsByCols shape_of_call(const Exercise& exercise, const Options& options) {
   shape.cols = options.cols.value_or(shape.cols);
   shape.dtype = options.dtype.empty() ? shape.dtype : dtype_named(options.dtype);
   return shape;
+}
+
+/// Appends the request for that call. No buffer of it comes back. Only a worker of the simulator
+/// can tell traffic by line of source.
+void record_request(const Exercise& exercise, const RowsByCols& shape, const Options& options) {
+  Request request = request_of(
+      exercise.measurement.make_case(shape_of(exercise, shape), options.seed), Poison::nan);
+  request.call.time_limit_s = kRecordedLimit;
+  request.call.lines = options.device == "cpu";
+  for (wire::BufferSpec& buffer : request.call.buffers) {
+    buffer.send_back = false;
+  }
+  const int descriptor =
+      open(options.request.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor == -1) {
+    throw std::runtime_error(options.request + " cannot be written.");
+  }
+  const worker::Transfer transfer =
+      worker::write_message(descriptor, message_of("run", std::move(request)));
+  if (close(descriptor) != 0 || transfer != worker::Transfer::done) {
+    throw std::runtime_error(options.request + " could not be written to its end.");
+  }
 }
 
 }  // namespace
@@ -221,23 +213,21 @@ int grade(const Chapter& chapter, int argc, char** argv) {
     }
     const RowsByCols shape = shape_of_call(*exercise, options);
     if (!options.request.empty()) {
-      record_request(*exercise, shape_of(*exercise, shape), options.seed, options.device == "cpu",
-                     options.request);
+      record_request(*exercise, shape, options);
       return 0;
     }
     if (options.worker.empty()) {
       throw std::invalid_argument("Say which worker to grade: --worker PATH.");
     }
-    if (options.measure) {
-      measure_exercise(*exercise, options);
-    } else if (!options.shapes.empty()) {
-      measure_shapes(*exercise, options);
-    } else if (options.map.empty()) {
-      grade_exercise(*exercise, options);
-    } else {
+    if (!options.map.empty()) {
       Events(options.map)
-          .write(
-              access_map(*exercise, command(options.worker), shape, options.seed, kMostRequests));
+          .write(access_map(*exercise, options.worker, shape, options.seed, kMostRequests));
+      return 0;
+    }
+    Events events(options.events);
+    const bool measuring = options.measure || !options.shapes.empty();
+    if ((measuring ? measure_exercise : grade_exercise)(*exercise, options, events)) {
+      events.write({{"event", "end"}, {"exercise", exercise->id}});
     }
     return 0;
   } catch (const std::exception& error) {

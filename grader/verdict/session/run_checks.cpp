@@ -2,6 +2,7 @@
 #define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // a crash of the grader is to look like one
 #include "verdict/session/run_checks.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 #include <stdexcept>
@@ -12,10 +13,7 @@ namespace onepass::verdict {
 namespace {
 
 Failure grader_fault(const std::string& message) {
-  Failure failure;
-  failure.status = Status::ungraded;
-  failure.message = "The grader is at fault, not your code: " + message;
-  return failure;
+  return {Status::ungraded, "The grader is at fault, not your code: " + message};
 }
 
 /// doctest reports to this instead of to the terminal: what it lists goes to the stream of its
@@ -60,11 +58,10 @@ REGISTER_REPORTER("onepass", 1, CheckReporter);
 /// doctest's filters separate by commas and match wildcards: let each special letter match
 /// anything.
 std::string as_filter(std::string text) {
-  for (char& letter : text) {
-    if (letter == ',' || letter == '\\' || letter == '*') {
-      letter = '?';
-    }
-  }
+  const auto is_special = [](char letter) {
+    return letter == ',' || letter == '\\' || letter == '*';
+  };
+  std::replace_if(text.begin(), text.end(), is_special, '?');
   return text;
 }
 
@@ -89,11 +86,11 @@ std::string run_doctest(const std::string& exercise, const std::optional<std::st
 
 }  // namespace
 
-std::vector<CheckInfo> list_checks(const std::string& exercise) {
+std::vector<wire::CheckInfo> list_checks(const std::string& exercise) {
   std::istringstream listed(run_doctest(exercise, std::nullopt));
-  std::vector<CheckInfo> checks;
+  std::vector<wire::CheckInfo> checks;
   std::string worth;
-  for (CheckInfo check; std::getline(listed, check.name) && std::getline(listed, worth);) {
+  for (wire::CheckInfo check; std::getline(listed, check.name) && std::getline(listed, worth);) {
     if (std::sscanf(worth.c_str(), "points(%d) todo(%d)", &check.points, &check.todo) != 2) {
       throw std::logic_error("a check without points or TODO: " + check.name);
     }
@@ -102,18 +99,17 @@ std::vector<CheckInfo> list_checks(const std::string& exercise) {
   return checks;
 }
 
-CheckResult run_check(Session& session, const std::string& exercise, const CheckInfo& info) {
-  const Session::Running running(session);
+Session::Check run_check(Session& session, const std::string& exercise,
+                         const wire::CheckInfo& info) {
   session.begin_check(info.name, info.todo);
   run_doctest(exercise, info.name);
-  const Session::Check& check = session.check();
-  CheckResult result{info, check.failure, check.warnings, check.output, check.error_over_bound};
+  Session::Check check = session.check();
   if (check.fault) {
-    result.failure = grader_fault(*check.fault);
+    check.failure = grader_fault(*check.fault);
   } else if (!check.failure && check.compared == 0 && check.left_out == 0) {
-    result.failure = grader_fault("this check compares nothing.");
+    check.failure = grader_fault("this check compares nothing.");
   }
-  return result;
+  return check;
 }
 
 }  // namespace onepass::verdict

@@ -18,21 +18,17 @@ namespace {
 constexpr int kMostTimeouts = 2;
 constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
 
-Session* running_session = nullptr;  // only Session::Running changes it
+Session* the_session = nullptr;
 
 double start_limit(const std::string& device) {
   return device == "gpu" ? 60.0 : 15.0;
 }
 
 Failure not_started(const std::string& outputs, int todo) {
-  Failure failure;
-  failure.status = Status::not_started;
-  failure.mistake = "not-started";
-  failure.message = fmt::format("Nothing was written to {}.", outputs);
-  if (todo > 0) {
-    failure.message += fmt::format(" Fill in TODO {}.", todo);
-  }
-  return failure;
+  const std::string advice = todo > 0 ? fmt::format(" Fill in TODO {}.", todo) : "";
+  return {.status = Status::not_started,
+          .message = fmt::format("Nothing was written to {}.{}", outputs, advice),
+          .mistake = "not-started"};
 }
 
 /// Does the output hold what it held before the call: poison, or its own contents if it is changed
@@ -49,23 +45,20 @@ bool left_alone(const Case& call, const Answer& answer, const std::string& outpu
 
 Session::Session(Settings settings)
     : settings_(std::move(settings)),
-      worker_(std::make_unique<WorkerClient>(settings_.worker, start_limit(settings_.device))) {}
-
-Session::~Session() = default;
-
-Session::Running::Running(Session& session) {
-  running_session = &session;
+      worker_(std::make_unique<WorkerClient>(std::vector{settings_.worker},
+                                             start_limit(settings_.device))) {
+  the_session = this;
 }
 
-Session::Running::~Running() {
-  running_session = nullptr;
+Session::~Session() {
+  the_session = nullptr;
 }
 
 Session& session() {
-  if (running_session == nullptr) {
-    throw std::logic_error("only a check that runs has a session");
+  if (the_session == nullptr) {
+    throw std::logic_error("there is no session");
   }
-  return *running_session;
+  return *the_session;
 }
 
 Random Session::random() const {
@@ -73,7 +66,7 @@ Random Session::random() const {
 }
 
 void Session::begin_check(const std::string& name, int todo) {
-  check_ = Check{};
+  check_ = Check();
   check_.name = name;
   check_.todo = todo;
 }
@@ -81,10 +74,7 @@ void Session::begin_check(const std::string& name, int todo) {
 /// Calls the student's function with the poison whose turn it is.
 Run Session::attempt(const Case& call, bool count_lines) {
   if (timeouts_ >= kMostTimeouts) {
-    Failure failure;
-    failure.status = Status::timed_out;
-    failure.message = "Not run, since two checks before this one ran out of time.";
-    fail(call, failure);
+    fail(call, {Status::timed_out, "Not run, since two checks before this one ran out of time."});
   }
   // Which poison a check begins with depends on its name, so that checks of one call differ.
   const bool finite = ((random().bits(0) + static_cast<std::uint64_t>(check_.calls++)) & 1) != 0;
@@ -130,7 +120,7 @@ bool Session::machine_is_sound() const {
   if (settings_.device != "gpu" || settings_.reference.empty()) {
     return true;
   }
-  WorkerClient probe(settings_.reference);
+  WorkerClient probe({settings_.reference});
   return probe.hello().outcome == Outcome::ok;
 }
 
@@ -141,7 +131,7 @@ bool Session::fits(const Case& call) {
     return true;
   }
   if (!memory_bytes_) {
-    WorkerClient trusted(settings_.reference, start_limit(settings_.device));
+    WorkerClient trusted({settings_.reference}, start_limit(settings_.device));
     const bool known = trusted.hello().outcome == Outcome::ok;
     memory_bytes_ = known ? static_cast<double>(trusted.device().memory_bytes) : 0.0;
   }
@@ -182,38 +172,31 @@ void Session::compare(const Case& call, const Answer& answer,
   std::vector<Comparison> comparisons;
   std::string outputs;
   bool untouched = false;
-  for (const Expectation& expectation : expectations) {
-    const bool poisoned = call.buffer(expectation.output).role == Role::output;
-    comparisons.push_back(verdict::compare(answer[expectation.output], expectation.value,
-                                           expectation.bound,
-                                           poisoned ? std::optional(answer.poison) : std::nullopt));
-    check_.compared += comparisons.back().size;
-    note_margin(answer[expectation.output].dtype(), comparisons.back());
-    outputs += (outputs.empty() ? "" : " and ") + expectation.output;
-    const bool alone = left_alone(call, answer, expectation.output, comparisons.back());
-    untouched = untouched || (alone && !comparisons.back().right());
-    check_.wrote = check_.wrote || (comparisons.back().size > 0 && !alone);
+  for (const auto& [output, value, bound] : expectations) {
+    const Matrix& got = answer[output];
+    const bool poisoned = call.buffer(output).role == Role::output;
+    const Comparison& comparison = comparisons.emplace_back(verdict::compare(
+        got, value, bound, poisoned ? std::optional(answer.poison) : std::nullopt));
+    check_.compared += comparison.size;
+    // 16-bit results are left out: their own rounding takes half a unit in the last place, which is
+    // most of their bound, however right they are.
+    if (got.dtype() == Dtype::fp32 && comparison.right()) {
+      check_.error_over_bound =
+          std::max(check_.error_over_bound.value_or(0.0), comparison.error_over_bound);
+    }
+    outputs += (outputs.empty() ? "" : " and ") + output;
+    const bool alone = left_alone(call, answer, output, comparison);
+    untouched = untouched || (alone && !comparison.right());
+    check_.wrote = check_.wrote || (comparison.size > 0 && !alone);
   }
   if (untouched && !check_.wrote) {
     fail(call, not_started(outputs, check_.todo));
   }
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     if (!comparisons[i].right()) {
-      const Expectation& expectation = expectations[i];
-      Failure failure =
-          wrong_numbers(call, expectation.output, answer[expectation.output], expectation.value,
-                        expectation.bound, comparisons[i], oracles, check_.doubt);
-      fail(call, std::move(failure));
+      fail(call, wrong_numbers(call, expectations[i], answer[expectations[i].output],
+                               comparisons[i], oracles, check_.doubt));
     }
-  }
-}
-
-/// 16-bit results are left out: their own rounding takes half a unit in the last place, which is
-/// most of their bound, however right they are.
-void Session::note_margin(Dtype dtype, const Comparison& comparison) {
-  if (dtype == Dtype::fp32 && comparison.right()) {
-    check_.error_over_bound =
-        std::max(check_.error_over_bound.value_or(0.0), comparison.error_over_bound);
   }
 }
 
@@ -222,10 +205,8 @@ void Session::expect_untouched(const Case& call, const std::string& sentence) {
   for (const Buffer& buffer : call.buffers()) {
     if (buffer.role == Role::output && !buffer.null &&
         !is_poison(answer[buffer.name], 0, 0, answer.poison)) {
-      Failure failure;
-      failure.where = buffer.name + "[0]";
-      failure.message = fmt::format(fmt::runtime(sentence), failure.where);
-      fail(call, failure);
+      const std::string where = buffer.name + "[0]";
+      fail(call, {.message = fmt::format(fmt::runtime(sentence), where), .where = where});
     }
   }
 }
@@ -234,7 +215,7 @@ void Session::fail(const Case& call, Failure failure) {
   failure.call = call.describe();
   failure.output = check_.output;
   check_.failure = failure;
-  throw CheckFailed(failure);
+  throw std::runtime_error(failure.message);
 }
 
 }  // namespace onepass::verdict

@@ -11,32 +11,22 @@
 #include "verdict/case.h"
 #include "verdict/diagnosis.h"
 #include "verdict/session/failure.h"
-#include "verdict/values/field.h"
 #include "verdict/values/random.h"
 #include "verdict/worker/finding.h"
 
 namespace onepass::verdict {
 
 class WorkerClient;
-struct Comparison;
 struct Run;
 struct Traffic;
-
-/// What one output must be.
-struct Expectation {
-  std::string output;
-  Field value;  // fp64, not rounded
-  Field bound;  // > 0, see bounds.h
-};
 
 class Session {
  public:
   struct Settings {
-    std::string exercise;             // "rmsnorm/forward"
-    std::vector<std::string> worker;  // command of the worker that holds the student's code
-    std::vector<std::string>
-        reference;       // of one that is trusted, to probe the machine; may be empty
-    std::string device;  // "cpu" or "gpu"
+    std::string exercise;   // "rmsnorm/forward"
+    std::string worker;     // path of the worker that holds the student's code
+    std::string reference;  // of one that is trusted, to probe the machine; may be empty
+    std::string device;     // "cpu" or "gpu"
     std::uint64_t seed = 0;
     double time_limit = 4.0;  // seconds for one launch, see WorkerClient::run()
   };
@@ -81,14 +71,6 @@ class Session {
 
   // ---- for the glue (run_checks.cpp), not for checks ----
 
-  /// While it lives, the session is that of the check that runs.
-  struct Running {
-    explicit Running(Session& session);
-    ~Running();
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-  };
-
   /// What is known of the running check.
   struct Check {
     std::string name;
@@ -115,7 +97,6 @@ class Session {
   Run complete(const Case& call, bool count_lines);
   bool machine_is_sound() const;
   bool fits(const Case& call);
-  void note_margin(Dtype dtype, const Comparison& comparison);
 
   Settings settings_;
   std::unique_ptr<WorkerClient> worker_;
@@ -124,8 +105,8 @@ class Session {
   std::optional<double> memory_bytes_;  // of the device, once it was asked
 };
 
-/// The session of the check that runs. doctest's test cases take no arguments: this is how they,
-/// and what they draw their inputs with, get theirs. Throws std::logic_error where no check runs.
+/// The one session that lives. doctest's test cases take no arguments: this is how they, and what
+/// they draw their inputs with, get theirs. Throws std::logic_error where there is none.
 Session& session();
 
 }  // namespace onepass::verdict

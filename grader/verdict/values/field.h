@@ -1,5 +1,5 @@
-// Field: a matrix of fp64 numbers. References, bounds and oracles are fields; what the student's
-// code reads and writes is a Matrix.
+// Grid: a matrix of numbers to compute with. Field: one of fp64 numbers. References, bounds and
+// oracles are fields; what the student's code reads and writes is a Matrix.
 #pragma once
 
 #include <cstddef>
@@ -8,22 +8,25 @@
 
 namespace onepass::verdict {
 
-struct Field {
+template <typename Number>
+struct Grid {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  std::vector<double> values;  // [rows, cols]
+  std::vector<Number> values;  // [rows, cols]
 
-  Field() = default;
-  Field(std::int64_t rows_, std::int64_t cols_, double value = 0.0)
+  Grid() = default;
+  Grid(std::int64_t rows_, std::int64_t cols_, Number value = 0)
       : rows(rows_), cols(cols_), values(static_cast<std::size_t>(rows_ * cols_), value) {}
 
-  double& operator()(std::int64_t row, std::int64_t col) {
+  Number& operator()(std::int64_t row, std::int64_t col) {
     return values[static_cast<std::size_t>(row * cols + col)];
   }
-  double operator()(std::int64_t row, std::int64_t col) const {
+  Number operator()(std::int64_t row, std::int64_t col) const {
     return values[static_cast<std::size_t>(row * cols + col)];
   }
 };
+
+using Field = Grid<double>;
 
 /// value(row, col) for each element.
 template <typename Value>
