@@ -12,15 +12,3 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 option(ONEPASS_WERROR "Treat warnings in the grader's own code as errors" OFF)
-
-# Turns on the warnings that the grader's own code is free of. CUDA sources get none: they are
-# compiled once more for the simulator by g++, which warns about them there.
-function(onepass_warnings target)
-  # g++ 12 sees overlaps in std::string that are not there (GCC bug 105651).
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
-  endif()
-  target_compile_options(
-    ${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wpedantic>
-                      $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ONEPASS_WERROR}>>:-Werror>)
-endfunction()

@@ -25,8 +25,7 @@ foreach(chapter ${chapters})
   onepass_grading_target(solutions_${chapter} solutions ${chapter})
 endforeach()
 
-include(ProcessorCount)
-ProcessorCount(processors)
+cmake_host_system_information(RESULT processors QUERY NUMBER_OF_LOGICAL_CORES)
 set(tests ${CMAKE_CTEST_COMMAND} --output-on-failure --parallel ${processors})
 add_custom_target(check
   COMMAND ${CMAKE_COMMAND} -E env --unset=ONEPASS_CHECK_ALL ${tests}

@@ -2,27 +2,15 @@
 # implementation. grader/driver/config.h describes the fields.
 include(simulator_flags)
 
-# onepass_json_list(<variable> <item>...): a JSON array of strings.
-function(onepass_json_list variable)
-  set(items)
-  foreach(item IN LISTS ARGN)
-    string(REPLACE "\\" "\\\\" item "${item}")
-    string(REPLACE "\"" "\\\"" item "${item}")
-    list(APPEND items "\"${item}\"")
-  endforeach()
-  list(JOIN items ", " items)
-  set(${variable} "[${items}]" PARENT_SCOPE)
-endfunction()
-
 # onepass_json_toolchain(<variable> <compiler> <rewriter> <list> <item>... <list> ...): a toolchain,
-# with its four lists.
+# with its four lists, none of which is empty.
 function(onepass_json_toolchain variable compiler rewriter)
   set(lists compile_flags link_flags inputs allowed)
   cmake_parse_arguments(PARSE_ARGV 3 toolchain "" "" "${lists}")
   set(json "{\"compiler\": \"${compiler}\", \"rewriter\": \"${rewriter}\"")
   foreach(list ${lists})
-    onepass_json_list(items ${toolchain_${list}})
-    string(APPEND json ",\n    \"${list}\": ${items}")
+    list(JOIN toolchain_${list} "\", \"" items)
+    string(APPEND json ",\n    \"${list}\": [\"${items}\"]")
   endforeach()
   set(${variable} "${json}}" PARENT_SCOPE)
 endfunction()
@@ -30,7 +18,6 @@ endfunction()
 set(grader ${PROJECT_SOURCE_DIR}/grader)
 set(contract ${grader}/include)
 set(binding_headers ${grader}/worker)
-
 set(simulator_headers ${grader}/simulator/include)
 
 # Where a compiler's own headers and the standard library's lie. nvcc may choose another g++ than

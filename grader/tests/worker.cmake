@@ -1,24 +1,14 @@
-# onepass_worker(TARGET <name> BINDING <file> SUBMISSION <file> DEVICE cpu|gpu)
+# onepass_cpu_worker(<target> <path>), onepass_gpu_worker(<target> <path>)
 #
-# Builds, as a part of this project, the worker program of one implementation: <file> of SUBMISSION
-# compiled together with the binding. The driver does the same, with the same flags, for what a
-# student hands in; this is for the grader's own kernels and tests.
+# Build, as a part of this project, the worker program of one implementation: <path>.cu compiled
+# together with <path>.binding.cu. The driver does the same, with the same flags, for what a student
+# hands in; this is for the tests' own kernels.
 include(simulator_flags)
 
-function(onepass_worker)
-  cmake_parse_arguments(PARSE_ARGV 0 worker "" "TARGET;BINDING;SUBMISSION;DEVICE" "")
-  foreach(file BINDING SUBMISSION)
-    get_filename_component(worker_${file} ${worker_${file}} ABSOLUTE)
-  endforeach()
-  if(worker_DEVICE STREQUAL "gpu")
-    onepass_gpu_worker(${worker_TARGET} ${worker_BINDING} ${worker_SUBMISSION})
-  else()
-    onepass_cpu_worker(${worker_TARGET} ${worker_BINDING} ${worker_SUBMISSION})
-  endif()
-endfunction()
-
 # Launches rewritten to plain C++, then g++ with the simulator's flags.
-function(onepass_cpu_worker target binding submission)
+function(onepass_cpu_worker target path)
+  set(submission ${CMAKE_CURRENT_SOURCE_DIR}/${path}.cu)
+  set(binding ${CMAKE_CURRENT_SOURCE_DIR}/${path}.binding.cu)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}.dir)
   set(rewritten ${folder}/submission.cpp)
   set(object ${folder}/binding.o)
@@ -40,10 +30,10 @@ function(onepass_cpu_worker target binding submission)
   target_link_libraries(${target} PRIVATE onepass_worker_cpu)
 endfunction()
 
-function(onepass_gpu_worker target binding submission)
-  add_executable(${target} EXCLUDE_FROM_ALL ${binding})
-  target_compile_definitions(${target} PRIVATE ONEPASS_SUBMISSION="${submission}")
+function(onepass_gpu_worker target path)
+  add_executable(${target} EXCLUDE_FROM_ALL ${path}.binding.cu)
+  target_compile_definitions(${target} PRIVATE
+    ONEPASS_SUBMISSION="${CMAKE_CURRENT_SOURCE_DIR}/${path}.cu")
   target_compile_options(${target} PRIVATE -lineinfo)
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/grader/include)
   target_link_libraries(${target} PRIVATE onepass_worker_gpu)
 endfunction()
