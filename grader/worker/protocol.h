@@ -3,7 +3,7 @@
 // The deciding process starts a worker with the read end of one pipe on descriptor 3 (requests) and
 // the write end of another on descriptor 4 (replies). A message is
 //
-//     8 bytes       the size of the JSON, little endian
+//     8 bytes       the size of the JSON, a uint64_t
 //     JSON          an object; "blobs" lists the sizes of the blobs that follow
 //     the blobs     raw bytes, one after the other
 //
