@@ -1,10 +1,15 @@
 // Looks up what a binding asks for, and enters the student's code.
 #include <cmath>
 
-#include "worker/argument_table.h"
+#include "worker/device.h"
 
 namespace onepass::worker {
 namespace {
+
+/// The binding asked for a name or a kind of number that the request does not have.
+struct MissingArgument : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 template <typename Value>
 const Value& look_up(const std::map<std::string, Value>& values, const char* name,
@@ -39,17 +44,16 @@ Stream Arguments::stream() const {
 }
 
 std::string enter(const Function& function, const ArgumentTable& table) {
-  std::string error;
   try {
     function.call(Arguments(table));
+    return "";
   } catch (const MissingArgument&) {
     throw;
   } catch (const std::exception& thrown) {
-    error = std::string("the launcher threw an exception: ") + thrown.what();
+    return std::string("the launcher threw an exception: ") + thrown.what();
   } catch (...) {
-    error = "the launcher threw an exception";
+    return "the launcher threw an exception";
   }
-  return error;
 }
 
 }  // namespace onepass::worker

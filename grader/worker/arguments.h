@@ -8,7 +8,7 @@
 
 namespace onepass::worker {
 
-struct ArgumentTable;  // call.h
+struct ArgumentTable;  // device.h
 
 /// Becomes a cudaStream_t, CUDA's own or the simulator's, where one is asked for.
 struct Stream {
@@ -20,8 +20,8 @@ struct Stream {
   }
 };
 
-/// The arguments of one call. Asking for a name that the request did not give throws
-/// MissingArgument: the binding and the checks do not agree, which is a fault of the grader.
+/// The arguments of one call. Asking for a name that the request did not give throws: the binding
+/// and the checks do not agree, which is a fault of the grader.
 class Arguments {
  public:
   explicit Arguments(const ArgumentTable& table) : table_(&table) {}

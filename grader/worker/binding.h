@@ -22,21 +22,6 @@
 
 namespace onepass::worker {
 
-template <typename T>
-constexpr const char* dtype_name() = delete;
-template <>
-constexpr const char* dtype_name<float>() {
-  return "fp32";
-}
-template <>
-constexpr const char* dtype_name<__half>() {
-  return "fp16";
-}
-template <>
-constexpr const char* dtype_name<__nv_bfloat16>() {
-  return "bf16";
-}
-
 /// What a request holds under a name. Becomes what the function asks for: a pointer, a float, and
 /// else an integer, which a value of an enumeration is too.
 struct Argument {
@@ -80,16 +65,16 @@ void call(Result (*function)(Types...), const Arguments& arguments, Names... nam
   }
 
 /// `function` of the element type T, and the names of its arguments, as an entry of that table.
-#define ONEPASS_FUNCTION(dtype, name, function, ...)                    \
-  {                                                                     \
-    name, dtype_name<dtype>(), [](const Arguments& arguments) -> void { \
-      using T = dtype;                                                  \
-      call(function, arguments, __VA_ARGS__);                           \
-    }                                                                   \
+#define ONEPASS_FUNCTION(type, dtype, name, function, ...) \
+  {                                                        \
+    name, dtype, [](const Arguments& arguments) -> void {  \
+      using T = type;                                      \
+      call(function, arguments, __VA_ARGS__);              \
+    }                                                      \
   }
 
 /// The same for each element type there is.
-#define ONEPASS_EACH_DTYPE(name, function, ...)              \
-  ONEPASS_FUNCTION(float, name, function, __VA_ARGS__),      \
-      ONEPASS_FUNCTION(__half, name, function, __VA_ARGS__), \
-      ONEPASS_FUNCTION(__nv_bfloat16, name, function, __VA_ARGS__)
+#define ONEPASS_EACH_DTYPE(name, function, ...)                      \
+  ONEPASS_FUNCTION(float, "fp32", name, function, __VA_ARGS__),      \
+      ONEPASS_FUNCTION(__half, "fp16", name, function, __VA_ARGS__), \
+      ONEPASS_FUNCTION(__nv_bfloat16, "bf16", name, function, __VA_ARGS__)

@@ -6,12 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
 
 #include "wire/messages.h"
-#include "worker/argument_table.h"
+#include "worker/arguments.h"
 
 namespace onepass::worker {
 
@@ -32,10 +33,16 @@ struct OutOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The device refused something outside of the student's code.
-struct DeviceFault : std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// What the names of one call stand for.
+struct ArgumentTable {
+  std::map<std::string, void*> buffers;   // device pointers, null where the request says so
+  std::map<std::string, double> scalars;  // integers are exact to 2^53
+  void* stream = nullptr;
 };
+
+/// Calls the function. Returns "" or, if the launcher threw an exception, a sentence that says so.
+/// Throws if the request lacks an argument that the binding asks for.
+std::string enter(const Function& function, const ArgumentTable& table);
 
 /// Device memory of a buffer, with bytes on either side that belong to nobody.
 struct Allocation {
@@ -79,7 +86,7 @@ class Device {
   virtual Allocation allocate(const BufferSpec& spec) = 0;
   virtual void release(const Allocation& allocation) noexcept = 0;
 
-  /// These four throw DeviceFault. Host memory is dense: area.rows * area.width bytes.
+  /// These four throw if the device refuses. Host memory is dense: area.rows * area.width bytes.
   virtual void upload(const Area& area, const std::byte* from) = 0;
   virtual void download(std::byte* to, const Area& area) = 0;
   virtual void set(const Area& area, unsigned char byte) = 0;

@@ -94,15 +94,7 @@ class GpuDevice : public Device {
   Allocation allocate(const BufferSpec& spec) override {
     const size_t before = kGuardBytes + static_cast<size_t>(spec.offset * spec.element_bytes());
     const size_t bytes = before + spec.span_bytes() + kGuardBytes;
-    void* memory = nullptr;
-    const cudaError_t error = cudaMalloc(&memory, bytes);
-    if (error == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
-      throw OutOfMemory("the GPU has no " + std::to_string(bytes >> 20) +
-                        " MiB free for the buffer " + spec.name);
-    }
-    check(error, "allocate a buffer");
-    return {static_cast<std::byte*>(memory) + before, before, kGuardBytes};
+    return {allocate_on_gpu(bytes, "the buffer " + spec.name) + before, before, kGuardBytes};
   }
 
   void release(const Allocation& allocation) noexcept override {
@@ -142,7 +134,7 @@ class GpuDevice : public Device {
       case Dtype::bf16:
         return launch_fill<uint16_t, bf16_bits>(area, fill);
       default:
-        throw DeviceFault("there are no hashed integers");
+        throw std::runtime_error("there are no hashed integers");
     }
   }
 
@@ -216,8 +208,20 @@ class GpuDevice : public Device {
 
 void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) {
-    throw DeviceFault(std::string("the GPU failed to ") + what + " (" + error_text(error) + ")");
+    throw std::runtime_error(std::string("the GPU failed to ") + what + " (" + error_text(error) +
+                             ")");
   }
+}
+
+std::byte* allocate_on_gpu(size_t bytes, const std::string& what) {
+  void* memory = nullptr;
+  const cudaError_t error = cudaMalloc(&memory, bytes);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    throw OutOfMemory("the GPU has no " + std::to_string(bytes >> 20) + " MiB free for " + what);
+  }
+  check(error, "allocate a buffer");
+  return static_cast<std::byte*>(memory);
 }
 
 std::unique_ptr<Device> make_device() {

@@ -9,9 +9,12 @@
 
 namespace onepass::worker {
 
-/// Throws DeviceFault unless `error` is cudaSuccess. `what`: what the worker was doing, for
+/// Throws unless `error` is cudaSuccess. `what`: what the worker was doing, for
 /// instance "fill a buffer".
 void check(cudaError_t error, const char* what);
+
+/// Device memory. Throws OutOfMemory. `what` it is for: "the buffer x".
+std::byte* allocate_on_gpu(size_t bytes, const std::string& what);
 
 /// The functions that the GPU worker adds to the binding's: "copy".
 FunctionTable gpu_functions();

@@ -2,39 +2,81 @@
 #include "worker/session.h"
 
 #include <new>
+#include <span>
 #include <utility>
 
 #include "wire/json.h"
-#include "worker/request.h"
 
 namespace onepass::worker {
 namespace {
 
 using nlohmann::json;
 
+constexpr int64_t kMostElements = int64_t{1} << 40;
+constexpr int64_t kMostTraced = 100'000;
+constexpr int kMostSets = 64;
 constexpr int kMostSamples = 100'000;
 
 Message refusal(const std::string& reason) {
   return message_of("refused", reason);
 }
 
-std::vector<Function> all_functions(const Device& device) {
-  std::vector<Function> functions;
+Function find_function(const Device& device, const wire::Call& call) {
   for (const FunctionTable& table : {bound_functions(), device.own_functions()}) {
-    functions.insert(functions.end(), table.functions, table.functions + table.count);
-  }
-  return functions;
-}
-
-Function find_function(const Device& device, const wire::Call& request) {
-  for (const Function& function : all_functions(device)) {
-    const bool any_dtype = function.dtype[0] == '\0';
-    if (function.name == request.function && (any_dtype || function.dtype == request.dtype)) {
-      return function;
+    for (const Function& function : std::span(table.functions, static_cast<size_t>(table.count))) {
+      const bool any_dtype = function.dtype[0] == '\0';
+      if (function.name == call.function && (any_dtype || function.dtype == call.dtype)) {
+        return function;
+      }
     }
   }
-  throw BadRequest("this worker has no function " + request.function + " for dtype \"" +
-                   request.dtype + "\"");
+  throw std::invalid_argument("this worker has no function " + call.function + " for dtype \"" +
+                              call.dtype + "\"");
+}
+
+void check_range(const char* name, int64_t value, int64_t least, int64_t most) {
+  if (value < least || value > most) {
+    throw std::invalid_argument(std::string(name) + " is out of range");
+  }
+}
+
+// The deciding process is trusted, but not to be free of mistakes: a request that makes no sense is
+// refused here, and can be carried out without a second look afterwards.
+void check_buffer(const wire::BufferSpec& spec, const std::vector<Blob>& blobs) {
+  if (spec.is_null) {
+    return;
+  }
+  check_range("rows", spec.rows, 0, kMostElements);
+  check_range("cols", spec.cols, 0, kMostElements);
+  check_range("stride", spec.stride, 0, kMostElements);
+  check_range("offset", spec.offset, 0, kMostElements);
+  if (spec.stride < spec.cols) {
+    throw std::invalid_argument("the rows of " + spec.name +
+                                " overlap: its stride is less than its cols");
+  }
+  if (spec.rows > 0 && spec.stride > kMostElements / spec.rows) {
+    throw std::invalid_argument("the buffer " + spec.name + " is too large");
+  }
+  if (spec.fill != wire::Fill::blob) {
+    return;
+  }
+  if (spec.blob >= blobs.size()) {
+    throw std::invalid_argument("there is no blob for " + spec.name);
+  }
+  if (blobs[spec.blob].size() != static_cast<size_t>(spec.rows) * spec.row_bytes()) {
+    throw std::invalid_argument("the blob for " + spec.name + " is not of rows * cols elements");
+  }
+}
+
+void check_call(const wire::Call& call, const std::vector<Blob>& blobs) {
+  for (const wire::BufferSpec& buffer : call.buffers) {
+    check_buffer(buffer, blobs);
+  }
+  if (!(call.time_limit_s > 0)) {
+    throw std::invalid_argument("the time limit is no positive number");
+  }
+  check_range("trace", call.trace, 0, kMostTraced);
+  check_range("sets", call.sets, 1, kMostSets);
 }
 
 /// What became of a buffer during the call. Appends its elements to the reply's blobs.
@@ -139,8 +181,7 @@ Message Session::prepare(const wire::Call& call, const std::vector<Blob>& blobs)
   }
   Ending ending;
   try {
-    prepared_ = blobs;
-    timing_.emplace(device_, std::move(stopwatch), function, call, prepared_);
+    timing_.emplace(device_, std::move(stopwatch), function, call, blobs);
   } catch (const OutOfMemory& error) {
     ending = {Outcome::out_of_memory, error.what()};
   }
@@ -153,8 +194,7 @@ Message Session::sample(const wire::SampleOrder& order) {
   }
   check_range("count", order.count, 1, kMostSamples);
   check_range("warmup", order.warmup, 0, kMostSamples);
-  const Timing::Result result = timing_->sample(order.count, order.warmup);
-  return message_of("sampled", wire::Sampled{result.ending, result.ms, timing_->generation()});
+  return message_of("sampled", timing_->sample(order.count, order.warmup));
 }
 
 Message Session::fetch(const wire::FetchOrder& order) {
@@ -183,7 +223,6 @@ Message Session::fetch(const wire::FetchOrder& order) {
 
 Message Session::release() {
   timing_.reset();
-  prepared_ = {};
   return message_of("released", nullptr);
 }
 

@@ -25,7 +25,6 @@ class Session {
   Message release();
 
   Device& device_;
-  std::vector<Blob> prepared_;  // what timing_ fills buffers with
   std::optional<Timing> timing_;
 };
 

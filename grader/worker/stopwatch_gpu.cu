@@ -98,12 +98,7 @@ class GpuStopwatch : public Stopwatch {
     check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, 0),
           "tell its multiprocessors");
     flush_bytes_ = std::max(kLeastFlushBytes, 4 * static_cast<size_t>(l2_bytes));
-    const cudaError_t error = cudaMalloc(&flush_buffer_, flush_bytes_ + sizeof(uint4));
-    if (error == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
-      throw OutOfMemory("the GPU has no memory left to flush its cache with");
-    }
-    check(error, "allocate a buffer");
+    flush_buffer_ = allocate_on_gpu(flush_bytes_ + sizeof(uint4), "what flushes its cache");
     check(cudaMemset(flush_buffer_, 0, flush_bytes_ + sizeof(uint4)), "fill a buffer");
     check(cudaMalloc(&ticks_, sizeof(Ticks)), "allocate a buffer");
     learn_overhead();

@@ -27,15 +27,16 @@ ArgumentTable make_arguments(Device& device, const Timing::BufferSet& buffers,
 }
 
 Timing::Timing(Device& device, std::unique_ptr<Stopwatch> stopwatch, const Function& function,
-               const wire::Call& call, const std::vector<Blob>& blobs)
+               const wire::Call& call, std::vector<Blob> blobs)
     : device_(device),
       stopwatch_(std::move(stopwatch)),
       function_(function),
-      scalars_(call.scalars) {
+      scalars_(call.scalars),
+      blobs_(std::move(blobs)) {
   for (int set = 0; set < call.sets; ++set) {
     BufferSet& buffers = sets_.emplace_back();
     for (const BufferSpec& spec : call.buffers) {
-      buffers.push_back(std::make_unique<Buffer>(device, spec, blobs));
+      buffers.push_back(std::make_unique<Buffer>(device, spec, blobs_));
     }
   }
 }
@@ -49,8 +50,8 @@ Sample Timing::time_next() {
   return stopwatch_->time(function_, make_arguments(device_, last_buffers(), scalars_));
 }
 
-Timing::Result Timing::sample(int count, int warmup) {
-  Result result;
+wire::Sampled Timing::sample(int count, int warmup) {
+  wire::Sampled result;
   int extra_tries = 0;
   for (int done = 0; done < warmup + count;) {
     const Sample sample = time_next();
@@ -67,6 +68,7 @@ Timing::Result Timing::sample(int count, int warmup) {
     }
     ++done;
   }
+  result.generation = generation_;
   return result;
 }
 

@@ -19,20 +19,16 @@ class Timing {
  public:
   using BufferSet = std::vector<std::unique_ptr<Buffer>>;
 
-  struct Result {
-    Ending ending;
-    std::vector<double> ms;
-  };
-
-  /// Allocates the call's sets of buffers. The blobs have to live on. Throws OutOfMemory.
+  /// Allocates the call's sets of buffers. Throws OutOfMemory.
   Timing(Device& device, std::unique_ptr<Stopwatch> stopwatch, const Function& function,
-         const wire::Call& call, const std::vector<Blob>& blobs);
+         const wire::Call& call, std::vector<Blob> blobs);
+  Timing(const Timing&) = delete;  // its buffers are filled with its blobs
+  Timing& operator=(const Timing&) = delete;
 
   /// Calls the function `warmup` times and then, timed, `count` times; stops at the first error.
-  Result sample(int count, int warmup);
+  wire::Sampled sample(int count, int warmup);
 
-  /// The generation of the last call's contents (hash_fill.h, fill_seed), and the set that it got.
-  uint64_t generation() const { return generation_; }
+  /// The set that the last call got.
   const BufferSet& last_buffers() const { return sets_[static_cast<size_t>(last_set_)]; }
 
  private:
@@ -42,6 +38,7 @@ class Timing {
   std::unique_ptr<Stopwatch> stopwatch_;
   Function function_;
   std::map<std::string, double> scalars_;
+  std::vector<Blob> blobs_;
   std::vector<BufferSet> sets_;
   int last_set_ = 0;
   uint64_t generation_ = 0;

@@ -14,4 +14,4 @@ inline void call_scale(const onepass::worker::Arguments& arguments) {
 
 }  // namespace scale_test
 
-ONEPASS_FUNCTIONS({"scale", onepass::worker::dtype_name<float>(), scale_test::call_scale})
+ONEPASS_FUNCTIONS({"scale", "fp32", scale_test::call_scale})
