@@ -56,6 +56,9 @@ std::vector<std::string> command_of(const GraderRun& run) {
       command.insert(command.end(), {option, value});
     }
   };
+  const auto add_number = [&](const char* option, const auto& number) {
+    add(option, number ? fmt::format("{}", *number) : "");
+  };
   add("--exercise", run.exercise);
   add("--worker", run.worker);
   add("--device", device_name(run.device));
@@ -64,7 +67,7 @@ std::vector<std::string> command_of(const GraderRun& run) {
   add("--naive", run.naive);
   add("--reference", run.reference);
   add("--check", run.check);
-  add("--time-limit", run.time_limit ? fmt::format("{}", *run.time_limit) : "");
+  add_number("--time-limit", run.time_limit);
   add("--until", run.until);
   for (const std::string& shape : run.shapes) {
     add("--shape", shape);
@@ -72,6 +75,12 @@ std::vector<std::string> command_of(const GraderRun& run) {
   if (run.measure) {
     command.push_back("--measure");
   }
+  if (run.map) {
+    command.push_back("--map");
+  }
+  add_number("--rows", run.rows);
+  add_number("--cols", run.cols);
+  add("--dtype", run.dtype);
   return command;
 }
 

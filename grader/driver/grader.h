@@ -30,6 +30,9 @@ struct GraderRun {
   std::string until;                 // no check after one that fails by this mistake; empty: all
   bool measure = false;              // the exercise's own shapes, instead of grading
   std::vector<std::string> shapes;   // measured instead of grading: "4096x1000xfp16"
+  bool map = false;                  // the event "map" instead of grading: of a call of this shape,
+  std::optional<std::int64_t> rows, cols;  // empty: as the chapter likes it
+  std::string dtype;                       // the same
 };
 
 /// Runs the grader and hands over its events as they come. Returns nothing after a complete run,

@@ -10,18 +10,16 @@
 #include "driver/build.h"
 #include "driver/files.h"
 #include "driver/grade.h"
+#include "driver/grader.h"
 #include "driver/map/page.h"
 #include "driver/progress.h"
 #include "driver/submission.h"
 #include "process/interrupt.h"
-#include "process/process.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr double kTraceSeconds = 300;
 
 // The file to draw.
 Task find_file(const Config& config, const MapOptions& options) {
@@ -37,34 +35,26 @@ Task find_file(const Config& config, const MapOptions& options) {
 }
 
 // What the chapter's grader says of one call of the worker.
-Json trace(const Task& task, const fs::path& worker, const MapOptions& options,
-           const fs::path& scratch) {
-  const fs::path file = scratch / "map.json";
-  std::vector<std::string> command = {task.chapter->grader.string()};
-  const auto add = [&](const char* option, const std::string& value) {
-    command.insert(command.end(), {option, value});
-  };
-  add("--exercise", task.exercise->id);
-  add("--worker", worker);
-  add("--seed", "1");
-  add("--map", file);
-  if (options.rows) {
-    add("--rows", fmt::format("{}", *options.rows));
+Json trace(const Task& task, const fs::path& worker, const MapOptions& options) {
+  GraderRun run;
+  run.chapter = task.chapter;
+  run.exercise = task.exercise->id;
+  run.worker = worker;
+  run.seed = 1;
+  run.map = true;
+  run.rows = options.rows;
+  run.cols = options.cols;
+  run.dtype = options.dtype;
+  Json map;
+  const auto fault = run_grader(run, [&](const Json& event) {
+    if (event.at("event") == "map") {
+      map = event;
+    }
+  });
+  if (fault) {
+    throw GraderFault(*fault);
   }
-  if (options.cols) {
-    add("--cols", fmt::format("{}", *options.cols));
-  }
-  if (!options.dtype.empty()) {
-    add("--dtype", options.dtype);
-  }
-  const process::Result result = process::run({command}, kTraceSeconds);
-  if (!result.succeeded()) {
-    throw GraderFault(fmt::format("{} {}.\n{}", command[0], result.describe(), result.output));
-  }
-  const Json map = Json::parse(read_file(file));
-  if (map.contains("refused")) {
-    throw BadInput(map.at("refused").get<std::string>());
-  }
+  map.erase("event");
   if (map.at("status") == "ungraded") {
     throw GraderFault(map.at("error").get<std::string>());
   }
@@ -148,8 +138,7 @@ int map(const Config& config, const MapOptions& options) {
     return kNotAllPassed;
   }
   progress.show(fmt::format("running {}", task.exercise->id));
-  const ScratchFolder scratch(config.build / "scratch");
-  Json traced = trace(task, built.worker, options, scratch.path());
+  Json traced = trace(task, built.worker, options);
   const Json& launches = traced.at("launches");
   if (std::none_of(launches.begin(), launches.end(), has_requests)) {
     fmt::print(stderr, "{}\n", nothing_to_show(traced, task.shown));

@@ -15,16 +15,16 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kLaunch =
-    R"({"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "lines": [],
-        "requests": [{"block": 0, "warp": 0}]})";
+    R"({"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "lines": [],)"
+    R"( "requests": [{"block": 0, "warp": 0}]})";
 constexpr const char* kIdleLaunch =
     R"({"kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "lines": [], "requests": []})";
 
 /// A grader that answers with these launches.
 std::string grader_with(const std::string& launches, const std::string& rest = "") {
   return fmt::format(
-      "cat > \"$8\" <<'MAP'\n{{\"status\": \"passed\", \"error\": \"\", \"location\": null, "
-      "\"findings\": [], \"launches\": [{}]{}}}\nMAP\n",
+      "cat >> \"$EVENTS\" <<'MAP'\n{{\"event\": \"map\", \"status\": \"passed\", \"error\": \"\", "
+      "\"location\": null, \"findings\": [], \"launches\": [{}]{}}}\n{{\"event\": \"end\"}}\nMAP\n",
       launches, rest);
 }
 
@@ -104,7 +104,8 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
   CHECK(workbook.onepass("map").code == 2);
   CHECK(workbook.onepass("map toy/first --dtype fp8").code == 2);
 
-  workbook.set_grader("echo '{\"refused\": \"No such shape.\"}' > \"$8\"\n");
+  workbook.set_grader(
+      "echo '{\"event\": \"unavailable\", \"reason\": \"No such shape.\"}' >> \"$EVENTS\"\n");
   const auto outcome = workbook.onepass("map toy/first --cols 3");
   CHECK(outcome.code == 2);
   CHECK(outcome.output == "No such shape.\n");
@@ -165,8 +166,9 @@ TEST_CASE("what the simulator found is told too") {
 TEST_CASE("a fault of the grader is told as one, and exit 3") {
   const Workbook workbook;
   for (const char* fault :
-       {"echo 'assertion failed' >&2; exit 2", "true", "echo nonsense > \"$8\"",
-        "echo '{\"status\": \"ungraded\", \"error\": \"no memory\"}' > \"$8\""}) {
+       {"echo 'assertion failed' >&2; exit 2", "true", "echo nonsense >> \"$EVENTS\"",
+        "echo '{\"event\": \"map\", \"status\": \"ungraded\", \"error\": \"no memory\"}\n"
+        "{\"event\": \"end\"}' >> \"$EVENTS\""}) {
     workbook.set_grader(fault + std::string("\n"));
     const auto outcome = workbook.onepass("map toy/first");
     CHECK(outcome.code == 3);

@@ -57,13 +57,13 @@ json describe(const Case& call, const Run& run, const Finding& finding) {
 json access_map(const Exercise& exercise, const std::string& worker, const RowsByCols& shape,
                 std::uint64_t seed, std::size_t most) {
   if (const auto reason = refusal(exercise, shape)) {
-    return {{"refused", *reason}};
+    return {{"event", "unavailable"}, {"reason", *reason}};
   }
   const Case call = exercise.measurement.make_case(shape_of(exercise, shape), seed);
   WorkerClient client({worker});
   const Run run = client.trace(call, most, kLimit);
 
-  json map = {{"exercise", exercise.id},   {"rows", shape.rows},
+  json map = {{"event", "map"}, {"exercise", exercise.id},   {"rows", shape.rows},
               {"cols", shape.cols},        {"dtype", name(shape.dtype)},
               {"call", call.describe()},   {"buffers", json::array()},
               {"launches", json::array()}, {"findings", json::array()},

@@ -20,7 +20,7 @@ namespace onepass::verdict {
 ///   status: "passed" if the call came to its end (right or wrong), else a word of failure.h, with
 ///   error: why; location: "file:line" or null
 ///
-/// A shape that the exercise cannot have gives {"refused": a sentence} instead.
+/// For a shape that the exercise cannot have the event "unavailable".
 nlohmann::json access_map(const Exercise& exercise, const std::string& worker,
                           const RowsByCols& shape, std::uint64_t seed, std::size_t most);
 

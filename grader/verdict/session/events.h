@@ -1,10 +1,8 @@
 // Events: what the deciding process tells the driver, one JSON object a line, written as it
 // happens. The driver reads nothing else. Without "end" the grader has failed.
 //
-//   exercise   the members of wire/exercise.h, and confinement: what this machine
-//              cannot keep a worker from, "" if nothing
 //   device     the worker's device: kind, name, ...
-//   unavailable  reason: the worker cannot use the device at all; nothing follows
+//   unavailable  reason: the worker cannot use the device at all, or there is no such map
 //   check      exercise, name, status, points, message, diagnosis, error_over_bound, location: as
 //   in the
 //              report; todo; warnings: [text]; output: what the student's code printed; and detail:
@@ -18,7 +16,8 @@
 //              trust the figures
 //   measurement_failed  exercise, rows, cols, dtype, message: who is at fault, and why
 //   skipped    exercise, rows, cols, dtype, message: why that shape was not measured
-//   end        exercise: all that was asked for has been done
+//   map        that of map/access_map.h
+//   end        nothing follows
 #pragma once
 
 #include <cstdio>

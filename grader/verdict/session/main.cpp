@@ -4,7 +4,7 @@
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
 //                 --device cpu|gpu --seed N [--events FILE]
 //                 [--check NAME | --until MISTAKE | --measure | --shape 4096x1000xfp16...]
-//   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N --map FILE
+//   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N [--events FILE] --map
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
 //   grade-rmsnorm --exercise rmsnorm/forward --device cpu|gpu --seed N --request FILE
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
@@ -12,8 +12,8 @@
 // PATHs are workers: of the student's file, of the naive version, of the solution. Events
 // (events.h) are appended to FILE, or printed. With --check only that check runs; with --until no
 // check runs after one that fails by that mistake. With --measure no check runs, and the exercise's
-// own shapes are measured; with --shape, these. With --map nothing is graded: FILE becomes the JSON
-// of access_map.h. Nor with --request: FILE gets one more request, so that a worker can be run by
+// own shapes are measured; with --shape, these. With --map nothing is graded: the event is that of
+// access_map.h. Nor with --request: FILE gets one more request, so that a worker can be run by
 // itself, under a profiler for instance, with FILE as its descriptor 3.
 // Exit: 0 after a complete run, whatever the score; 2 for a usage error or a fault of the grader.
 #include <fcntl.h>
@@ -30,7 +30,6 @@
 #include "verdict/session/events.h"
 #include "verdict/session/run_checks.h"
 #include "verdict/session/shapes.h"
-#include "verdict/worker/confinement.h"
 #include "verdict/worker/messages.h"
 #include "wire/json.h"
 
@@ -41,9 +40,9 @@ using nlohmann::json;
 
 /// declare() says what each is.
 struct Options {
-  bool list = false, measure = false;
+  bool list = false, measure = false, map = false;
   std::string exercise, worker, naive, reference, device = "cpu";
-  std::string events, check, until, map, request, dtype;
+  std::string events, check, until, request, dtype;
   std::vector<std::string> shapes;
   std::optional<std::int64_t> rows, cols;
   std::uint64_t seed = 0;
@@ -69,7 +68,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--measure", options.measure, "measure the exercise's shapes, instead of grading");
   app.add_option("--shape", options.shapes, "measure this shape, instead of grading")
       ->allow_extra_args(false);
-  app.add_option("--map", options.map, "file for an access map of one call, instead of a grade");
+  app.add_flag("--map", options.map, "draw an access map of one call, instead of grading");
   app.add_option("--request", options.request, "file to append the worker's request to");
   app.add_option("--rows", options.rows, "of that call");
   app.add_option("--cols", options.cols, "of that call");
@@ -77,14 +76,11 @@ void declare(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
 }
 
-wire::ExerciseInfo info_of(const Exercise& exercise) {
-  return {exercise.id, exercise.title, exercise.docs, list_checks(exercise.id)};
-}
-
 void print_list(const Chapter& chapter) {
   json exercises = json::array();
   for (const Exercise& exercise : chapter.exercises) {
-    exercises.push_back(info_of(exercise));
+    exercises.push_back(
+        wire::ExerciseInfo{exercise.id, exercise.title, exercise.docs, list_checks(exercise.id)});
   }
   fmt::print("{}\n", json{{"chapter", chapter.name}, {"exercises", exercises}}.dump(2));
 }
@@ -128,11 +124,6 @@ bool measure_exercise(const Exercise& exercise, const Options& options, Events& 
 }
 
 bool grade_exercise(const Exercise& exercise, const Options& options, Events& events) {
-  json start = info_of(exercise);
-  start["event"] = "exercise";
-  start["confinement"] = missing_confinement();
-  events.write(start);
-
   std::vector<wire::CheckInfo> wanted = list_checks(exercise.id);
   if (!options.check.empty()) {
     std::erase_if(wanted, [&](const auto& check) { return check.name != options.check; });
@@ -219,15 +210,15 @@ int grade(const Chapter& chapter, int argc, char** argv) {
     if (options.worker.empty()) {
       throw std::invalid_argument("Say which worker to grade: --worker PATH.");
     }
-    if (!options.map.empty()) {
-      Events(options.map)
-          .write(access_map(*exercise, options.worker, shape, options.seed, kMostRequests));
+    Events events(options.events);
+    if (options.map) {
+      events.write(access_map(*exercise, options.worker, shape, options.seed, kMostRequests));
+      events.write({{"event", "end"}});
       return 0;
     }
-    Events events(options.events);
     const bool measuring = options.measure || !options.shapes.empty();
     if ((measuring ? measure_exercise : grade_exercise)(*exercise, options, events)) {
-      events.write({{"event", "end"}, {"exercise", exercise->id}});
+      events.write({{"event", "end"}});
     }
     return 0;
   } catch (const std::exception& error) {
