@@ -50,7 +50,6 @@ if(ONEPASS_CUDA_FOUND)
     allowed ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}
       ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${system_headers})
 endif()
-set(gpu_present $<IF:$<BOOL:${ONEPASS_GPU_PRESENT}>,true,false>)
 
 get_property(chapters GLOBAL PROPERTY ONEPASS_CHAPTERS_JSON)
 string(REGEX REPLACE ",\n$" "" chapters "${chapters}")
@@ -62,7 +61,6 @@ ${chapters}
   ],
   \"cpu\": ${cpu_toolchain},
   \"gpu\": ${gpu_toolchain},
-  \"gpu_present\": ${gpu_present},
   \"gpu_reason\": \"${ONEPASS_GPU_REASON}\"
 }
 ")

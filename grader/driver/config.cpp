@@ -30,7 +30,6 @@ Config read_config(const fs::path& file) {
     if (!root.at("gpu").is_null()) {
       config.gpu = root.at("gpu").get<Toolchain>();
     }
-    root.at("gpu_present").get_to(config.gpu_present);
     root.at("gpu_reason").get_to(config.gpu_reason);
     return config;
   } catch (const nlohmann::json::exception& error) {

@@ -43,7 +43,6 @@ struct Config {
   std::vector<Chapter> chapters;
   Toolchain cpu;
   std::optional<Toolchain> gpu;  // absent where there is no toolkit
-  bool gpu_present = false;
   std::string gpu_reason;  // why not on a GPU: the end of a sentence; empty where it is possible
 
   std::filesystem::path exercises() const { return source / "exercises"; }

@@ -28,17 +28,6 @@ int exit_code(const Json& report, bool strict) {
   return strict && !all_passed(report) ? kNotAllPassed : kComplete;
 }
 
-// Ctrl-C ends whatever was going on with an exception; the report so far is still shown.
-void work_until_interrupted(Run& run) {
-  try {
-    run.work();
-  } catch (const GraderFault&) {
-    if (!process::interrupted()) {
-      throw;
-    }
-  }
-}
-
 }  // namespace
 
 Device choose_device(const Config& config, const std::string& asked) {
@@ -48,7 +37,7 @@ Device choose_device(const Config& config, const std::string& asked) {
   if (!asked.empty() && asked != "gpu") {
     throw BadInput(fmt::format("There is no device {}: choose cpu or gpu.", asked));
   }
-  if (!config.gpu || !config.gpu_present) {
+  if (!config.gpu_reason.empty()) {
     throw BadInput(fmt::format(
         "Cannot grade on a GPU: {}. Use --device cpu, or mend that and run cmake again.",
         config.gpu_reason));
@@ -73,7 +62,13 @@ int grade(const Config& config, GradeOptions options) {
     if (!options.checks_only) {  // checks may share a GPU, what is timed may not
       lock.emplace(config.build, device);
     }
-    work_until_interrupted(run);
+    try {
+      run.work();
+    } catch (const GraderFault&) {  // Ctrl-C ends what was going on; the report so far is shown
+      if (!process::interrupted()) {
+        throw;
+      }
+    }
     report = run.report();
   }
   Style style = style_for(STDOUT_FILENO);

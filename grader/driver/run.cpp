@@ -117,33 +117,26 @@ void Run::build(std::size_t index) {
 void Run::build_trusted(Item& item) const {
   const fs::path solution = solution_of(item.task);
   if (!fs::exists(solution)) {
-    build_naive(item);
+    build_own(item, item.task.exercise->naive, item.naive);
   } else if (!is_untouched(item.task.file, solution)) {
-    build_reference(item);
+    build_own(item, solution, item.reference);
   }
 }
 
 // They are compiled only for an exercise that has passed: most users of a fresh clone need none.
 void Run::build_what_to_measure_beside(std::size_t index) {
   if (is_to_measure(index)) {
-    progress_.show(
-        fmt::format("compiling what {} is measured beside", items_[index].task.exercise->id));
-    build_naive(items_[index]);
-    build_reference(items_[index]);
+    Item& item = items_[index];
+    progress_.show(fmt::format("compiling what {} is measured beside", item.task.exercise->id));
+    build_own(item, item.task.exercise->naive, item.naive);
+    build_own(item, solution_of(item.task), item.reference);
   }
 }
 
-void Run::build_naive(Item& item) const {
-  const fs::path& naive = item.task.exercise->naive;
-  if (!naive.empty() && item.naive.empty()) {
-    item.naive = builder_.build_own(*item.task.exercise, naive);
-  }
-}
-
-void Run::build_reference(Item& item) const {
-  const fs::path solution = solution_of(item.task);
-  if (fs::exists(solution) && item.reference.empty()) {
-    item.reference = builder_.build_own(*item.task.exercise, solution);
+// One of ours, if there is such a file and it is not built yet.
+void Run::build_own(const Item& item, const fs::path& file, fs::path& worker) const {
+  if (fs::exists(file) && worker.empty()) {
+    worker = builder_.build_own(*item.task.exercise, file);
   }
 }
 

@@ -48,8 +48,8 @@ class Run {
   void explain_on_simulator(std::size_t index, GraderRun run);
   void object_on_simulator(std::size_t index, GraderRun run);
   void build_trusted(Item& item) const;
-  void build_naive(Item& item) const;
-  void build_reference(Item& item) const;
+  void build_own(const Item& item, const std::filesystem::path& file,
+                 std::filesystem::path& worker) const;
   std::filesystem::path solution_of(const Task& task) const;
   GraderRun grader_run(const Item& item) const;
   /// The command that repeats the grading of an exercise, as seen from the repository.

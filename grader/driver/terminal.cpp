@@ -69,11 +69,6 @@ std::string comparison(const Json& check, const Json& detail) {
   return line;
 }
 
-std::string what_was_printed(const Json& check) {
-  const std::string output = text(check, "output");
-  return output.empty() ? "" : fmt::format("Your code printed:\n{}", output);
-}
-
 void write_failure(Out out, const Json& check, const Json& exercise, Style style) {
   const std::string status = text(check, "status");
   fmt::format_to(out, "\n  {} {} (TODO {}, {})\n", painted(status + ":", color_of(status), style),
@@ -94,7 +89,9 @@ void write_failure(Out out, const Json& check, const Json& exercise, Style style
   if (simulator != check.end() && !told(text(*simulator, "message"))) {
     write_indented(out, "On the simulator: " + text(*simulator, "message"));
   }
-  write_indented(out, what_was_printed(check));
+  if (!text(check, "output").empty()) {
+    write_indented(out, "Your code printed:\n" + text(check, "output"));
+  }
   if (!text(check, "location").empty()) {
     write_indented(out, "At " + text(check, "location"));
   }
@@ -139,11 +136,6 @@ std::string fault_of(const Json& exercise, bool stopped) {
   return "";
 }
 
-void write_fault(Out out, const std::string& fault) {
-  fmt::format_to(out, "\n  This is a fault of the grader or of the machine, not yours:\n");
-  write_indented(out, fault);
-}
-
 // What the simulator finds doubtful, whether or not the check passed: each once.
 void write_warnings(Out out, const Json& exercise, Style style) {
   std::set<std::string> seen;
@@ -167,7 +159,8 @@ void write_failures(Out out, const Json& exercise, const std::string& fault, Sty
     return;
   }
   if (!fault.empty()) {
-    write_fault(out, fault);
+    fmt::format_to(out, "\n  This is a fault of the grader or of the machine, not yours:\n");
+    write_indented(out, fault);
   }
   int failed = 0;
   for (const Json& check : exercise["checks"]) {

@@ -64,7 +64,7 @@ Workbook::Workbook() : folder_(fs::temp_directory_path()) {
  "cpu": {{"compiler": "{3}", "rewriter": "{0}/build/rewrite",
    "compile_flags": ["-I{0}/include"], "link_flags": [],
    "inputs": ["{0}/build/rewrite", "{0}/include"], "allowed": ["{0}/include", "/usr/include", "/usr/lib"]}},
- "gpu": null, "gpu_present": false, "gpu_reason": "there is no CUDA toolkit (nvcc)"}})text",
+ "gpu": null, "gpu_reason": "there is no CUDA toolkit (nvcc)"}})text",
                          root().string(), exercise_json("first"), exercise_json("second"),
                          ONEPASS_CXX_COMPILER));
 }
@@ -107,7 +107,6 @@ Json Workbook::report(const std::string& name) const {
 void Workbook::pretend_gpu() const {
   Json config = report("onepass");
   config["gpu"] = config["cpu"];
-  config["gpu_present"] = true;
   config["gpu_reason"] = "";
   write_file(root() / "build/onepass.json", config.dump());
 }
