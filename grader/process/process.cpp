@@ -111,10 +111,7 @@ class Ends {
     dup2(aside[place], place);
   }
   fcntl(failure, F_SETFD, FD_CLOEXEC);
-#ifdef SYS_close_range
-  if (syscall(SYS_close_range, static_cast<unsigned>(count), ~0u, 0u) != 0)
-#endif
-  {
+  if (syscall(SYS_close_range, static_cast<unsigned>(count), ~0u, 0u) != 0) {  // before Linux 5.9
     for (int descriptor = count; descriptor < 1024; ++descriptor) {
       close(descriptor);
     }
@@ -126,14 +123,6 @@ class Ends {
   const int error = errno;
   [[maybe_unused]] const ssize_t written = write(failure, &error, sizeof error);
   _exit(127);
-}
-
-int open_pidfd(pid_t pid) {
-#ifdef SYS_pidfd_open
-  return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-#else
-  return -1;
-#endif
 }
 
 }  // namespace
@@ -184,7 +173,7 @@ Process::Process(const Program& program)
     start_error_ = pid_ < 0 ? errno : 0;
     if (pid_ > 0) {
       known().pids.push_back(pid_);
-      pidfd_ = open_pidfd(pid_);
+      pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
     }
   }
   close_if_open(ends[0]);

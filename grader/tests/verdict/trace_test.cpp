@@ -1,5 +1,5 @@
 // What a worker says of its requests is taken over only where it makes sense.
-#include "verdict/worker/trace.h"
+#include "verdict/worker/messages.h"
 
 #include <doctest/doctest.h>
 

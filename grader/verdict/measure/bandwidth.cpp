@@ -35,12 +35,11 @@ struct NotMeasured : std::runtime_error {
 
 /// One turn of one contestant.
 void take_turn(const Contestant& contestant, int count, int warmup, Sampled& sampled) {
-  const TimedCalls calls = contestant.worker->sample(count, warmup, kTurnLimit);
-  if (calls.outcome != Outcome::ok || std::ssize(calls.milliseconds) != count) {
-    throw NotMeasured(contestant, calls.error);
+  const wire::Sampled calls = contestant.worker->sample(count, warmup, kTurnLimit);
+  if (calls.ending.outcome != Outcome::ok || std::ssize(calls.ms) != count) {
+    throw NotMeasured(contestant, calls.ending.error);
   }
-  sampled.milliseconds.insert(sampled.milliseconds.end(), calls.milliseconds.begin(),
-                              calls.milliseconds.end());
+  sampled.milliseconds.insert(sampled.milliseconds.end(), calls.ms.begin(), calls.ms.end());
   sampled.generation = calls.generation;
 }
 

@@ -1,17 +1,13 @@
 #include "verdict/worker/confinement.h"
 
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-
-#if __has_include(<linux/landlock.h>) && defined(SYS_landlock_create_ruleset)
-#include <linux/landlock.h>
-#define ONEPASS_HAS_LANDLOCK 1
-#endif
 
 namespace onepass::verdict {
 namespace {
@@ -32,13 +28,6 @@ void volunteer_for_out_of_memory() {
     [[maybe_unused]] const ssize_t written = write(file, "1000", 4);
     close(file);
   }
-}
-
-#ifdef ONEPASS_HAS_LANDLOCK
-
-int landlock_version() {
-  return static_cast<int>(
-      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
 }
 
 /// Reading and executing stay free; everything that changes a file system is what rules are for.
@@ -63,7 +52,7 @@ void forbid_writing() {
   attributes.handled_access_fs = kWriting;
   std::size_t size = sizeof attributes.handled_access_fs;  // older kernels know this member only
 #ifdef LANDLOCK_ACCESS_NET_BIND_TCP
-  if (landlock_version() >= 4) {
+  if (syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 4) {
     attributes.handled_access_net = LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP;
     size = sizeof attributes.handled_access_fs + sizeof attributes.handled_access_net;
   }
@@ -78,8 +67,6 @@ void forbid_writing() {
   close(ruleset);
 }
 
-#endif
-
 }  // namespace
 
 void confine() {
@@ -88,19 +75,7 @@ void confine() {
   limit(RLIMIT_NOFILE, 4096);
   volunteer_for_out_of_memory();
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-#ifdef ONEPASS_HAS_LANDLOCK
   forbid_writing();
-#endif
-}
-
-std::string missing_confinement() {
-#ifdef ONEPASS_HAS_LANDLOCK
-  if (landlock_version() > 0) {
-    return "";
-  }
-#endif
-  return "This kernel has no Landlock: submissions are kept from writing files by nothing but the "
-         "user's permissions.";
 }
 
 }  // namespace onepass::verdict

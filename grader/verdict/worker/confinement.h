@@ -2,21 +2,15 @@
 //
 //   - no core files, no file above 1 GiB, 4096 descriptors at most
 //   - no new privileges, by way of setuid programs
-//   - with Landlock (Linux 5.13 and later): no writing outside /dev and /proc, no ptrace of others,
-//   and
-//     from Linux 6.7 no TCP
+//   - where the kernel has Landlock (Linux 5.13 and later): no writing outside /dev and /proc, no
+//     ptrace of others, and from Linux 6.7 no TCP
 // There is no limit on address space, because CUDA reserves far more than it uses. The kernel's
 // out-of-memory killer is asked to take the worker first.
 #pragma once
-
-#include <string>
 
 namespace onepass::verdict {
 
 /// Puts the limits on the calling process. To be called in the child, before exec.
 void confine();
-
-/// What is missing on this machine, as a sentence; empty if nothing is.
-std::string missing_confinement();
 
 }  // namespace onepass::verdict

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <stdexcept>
 
-#include "verdict/worker/trace.h"
 #include "wire/json.h"
 
 namespace onepass::verdict {
 namespace {
+
+// Beyond it JavaScript has no integers.
+constexpr std::uint64_t kMostCount = std::uint64_t{1} << 52;
 
 /// The buffer as a worker is to make it. Appends its elements to the message's blobs, if they are
 /// given.
@@ -52,6 +55,18 @@ void read_trespasses(const wire::SeenBuffer& seen, std::vector<Trespass>& trespa
   }
 }
 
+void require(bool is_sound) {
+  if (!is_sound) {
+    throw std::out_of_range("the trace makes no sense");
+  }
+}
+
+void require_countable(std::initializer_list<std::uint64_t> counts) {
+  for (const std::uint64_t count : counts) {
+    require(count <= kMostCount);
+  }
+}
+
 }  // namespace
 
 Request request_of(const Case& call, Poison poison) {
@@ -84,10 +99,28 @@ worker::Limits reply_limits(const Case& call) {
   return limits;
 }
 
+void require_sound_trace(const wire::Observations& seen) {
+  require(seen.trace.size() == seen.traffic.size());
+  for (std::size_t launch = 0; launch < seen.trace.size(); ++launch) {
+    const auto& lines = seen.traffic[launch].lines;
+    for (const simulator::LineTraffic& line : lines) {
+      require_countable({line.requests, line.lanes, line.bytes, line.units, line.least_units});
+    }
+    for (const simulator::TracedRequest& request : seen.trace[launch]) {
+      require_countable({request.block});
+      require(request.warp >= 0 && request.line >= 0);
+      require(static_cast<std::size_t>(request.line) < lines.size());
+      require(request.bytes >= 1 && request.bytes <= 16 && request.lanes != 0);
+      require(request.offsets.size() ==
+              static_cast<std::size_t>(__builtin_popcount(request.lanes)));
+    }
+  }
+}
+
 Run read_run(const Case& call, Poison poison, const worker::Message& reply) {
   auto ran = wire::read<wire::Ran>(reply.body.at("content"));
   require_sound_trace(ran.observations);
-  Run run{std::move(ran.observations), ran.ending.outcome, ran.ending.error, {}, {}, {}};
+  Run run{std::move(ran.observations), std::move(ran.ending), {}, {}, {}};
   if (run.outcome != Outcome::ok) {
     return run;
   }

@@ -24,7 +24,7 @@ constexpr long kMostProcesses = 100;    // of a worker
 constexpr std::size_t kRequests = 0, kReplies = 1;  // its pipes
 
 Reply failure(Outcome outcome, std::string error) {
-  return {outcome, std::move(error), {}};
+  return {{outcome, std::move(error)}, {}};
 }
 
 Reply nonsense() {
@@ -90,71 +90,44 @@ Run WorkerClient::trace(const Case& call, std::size_t most, double time_limit) {
 
 Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, double time_limit) {
   asked.call.time_limit_s = time_limit;
-  Reply reply =
-      request(message_of("run", std::move(asked)), kClockPerLimit * time_limit, reply_limits(call));
   Run run;
-  if (reply.outcome == Outcome::ok) {
-    try {
-      run = read_run(call, poison, reply.message);
-    } catch (const std::exception&) {
-      reply = nonsense();
-    }
-  }
-  if (reply.outcome != Outcome::ok) {
-    run.outcome = reply.outcome;
-    run.error = reply.error;
-  }
+  const Read read = [&](const worker::Message& message) -> wire::Ending {
+    run = read_run(call, poison, message);
+    return run;
+  };
+  const Reply reply = request(message_of("run", std::move(asked)), kClockPerLimit * time_limit,
+                              reply_limits(call), read);
+  static_cast<wire::Ending&>(run) = reply;
   run.output = take_output();
-  if (run.outcome != Outcome::ok) {
-    stop();
-  }
   return run;
-}
-
-/// Takes a reply apart, by `read`, which gives the ending that it tells: any but `ok`, or a reply
-/// that is none, is the end of this worker.
-void WorkerClient::take_apart(Reply& reply,
-                              const std::function<wire::Ending(const nlohmann::json&)>& read) {
-  if (reply.outcome != Outcome::ok) {
-    return;
-  }
-  try {
-    const wire::Ending ending = read(reply.message.body.at("content"));
-    reply.outcome = ending.outcome;
-    reply.error = ending.error;
-  } catch (const std::exception&) {
-    reply = nonsense();
-  }
-  if (reply.outcome != Outcome::ok) {
-    stop();
-  }
 }
 
 Reply WorkerClient::prepare(const Case& call, int sets, double time_limit) {
   Request asked = request_of(call, Poison::nan);
   asked.call.sets = sets;
-  Reply reply = request(message_of("prepare", std::move(asked)), time_limit, {});
-  take_apart(reply, wire::read<wire::Ending>);
-  return reply;
+  const Read read = [](const worker::Message& message) {
+    return wire::read<wire::Ending>(message.body.at("content"));
+  };
+  return request(message_of("prepare", std::move(asked)), time_limit, {}, read);
 }
 
-TimedCalls WorkerClient::sample(int count, int warmup, double time_limit) {
-  Reply reply =
-      request(worker::message_of("sample", wire::SampleOrder{count, warmup}), time_limit, {});
+wire::Sampled WorkerClient::sample(int count, int warmup, double time_limit) {
   wire::Sampled sampled;
-  take_apart(reply, [&](const json& content) {
-    sampled = wire::read<wire::Sampled>(content);
+  const Read read = [&](const worker::Message& message) {
+    sampled = wire::read<wire::Sampled>(message.body.at("content"));
     return sampled.ending;
-  });
-  return {reply.outcome, reply.error, sampled.ms, sampled.generation};
+  };
+  sampled.ending =
+      request(worker::message_of("sample", wire::SampleOrder{count, warmup}), time_limit, {}, read);
+  return sampled;
 }
 
 Reply WorkerClient::fetch(const std::vector<std::int64_t>& rows, double time_limit) {
-  return request(worker::message_of("fetch", wire::FetchOrder{rows}), time_limit, {});
+  return request(worker::message_of("fetch", wire::FetchOrder{rows}), time_limit, {}, nullptr);
 }
 
 Reply WorkerClient::release(double time_limit) {
-  return request(worker::message_of("release", nullptr), time_limit, {});
+  return request(worker::message_of("release", nullptr), time_limit, {}, nullptr);
 }
 
 std::string WorkerClient::take_output() {
@@ -172,9 +145,24 @@ void WorkerClient::stop() {
   }
 }
 
-Reply WorkerClient::request(worker::Message message, double seconds, const worker::Limits& limits) {
-  Reply started = hello();
-  return started.outcome == Outcome::ok ? exchange(std::move(message), seconds, limits) : started;
+Reply WorkerClient::request(worker::Message message, double seconds, const worker::Limits& limits,
+                            const Read& read) {
+  Reply reply = hello();
+  if (reply.outcome == Outcome::ok) {
+    reply = exchange(std::move(message), seconds, limits);
+  }
+  if (reply.outcome != Outcome::ok || !read) {
+    return reply;
+  }
+  try {
+    static_cast<wire::Ending&>(reply) = read(reply.message);
+  } catch (const std::exception&) {
+    reply = nonsense();
+  }
+  if (reply.outcome != Outcome::ok) {
+    stop();
+  }
+  return reply;
 }
 
 Reply WorkerClient::exchange(worker::Message message, double seconds,

@@ -30,34 +30,22 @@ using simulator::MemorySpace;
 using wire::Outcome;
 
 /// Reply to any request. The message is only there if `outcome` is ok.
-struct Reply {
-  Outcome outcome = Outcome::ok;
-  std::string error;  // a sentence or two if the outcome is not ok
+struct Reply : wire::Ending {  // with a sentence or two if the outcome is not ok
   worker::Message message;
 };
 
 /// A buffer that was touched where it must not be.
 struct Trespass {
   std::string buffer;
-  std::string
-      where;  // "between the end of row 3 and the start of row 4", "2 elements after its end"
+  std::string where;  // "2 elements after its last"
 };
 
 /// What became of one call of the student's function, and what the simulator saw of it, whatever
 /// the outcome.
-struct Run : wire::Observations {
-  Outcome outcome = Outcome::ok;
-  std::string error;
+struct Run : wire::Observations, wire::Ending {
   std::vector<Trespass> trespasses;
   Answer answer;       // if the outcome is ok
   std::string output;  // what the student's code printed
-};
-
-struct TimedCalls {
-  Outcome outcome = Outcome::ok;
-  std::string error;
-  std::vector<double> milliseconds;
-  std::uint64_t generation = 0;  // of the contents of the last call, see fill_seed()
 };
 
 struct Request;
@@ -84,7 +72,7 @@ class WorkerClient {
 
   /// Buffers for timing, timed calls, rows of the last one: [FetchedBuffer], see protocol.h.
   Reply prepare(const Case& call, int sets, double time_limit);
-  TimedCalls sample(int count, int warmup, double time_limit);
+  wire::Sampled sample(int count, int warmup, double time_limit);
   Reply fetch(const std::vector<std::int64_t>& rows, double time_limit);
   Reply release(double time_limit);
 
@@ -94,9 +82,13 @@ class WorkerClient {
   void stop();
 
  private:
+  /// Takes a reply apart and gives the ending that it tells. Any but `ok`, or a reply that is none
+  /// (an exception), is the end of the worker.
+  using Read = std::function<wire::Ending(const worker::Message&)>;
+
   Run carry_out(Request request, const Case& call, Poison poison, double time_limit);
-  void take_apart(Reply& reply, const std::function<wire::Ending(const nlohmann::json&)>& read);
-  Reply request(worker::Message message, double seconds, const worker::Limits& limits);
+  Reply request(worker::Message message, double seconds, const worker::Limits& limits,
+                const Read& read);
   Reply exchange(worker::Message message, double seconds, const worker::Limits& limits);
   Reply lost(worker::Transfer transfer, process::Waited waited, process::Clock::time_point deadline,
              double seconds);
