@@ -63,11 +63,17 @@ json access_map(const Exercise& exercise, const std::string& worker, const RowsB
   WorkerClient client({worker});
   const Run run = client.trace(call, most, kLimit);
 
-  json map = {{"event", "map"}, {"exercise", exercise.id},   {"rows", shape.rows},
-              {"cols", shape.cols},        {"dtype", name(shape.dtype)},
-              {"call", call.describe()},   {"buffers", json::array()},
-              {"launches", json::array()}, {"findings", json::array()},
-              {"status", Status::passed},  {"error", ""},
+  json map = {{"event", "map"},
+              {"exercise", exercise.id},
+              {"rows", shape.rows},
+              {"cols", shape.cols},
+              {"dtype", name(shape.dtype)},
+              {"call", call.describe()},
+              {"buffers", json::array()},
+              {"launches", json::array()},
+              {"findings", json::array()},
+              {"status", Status::passed},
+              {"error", ""},
               {"location", nullptr}};
   for (const Buffer& buffer : call.buffers()) {
     if (!buffer.null) {
