@@ -29,8 +29,9 @@ bool named_as_itself(const Case& call, const Expectation& right, const Oracle& o
     return false;
   }
   const Matrix got = Matrix::rounded(call.buffer(right.output).dtype, *wrong);
-  const auto named = verdict::explain(call, right, got, oracles);
-  return named && named->mistake == oracle.mistake;
+  const auto named =
+      verdict::nearest(verdict::that_explain(call, right, got, {oracles.begin(), oracles.end()}));
+  return named.size() == 1 && named.front().mistake == oracle.mistake;
 }
 
 }  // namespace

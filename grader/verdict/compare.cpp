@@ -35,6 +35,23 @@ void require_shape(const Matrix& got, const Field& value, const Field& bound) {
 
 }  // namespace
 
+std::vector<Expectation> expectations(const Outputs& outputs, const Case& call) {
+  std::vector<Expectation> all;
+  for (const auto& expected : outputs) {
+    all.push_back(expected(call));
+  }
+  return all;
+}
+
+Outputs outputs_of(Expectation (*expected)(const Case&, const std::string& output),
+                   const std::vector<std::string>& names) {
+  Outputs outputs;
+  for (const std::string& name : names) {
+    outputs.push_back([expected, name](const Case& call) { return expected(call, name); });
+  }
+  return outputs;
+}
+
 Comparison compare(const Matrix& got, const Field& value, const Field& bound,
                    std::optional<Poison> poison) {
   require_shape(got, value, bound);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,13 @@ struct Expectation {
   Field value;  // fp64, not rounded
   Field bound;  // > 0, see bounds.h
 };
+
+/// What the outputs of any call of a function must be.
+using Outputs = std::vector<std::function<Expectation(const Case&)>>;
+std::vector<Expectation> expectations(const Outputs& outputs, const Case& call);
+/// The named ones, of a function that describes all of its outputs in one place.
+Outputs outputs_of(Expectation (*expected)(const Case&, const std::string& output),
+                   const std::vector<std::string>& names);
 
 struct Index {
   std::int64_t row = 0;

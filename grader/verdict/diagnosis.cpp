@@ -90,22 +90,33 @@ Diagnosis explain_unwritten(const std::string& output, const Comparison& compari
 
 }  // namespace
 
-std::optional<Diagnosis> explain(const Case& call, const Expectation& right, const Matrix& got,
-                                 const std::vector<Oracle>& oracles) {
-  std::optional<Diagnosis> nearest;
+std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
+                                  std::vector<Suspect> suspects) {
+  std::erase_if(suspects, [&](Suspect& suspect) {
+    const std::optional<Field> result = suspect.oracle->result(call, right.output);
+    const std::optional<double> away =
+        result ? mean_distance(got, right, *result, suspect.oracle->slack) : std::nullopt;
+    suspect.away += away.value_or(0.0);
+    return !away;
+  });
+  return suspects;
+}
+
+std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects) {
   double least = std::numeric_limits<double>::infinity();
-  for (const Oracle& oracle : oracles) {
-    const std::optional<Field> result = oracle.result(call, right.output);
-    if (!result) {
-      continue;
-    }
-    const std::optional<double> away = mean_distance(got, right, *result, oracle.slack);
-    if (away && *away < least - kTie) {
-      least = *away;
-      nearest = Diagnosis{oracle.mistake, oracle.sentence};
+  for (const Suspect& suspect : suspects) {
+    least = std::min(least, suspect.away);
+  }
+  std::vector<Diagnosis> all;
+  for (const auto& [oracle, away] : suspects) {
+    const bool known = std::any_of(all.begin(), all.end(), [&](const Diagnosis& other) {
+      return other.mistake == oracle->mistake;
+    });
+    if (away <= least + kTie && !known) {
+      all.push_back({oracle->mistake, oracle->sentence});
     }
   }
-  return nearest;
+  return all;
 }
 
 std::optional<Diagnosis> explain_pattern(const std::string& output, const Comparison& comparison) {
@@ -130,7 +141,8 @@ std::optional<Diagnosis> explain_pattern(const std::string& output, const Compar
 }
 
 Diagnosis explain_launch_error(const Case& call, const std::string& error) {
-  const bool bad_value = error.find("nvalid") != std::string::npos;  // a name's "Invalid" too
+  const bool bad_value =
+      error.find("Invalid") != std::string::npos || error.find("invalid") != std::string::npos;
   if (bad_value && call.contract() != nullptr) {
     for (const std::string& size : call.contract()->row_sizes()) {
       if (call.integer(size) > kMostBlocksInY) {

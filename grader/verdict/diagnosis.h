@@ -1,8 +1,9 @@
 // Diagnosis: from numbers that are wrong to the mistake that made them.
 //
 // An oracle is the reference with one mistake in it. When an output is wrong, the oracles of the
-// exercise are tried on the same case; the nearest one that gives the same wrong numbers names the
-// mistake. Where none does, the pattern of the wrong elements may.
+// exercise are tried on the same case; those that give the same wrong numbers are suspects, which
+// session/experiments.h tells apart. Where there is none, the pattern of the wrong elements may
+// tell.
 #pragma once
 
 #include <functional>
@@ -40,12 +41,23 @@ struct Oracle {
   double slack = kSlack;
 };
 
-/// The nearest oracle whose result is `got`, or nothing; of those that are equally near the first.
-/// An oracle explains an output if every element is within
-/// slack bounds of it (the bound grows with the oracle's value where that is larger), and if most
+/// An oracle that explains every output it was asked about. away: how far those were from its
+/// results, in bounds, each on average over its elements.
+struct Suspect {
+  const Oracle* oracle;
+  double away = 0.0;
+
+  Suspect(const Oracle& one) : oracle(&one) {}
+};
+
+/// Those that explain this output too. An oracle explains one if every element is within slack
+/// bounds of its result (the bound grows with that where it is larger than the value), and if most
 /// elements that are wrong are wrong in it too.
-std::optional<Diagnosis> explain(const Case& call, const Expectation& right, const Matrix& got,
-                                 const std::vector<Oracle>& oracles);
+std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
+                                  std::vector<Suspect> suspects);
+
+/// The mistakes of those that are nearest, each once, with the sentence that stands first.
+std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects);
 
 /// What the pattern of wrong and unwritten elements tells, or nothing.
 std::optional<Diagnosis> explain_pattern(const std::string& output, const Comparison& comparison);

@@ -11,8 +11,7 @@ namespace onepass::batchnorm::evaluate_checks {
 namespace {
 
 void check_y(Arguments arguments) {
-  const Case call = call_of(kEvaluate, std::move(arguments));
-  expect<evaluate_mistakes>(call, std::vector{expected(call, "y")});
+  expect<evaluate_mistakes>(call_of(kEvaluate, std::move(arguments)), outputs_of(expected, {"y"}));
 }
 
 TEST_SUITE("batchnorm/evaluate") {

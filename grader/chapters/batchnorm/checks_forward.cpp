@@ -16,12 +16,7 @@ const std::vector<std::string> kAll = {"save_mean", "save_rstd", "running_mean",
                                        "y"};
 
 void check(const std::vector<std::string>& outputs, Arguments arguments) {
-  const Case call = call_of(kForward, std::move(arguments));
-  std::vector<Expectation> expectations;
-  for (const std::string& output : outputs) {
-    expectations.push_back(expected(call, output));
-  }
-  expect<forward_mistakes>(call, expectations);
+  expect<forward_mistakes>(call_of(kForward, std::move(arguments)), outputs_of(expected, outputs));
 }
 
 /// The outputs, for each dtype and each of the shapes.

@@ -11,9 +11,9 @@
 
 namespace onepass::common {
 
+using verdict::Outputs;
+using verdict::outputs_of;
 using verdict::session;
-using verdict::contract::expectations;
-using verdict::contract::Outputs;
 
 /// The mistakes of an exercise, made once.
 using Mistakes = std::vector<verdict::Oracle> (*)();
@@ -25,28 +25,29 @@ const std::vector<verdict::Oracle>& oracles_of() {
 
 /// Runs the call, and compares what is expected of it.
 template <Mistakes mistakes>
-verdict::Answer expect(const Case& call, const std::vector<Expectation>& expected) {
-  return session().expect(call, expected, oracles_of<mistakes>());
-}
-template <Mistakes mistakes>
 verdict::Answer expect(const Case& call, const Outputs& outputs) {
-  return expect<mistakes>(call, expectations(outputs, call));
+  return session().expect(call, outputs, oracles_of<mistakes>());
 }
 
 /// The same, and what the call asked of memory, on the simulator.
 template <Mistakes mistakes>
 std::optional<verdict::Traffic> expect_and_count(const Case& call, const Outputs& outputs) {
-  return session().expect_and_count(call, expectations(outputs, call), oracles_of<mistakes>());
+  return session().expect_and_count(call, outputs, oracles_of<mistakes>());
 }
 
 /// The same, where derivatives that know no formula must agree too.
 template <Mistakes mistakes>
-void expect_derivative(const Case& call, Expectation expected, const Field& differences) {
-  constexpr double kRoom = 1e-6;  // for the differences, and for what was rounded before the call
-  const verdict::Answer answer = expect<mistakes>(call, std::vector{expected});
-  expected.value = differences;
-  expected.bound = map(expected.bound, [](double bound) { return bound + kRoom; });
-  session().compare(call, answer, {expected});
+void expect_derivative(const Case& call, Expectation (*expected)(const Case&),
+                       const Field& differences) {
+  const verdict::Answer answer = expect<mistakes>(call, Outputs{expected});
+  session().compare(call, answer, {[&](const Case&) {
+                      constexpr double kRoom = 1e-6;  // for the differences, and what was rounded
+                      Expectation expectation = expected(call);
+                      expectation.value = differences;
+                      expectation.bound =
+                          map(expectation.bound, [](double bound) { return bound + kRoom; });
+                      return expectation;
+                    }});
 }
 
 }  // namespace onepass::common

@@ -10,8 +10,8 @@ using common::exercise;
 using common::row_shapes;
 using verdict::Exercise;
 using verdict::Measurement;
+using verdict::Outputs;
 using verdict::Shape;
-using verdict::contract::Outputs;
 
 /// Few rows, because the simulator runs every thread; wide enough that what all rows share and what
 /// is saved for each row hardly count.

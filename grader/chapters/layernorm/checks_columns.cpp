@@ -9,12 +9,12 @@
 
 namespace onepass::layernorm {
 
-void check_repeats(const Case& call, int times, const std::vector<Expectation>& expectations) {
-  const verdict::Answer first = expect<backward_mistakes>(call, expectations);
+void check_repeats(const Case& call, int times, const Outputs& outputs) {
+  const verdict::Answer first = expect<backward_mistakes>(call, outputs);
   const bool promised = first["returned"].get(0, 0) == 0.0;  // Summation::fixed_order
   for (int repeat = 1; repeat < times; ++repeat) {
-    const verdict::Answer next = expect<backward_mistakes>(call, expectations);
-    for (const Expectation& expectation : expectations) {
+    const verdict::Answer next = expect<backward_mistakes>(call, outputs);
+    for (const Expectation& expectation : verdict::expectations(outputs, call)) {
       const auto change =
           verdict::first_change(first[expectation.output], next[expectation.output]);
       if (promised && change) {

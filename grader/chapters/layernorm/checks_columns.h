@@ -9,6 +9,6 @@ namespace onepass::layernorm {
 
 /// Runs the call `times` times. Every result must be right; and if the launcher promises a fixed
 /// order, they must agree bit for bit.
-void check_repeats(const Case& call, int times, const std::vector<Expectation>& expectations);
+void check_repeats(const Case& call, int times, const Outputs& outputs);
 
 }  // namespace onepass::layernorm

@@ -12,7 +12,7 @@ using common::exercise;
 using common::row_shapes;
 using verdict::Exercise;
 using verdict::Measurement;
-using verdict::contract::Outputs;
+using verdict::Outputs;
 
 Measurement measurement_of(const Function& function, const Outputs& outputs,
                            const Outputs& column_sums = {}) {

@@ -39,13 +39,9 @@ Sizes some_queries(std::int64_t tokens, std::int64_t heads) {
 
 /// The values of `output` in some tokens. Tables with numbers in [-1, 1) do for cosines and sines:
 /// whatever is in them is multiplied.
-Measurement measurement_of(const Function& function, const std::vector<const char*>& outputs,
+Measurement measurement_of(const Function& function, const std::vector<std::string>& outputs,
                            Sizes (*sizes)(std::int64_t tokens, std::int64_t heads)) {
-  Outputs expected_outputs;
-  for (const char* output : outputs) {
-    expected_outputs.emplace_back([output](const Case& call) { return expected(call, output); });
-  }
-  Measurement measurement = verdict::contract::measured(function, expected_outputs);
+  Measurement measurement = measured(function, verdict::outputs_of(expected, outputs));
   // Few tokens, because the simulator runs every thread; enough heads that the tables count as
   // little as they do in a model.
   measurement.traffic = {

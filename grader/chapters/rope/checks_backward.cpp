@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kFirst = 5;  // position of token 0
 
 verdict::Answer expect_dx(const Case& call) {
-  return expect<interleaved_mistakes>(call, std::vector{expected(call, "dx")});
+  return expect<interleaved_mistakes>(call, outputs_of(expected, {"dx"}));
 }
 
 /// Turns dy back into a dx that lies elsewhere, and looks at all of it.

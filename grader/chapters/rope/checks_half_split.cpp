@@ -46,13 +46,11 @@ Case call_of(const Shape& shape) {
 }
 
 void check_q(const Shape& shape) {
-  const Case call = call_of(shape);
-  expect<half_split_mistakes>(call, std::vector{expected(call, "q")});
+  expect<half_split_mistakes>(call_of(shape), outputs_of(expected, {"q"}));
 }
 
 void check_both(const Shape& shape) {
-  const Case call = call_of(shape);
-  expect<half_split_mistakes>(call, std::vector{expected(call, "q"), expected(call, "k")});
+  expect<half_split_mistakes>(call_of(shape), outputs_of(expected, {"q", "k"}));
 }
 
 /// In every way that the tensors may lie; only: those that matter.

@@ -162,6 +162,68 @@ Case call(const Function& function, Arguments arguments, const Arrangement& arra
   throw std::logic_error("nothing tells the dtype of a call of " + function.name);
 }
 
+Sizes sizes_of(const Case& call) {
+  Sizes sizes;
+  for (const Size& size : call.contract()->sizes) {
+    if (size.is_argument) {
+      sizes[size.name] = call.integer(size.name);
+    }
+  }
+  return sizes;
+}
+
+std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most) {
+  const Function& function = *call.contract();
+  Arguments arguments{.sizes = sizes_of(call)};
+  Arrangement arrangement;
+  for (const Scalar& scalar : function.scalars) {
+    arguments.scalars[scalar.name] = call.real(scalar.name);
+  }
+  for (const Tensor& tensor : function.tensors) {
+    const Buffer& buffer = call.buffer(tensor.name);
+    if (buffer.hash) {
+      return std::nullopt;
+    }
+    if (!buffer.over.empty()) {
+      arrangement.over.insert(tensor.name);
+    } else if (buffer.null) {
+      arrangement.left_out.insert(tensor.name);
+    } else {
+      const bool aligned = buffer.stride() * size_of(buffer.dtype) % 16 == 0;
+      arrangement.places[tensor.name] = {.gap = buffer.stride() - buffer.cols,
+                                         .offset = buffer.layout.offset,
+                                         .padded = tensor.traits.strided && aligned};
+      if (buffer.role != Role::output) {
+        arguments.values[tensor.name] = buffer.values;
+      }
+    }
+  }
+  const Sizes before = all_sizes(function, arguments);
+  arguments.sizes = before;
+  for (const auto& [name, size] : sizes) {
+    arguments.sizes[name] = size;
+  }
+  std::int64_t elements = 0;
+  for (const Tensor& tensor : function.tensors) {
+    if (arguments.values.count(tensor.name) > 0) {
+      elements += tensor.rows.in(arguments.sizes) * tensor.cols.in(arguments.sizes);
+    }
+  }
+  if (elements > most) {
+    return std::nullopt;
+  }
+  for (const Tensor& tensor : function.tensors) {
+    if (const auto given = arguments.values.find(tensor.name); given != arguments.values.end()) {
+      const Matrix& old = *given->second;
+      const std::int64_t beyond = old.rows() - tensor.rows.in(before);
+      given->second = matrix_of(
+          old.dtype(), tensor.rows.in(arguments.sizes) + beyond, tensor.cols.in(arguments.sizes),
+          [&](auto row, auto col) { return old.get(row % old.rows(), col % old.cols()); });
+    }
+  }
+  return contract::call(function, call.dtype(), std::move(arguments), arrangement);
+}
+
 const Tensor* tensor_of(const Case& call, const std::string& buffer) {
   return call.contract() == nullptr ? nullptr : call.contract()->find(buffer);
 }

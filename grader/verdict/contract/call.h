@@ -59,6 +59,13 @@ Case call(const Function& function, Arguments arguments, const Arrangement& arra
 Case call(Function&&, Dtype, Arguments, const Arrangement& = {}) = delete;
 Case call(Function&&, Arguments, const Arrangement& = {}) = delete;
 
+/// The sizes that the call's function is told.
+Sizes sizes_of(const Case& call);
+/// The same call with other sizes: rows and columns of its inputs are repeated, or left out. All
+/// other arguments and how the tensors lie stay. Nothing if the inputs would have more than `most`
+/// elements, or are hash filled.
+std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most);
+
 /// What describes that buffer of the call; nullptr if nothing does.
 const Tensor* tensor_of(const Case& call, const std::string& buffer);
 /// Is it scratch?

@@ -4,14 +4,6 @@
 
 namespace onepass::verdict::contract {
 
-std::vector<Expectation> expectations(const Outputs& outputs, const Case& call) {
-  std::vector<Expectation> all;
-  for (const auto& expected : outputs) {
-    all.push_back(expected(call));
-  }
-  return all;
-}
-
 Measurement measured(const Function& function, const Outputs& outputs, const Outputs& column_sums) {
   Measurement measurement;
   measurement.function = &function;

@@ -89,7 +89,7 @@ Numbers below(std::int64_t end, const Numbers& numbers) {
 }
 
 /// Rows and columns of an output as the call left them.
-using Outputs =
+using Fetched =
     std::function<Matrix(const Buffer& output, const Numbers& rows, const Numbers& cols)>;
 
 /// What came back of a buffer.
@@ -112,7 +112,7 @@ Matrix fetched(const Reply& reply, const Buffer& buffer, const Numbers& rows) {
 /// columns, or in all without a list, of those of the listed rows that they have.
 std::string first_difference(const Case& call, const std::vector<Expectation>& expectations,
                              const Numbers& asked, const std::optional<Numbers>& asked_cols,
-                             const Outputs& outputs) {
+                             const Fetched& outputs) {
   for (const Expectation& expected : expectations) {
     const Buffer& output = call.buffer(expected.output);
     const Numbers rows = below(output.rows, asked);
@@ -132,7 +132,7 @@ std::string first_difference(const Case& call, const std::vector<Expectation>& e
 /// The same of all that is expected.
 std::string first_difference(const Case& call, Generation generation, std::uint64_t seed,
                              const Numbers& rows, const Measurement& expected,
-                             const Outputs& outputs) {
+                             const Fetched& outputs) {
   const Case of_rows = sample_of(call, generation, &Tensor::rows, expected.sampled_rows, rows);
   const std::string wrong =
       first_difference(call, expected.expectations(of_rows, rows), rows, std::nullopt, outputs);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "verdict/diagnosis.h"
+
 namespace onepass::verdict {
 
 /// The report's words, by their JSON (events.h). `failed`: the call came to its end, and what it
@@ -26,6 +28,7 @@ struct Failure {
   Status status = Status::failed;
   std::string message = {};                 // one or more sentences for the student
   std::optional<std::string> mistake = {};  // the diagnosis' id
+  std::vector<Diagnosis> possible = {};     // what the other checks may tell for sure
   std::optional<double> error_over_bound = {};
   std::optional<std::string> location = {};  // "file:line" in the student's file
 

@@ -143,10 +143,11 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run) {
   return failure;
 }
 
-Failure wrong_numbers(const Case& call, const Expectation& expectation, const Matrix& got,
-                      const Comparison& comparison, const std::vector<Oracle>& oracles,
+Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
                       const std::optional<Finding>& doubt) {
+  const auto& [call, answer, expectation, comparison] = wrong;
   const std::string& output = expectation.output;
+  const Matrix& got = answer[output];
   Failure failure{.where = element_name(output, got, comparison.worst),
                   .expected = show(comparison.expected),
                   .got = show(comparison.got),
@@ -154,18 +155,18 @@ Failure wrong_numbers(const Case& call, const Expectation& expectation, const Ma
   if (std::isfinite(comparison.error_over_bound)) {
     failure.error_over_bound = comparison.error_over_bound;
   }
-  std::optional<Diagnosis> diagnosis = explain(call, expectation, got, oracles);
-  if (!diagnosis && only_far_rows_wrong(call, comparison)) {
-    diagnosis = Diagnosis{"index-overflow", kOverflowAdvice};
-  }
-  if (!diagnosis && left_as_it_was(call, output, got, comparison)) {
-    diagnosis = Diagnosis{"output-partly-written",
-                          "These elements are as they were before the call: nobody changed them."};
-  }
-  // A lane that is not there gives NaN in the simulator.
-  const bool undefined = doubt && std::isnan(comparison.got) && comparison.unwritten == 0;
-  if (!diagnosis && !undefined) {
-    diagnosis = explain_pattern(output, comparison);
+  std::optional<Diagnosis> cause;
+  if (causes.confirmed && causes.mistakes.size() == 1) {
+    cause = causes.mistakes.front();
+  } else if (!causes.mistakes.empty()) {
+    failure.possible = causes.mistakes;
+  } else if (only_far_rows_wrong(call, comparison)) {
+    cause = Diagnosis{"index-overflow", kOverflowAdvice};
+  } else if (left_as_it_was(call, output, got, comparison)) {
+    cause = Diagnosis{"output-partly-written",
+                      "These elements are as they were before the call: nobody changed them."};
+  } else if (!doubt || !std::isnan(comparison.got) || comparison.unwritten > 0) {
+    cause = explain_pattern(output, comparison);  // but a lane that is not there gives NaN
   }
   failure.message =
       fmt::format("{} is {}, expected {}", failure.where, failure.got, failure.expected);
@@ -173,9 +174,9 @@ Failure wrong_numbers(const Case& call, const Expectation& expectation, const Ma
     failure.message += fmt::format(", {:.3g} times the bound", *failure.error_over_bound);
   }
   failure.message += fmt::format(" (wrong: {}).", failure.pattern);
-  if (diagnosis) {
-    failure.message += "\n" + diagnosis->sentence;
-    failure.mistake = diagnosis->mistake;
+  if (cause) {
+    failure.message += "\n" + cause->sentence;
+    failure.mistake = cause->mistake;
   } else if (doubt) {
     failure.message += "\n" + sentence_of(*doubt);
     failure.mistake = mistake_of(*doubt);

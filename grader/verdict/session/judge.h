@@ -8,6 +8,7 @@
 #include "verdict/case.h"
 #include "verdict/compare.h"
 #include "verdict/diagnosis.h"
+#include "verdict/session/experiments.h"
 #include "verdict/session/failure.h"
 #include "verdict/worker/worker_client.h"
 
@@ -19,10 +20,9 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run);
 /// An input was modified, or memory between rows or around a buffer was written.
 std::optional<Failure> judge_memory(const Case& call, const Run& run);
 
-/// An output that is wrong: where, by how much, in what pattern, and why. `doubt`: a warning of the
-/// simulator that can be the reason, telling_warning().
-Failure wrong_numbers(const Case& call, const Expectation& expectation, const Matrix& got,
-                      const Comparison& comparison, const std::vector<Oracle>& oracles,
+/// An output that is wrong: where, by how much, in what pattern, and why. `causes`: what was found.
+/// `doubt`: a warning of the simulator that can be the reason, telling_warning().
+Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
                       const std::optional<Finding>& doubt);
 
 }  // namespace onepass::verdict

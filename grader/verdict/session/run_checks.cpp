@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -99,8 +100,40 @@ std::vector<wire::CheckInfo> list_checks(const std::string& exercise) {
   return checks;
 }
 
+void tell_apart(std::vector<Session::Check>& checks) {
+  std::map<std::string, int> explained;  // failures, by mistake
+  for (const Session::Check& check : checks) {
+    if (check.failure && check.failure->mistake) {
+      ++explained[*check.failure->mistake];
+    } else if (check.failure) {
+      for (const Diagnosis& possible : check.failure->possible) {
+        ++explained[*possible.mistake];
+      }
+    }
+  }
+  for (Session::Check& check : checks) {
+    if (!is_open(check)) {
+      continue;
+    }
+    const std::vector<Diagnosis>& possible = check.failure->possible;
+    const auto most =
+        std::max_element(possible.begin(), possible.end(), [&](const auto& a, const auto& b) {
+          return explained[*a.mistake] < explained[*b.mistake];
+        });
+    if (explained[*most->mistake] > 1) {
+      check.failure->message += "\n" + most->sentence;
+      check.failure->mistake = most->mistake;
+    }
+  }
+}
+
+bool is_open(const Session::Check& check) {
+  return check.failure && !check.failure->possible.empty();
+}
+
 Session::Check run_check(Session& session, const std::string& exercise,
                          const wire::CheckInfo& info) {
+  const Session::Running running(session);
   session.begin_check(info.name, info.todo);
   run_doctest(exercise, info.name);
   Session::Check check = session.check();

@@ -16,9 +16,10 @@ namespace onepass::verdict {
 namespace {
 
 constexpr int kMostTimeouts = 2;
+constexpr double kPatience = 1.0;                           // seconds for a launch of an experiment
 constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
 
-Session* the_session = nullptr;
+Session* running_session = nullptr;  // only Session::Running changes it
 
 double start_limit(const std::string& device) {
   return device == "gpu" ? 60.0 : 15.0;
@@ -46,19 +47,23 @@ bool left_alone(const Case& call, const Answer& answer, const std::string& outpu
 Session::Session(Settings settings)
     : settings_(std::move(settings)),
       worker_(std::make_unique<WorkerClient>(std::vector{settings_.worker},
-                                             start_limit(settings_.device))) {
-  the_session = this;
+                                             start_limit(settings_.device))) {}
+
+Session::~Session() = default;
+
+Session::Running::Running(Session& session) {
+  running_session = &session;
 }
 
-Session::~Session() {
-  the_session = nullptr;
+Session::Running::~Running() {
+  running_session = nullptr;
 }
 
 Session& session() {
-  if (the_session == nullptr) {
-    throw std::logic_error("there is no session");
+  if (running_session == nullptr) {
+    throw std::logic_error("only a check that runs has a session");
   }
-  return *the_session;
+  return *running_session;
 }
 
 Random Session::random() const {
@@ -139,7 +144,18 @@ bool Session::fits(const Case& call) {
          static_cast<double>(call.span_bytes()) <= kUsableMemory * *memory_bytes_;
 }
 
-Answer Session::expect(const Case& call, const std::vector<Expectation>& expectations,
+/// For an experiment: nothing of it counts, or is told.
+std::optional<Answer> Session::try_out(const Case& call) {
+  if (check_.out_of_patience) {
+    return std::nullopt;
+  }
+  Run run = worker_->run(call, Poison::nan, kPatience);
+  check_.out_of_patience = run.outcome == Outcome::timed_out;
+  const bool good = !judge_ending(call, run) && !judge_memory(call, run);
+  return good ? std::optional(std::move(run.answer)) : std::nullopt;
+}
+
+Answer Session::expect(const Case& call, const Outputs& outputs,
                        const std::vector<Oracle>& oracles) {
   if (!fits(call)) {
     ++check_.left_out;
@@ -150,27 +166,26 @@ Answer Session::expect(const Case& call, const std::vector<Expectation>& expecta
     return {};
   }
   Answer answer = run(call);
-  compare(call, answer, expectations, oracles);
+  compare(call, answer, outputs, oracles);
   return answer;
 }
 
-std::optional<Traffic> Session::expect_and_count(const Case& call,
-                                                 const std::vector<Expectation>& expectations,
+std::optional<Traffic> Session::expect_and_count(const Case& call, const Outputs& outputs,
                                                  const std::vector<Oracle>& oracles) {
   if (settings_.device != "cpu") {
-    expect(call, expectations, oracles);
+    expect(call, outputs, oracles);
     return std::nullopt;
   }
   const Run result = complete(call, true);
-  compare(call, result.answer, expectations, oracles);
+  compare(call, result.answer, outputs, oracles);
   return traffic_of(result);
 }
 
-void Session::compare(const Case& call, const Answer& answer,
-                      const std::vector<Expectation>& expectations,
+void Session::compare(const Case& call, const Answer& answer, const Outputs& outputs,
                       const std::vector<Oracle>& oracles) {
+  const std::vector<Expectation> expectations = verdict::expectations(outputs, call);
   std::vector<Comparison> comparisons;
-  std::string outputs;
+  std::string names;
   bool untouched = false;
   for (const auto& [output, value, bound] : expectations) {
     const Matrix& got = answer[output];
@@ -184,18 +199,20 @@ void Session::compare(const Case& call, const Answer& answer,
       check_.error_over_bound =
           std::max(check_.error_over_bound.value_or(0.0), comparison.error_over_bound);
     }
-    outputs += (outputs.empty() ? "" : " and ") + output;
+    names += (names.empty() ? "" : " and ") + output;
     const bool alone = left_alone(call, answer, output, comparison);
     untouched = untouched || (alone && !comparison.right());
     check_.wrote = check_.wrote || (comparison.size > 0 && !alone);
   }
   if (untouched && !check_.wrote) {
-    fail(call, not_started(outputs, check_.todo));
+    fail(call, not_started(names, check_.todo));
   }
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     if (!comparisons[i].right()) {
-      fail(call, wrong_numbers(call, expectations[i], answer[expectations[i].output],
-                               comparisons[i], oracles, check_.doubt));
+      const WrongOutput wrong = {call, answer, expectations[i], comparisons[i]};
+      const Causes causes = find_causes(wrong, outputs[i], oracles,
+                                        [this](const Case& other) { return try_out(other); });
+      fail(call, wrong_numbers(wrong, causes, check_.doubt));
     }
   }
 }

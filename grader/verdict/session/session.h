@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "verdict/case.h"
+#include "verdict/compare.h"
 #include "verdict/diagnosis.h"
 #include "verdict/session/failure.h"
 #include "verdict/values/random.h"
@@ -45,24 +46,22 @@ class Session {
   /// buffer touched. Says nothing of the outputs' values.
   Answer run(const Case& call);
 
-  /// run(), then compares the named outputs; others are not looked at, so that a check need not
-  /// depend on a later TODO. The first output that is wrong ends the check. `oracles`: the
-  /// exercise's mistakes, for the diagnosis. A case that this GPU has no memory for is left out,
-  /// with a warning that says so; the answer is then empty.
-  Answer expect(const Case& call, const std::vector<Expectation>& expectations,
-                const std::vector<Oracle>& oracles = {});
+  /// run(), then compares these outputs; others are not looked at, so that a check need not depend
+  /// on a later TODO. The first output that is wrong ends the check. `oracles`: the exercise's
+  /// mistakes, for the diagnosis. A case that this GPU has no memory for is left out, with a
+  /// warning that says so; the answer is then empty.
+  Answer expect(const Case& call, const Outputs& outputs, const std::vector<Oracle>& oracles = {});
 
   /// run() of a call with nothing to do: ends the check if an output's first element was written.
   /// `sentence` has {} where that element is named: "The tensor is empty, yet {} was written."
   void expect_untouched(const Case& call, const std::string& sentence);
 
   /// expect(), and what that call asked of memory. Nothing on a GPU, which does not count it.
-  std::optional<Traffic> expect_and_count(const Case& call,
-                                          const std::vector<Expectation>& expectations,
+  std::optional<Traffic> expect_and_count(const Case& call, const Outputs& outputs,
                                           const std::vector<Oracle>& oracles = {});
 
   /// The comparison of expect() alone, on an answer from run().
-  void compare(const Case& call, const Answer& answer, const std::vector<Expectation>& expectations,
+  void compare(const Case& call, const Answer& answer, const Outputs& outputs,
                const std::vector<Oracle>& oracles = {});
 
   /// Ends the check with a failure of the chapter's own making, such as results that differ between
@@ -70,6 +69,14 @@ class Session {
   [[noreturn]] void fail(const Case& call, Failure failure);
 
   // ---- for the glue (run_checks.cpp), not for checks ----
+
+  /// While it lives, the session is that of the check that runs.
+  struct Running {
+    explicit Running(Session& session);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+  };
 
   /// What is known of the running check.
   struct Check {
@@ -79,6 +86,7 @@ class Session {
     int left_out = 0;                        // cases for which the GPU has too little memory
     std::int64_t compared = 0;               // elements
     std::optional<double> error_over_bound;  // the largest of the fp32 outputs that were right
+    bool out_of_patience = false;            // an experiment took too long
     bool wrote = false;                      // some output that was compared, in some call
     std::string output;                      // what the student's code printed
     std::optional<Failure> failure;          // set if it has failed
@@ -95,6 +103,7 @@ class Session {
  private:
   Run attempt(const Case& call, bool count_lines);
   Run complete(const Case& call, bool count_lines);
+  std::optional<Answer> try_out(const Case& call);
   bool machine_is_sound() const;
   bool fits(const Case& call);
 
@@ -105,8 +114,8 @@ class Session {
   std::optional<double> memory_bytes_;  // of the device, once it was asked
 };
 
-/// The one session that lives. doctest's test cases take no arguments: this is how they, and what
-/// they draw their inputs with, get theirs. Throws std::logic_error where there is none.
+/// The session of the check that runs. doctest's test cases take no arguments: this is how they,
+/// and what they draw their inputs with, get theirs. Throws std::logic_error where no check runs.
 Session& session();
 
 }  // namespace onepass::verdict

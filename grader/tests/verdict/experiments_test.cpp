@@ -1,0 +1,134 @@
+// Which mistakes are left after further calls. The student's function is stood in for by formulas
+// on x, which the oracles are made of too.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "verdict/contract/call.h"
+#include "verdict/session/experiments.h"
+
+using namespace onepass::verdict;
+
+namespace {
+
+const contract::Function kSum = {"sum",
+                                 {{"rows", 0}, {"cols", 1, 65'536}},
+                                 {{"x", Role::input, "rows", "cols"},
+                                  {"sums", Role::output, "rows", 1, {.dtype = Dtype::fp32}}}};
+
+/// The sum of the elements of each row that count.
+using Counts = bool (*)(std::int64_t col, std::int64_t cols);
+Field sums_of(const Case& call, Counts counts) {
+  const Matrix x = call.values("x");
+  return field_of(x.rows(), 1, [&](std::int64_t row, std::int64_t) {
+    double sum = 0.0;
+    for (std::int64_t col = 0; col < x.cols(); ++col) {
+      sum += counts(col, x.cols()) ? x.get(row, col) : 0.0;
+    }
+    return sum;
+  });
+}
+
+bool all(std::int64_t, std::int64_t) {
+  return true;
+}
+bool one_block(std::int64_t col, std::int64_t) {
+  return col < 64;
+}
+bool whole_blocks(std::int64_t col, std::int64_t cols) {
+  return col < cols / 64 * 64;
+}
+bool but_the_last(std::int64_t col, std::int64_t cols) {
+  return col < cols - 1;
+}
+
+Expectation expected(const Case& call) {
+  return {"sums", sums_of(call, all), Field(call.integer("rows"), 1, 1e-6)};
+}
+
+Oracle oracle(const std::string& mistake, Counts counts) {
+  return {mistake, "It is " + mistake + ".", [counts](const Case& call, const std::string&) {
+            return std::optional(sums_of(call, counts));
+          }};
+}
+
+/// What is found where the function sums up what counts, and how many further calls that took.
+struct Found {
+  std::string names;
+  bool confirmed = false;
+  int calls = 0;
+};
+Found find(std::int64_t cols, Counts function, std::vector<Oracle> oracles, bool again = true) {
+  const auto answer_of = [&](const Case& call) {
+    return Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums_of(call, function))}}, Poison::nan};
+  };
+  const Case call = contract::call(
+      kSum, {.values = {{"x", matrix_of(Dtype::fp32, 3, cols, [](auto row, auto col) {
+                           return 1.0 + (row + 5 * col) % 7;
+                         })}}});
+  const Answer answer = answer_of(call);
+  const Expectation right = expected(call);
+  const Comparison comparison = compare(answer["sums"], right.value, right.bound, std::nullopt);
+  Found found;
+  const Causes causes =
+      find_causes({call, answer, right, comparison}, expected, oracles, [&](const Case& other) {
+        ++found.calls;
+        return again ? std::optional(answer_of(other)) : std::nullopt;
+      });
+  for (const Diagnosis& one : causes.mistakes) {
+    found.names += (found.names.empty() ? "" : ", ") + one.mistake.value();
+  }
+  found.confirmed = causes.confirmed;
+  return found;
+}
+
+const Oracle kOneBlock = oracle("no-stride-loop", one_block);
+const Oracle kWholeBlocks = oracle("tail-dropped", whole_blocks);
+
+}  // namespace
+
+TEST_CASE("what two mistakes explain in one shape is told apart by another") {
+  // Of 100 columns both leave out the last 36.
+  CHECK(find(100, one_block, {kWholeBlocks, kOneBlock}).names == "no-stride-loop");
+  CHECK(find(100, whole_blocks, {kOneBlock, kWholeBlocks}).names == "tail-dropped");
+}
+
+TEST_CASE("one suspect takes one more shape, and none takes no call") {
+  const Found one = find(100, one_block, {kOneBlock});
+  CHECK(one.names == "no-stride-loop");
+  CHECK(one.confirmed);
+  CHECK(one.calls == 1);
+  const Found none = find(100, but_the_last, {kOneBlock, kWholeBlocks});
+  CHECK(none.names == "");
+  CHECK(none.calls == 0);
+}
+
+TEST_CASE("mistakes that always give the same stay together") {
+  const Found found = find(100, one_block, {kOneBlock, oracle("other-name", one_block)});
+  CHECK(found.names == "no-stride-loop, other-name");
+  CHECK(found.confirmed);
+}
+
+TEST_CASE("without another call that comes to its end nothing is confirmed") {
+  const Found found = find(100, one_block, {kOneBlock}, false);
+  CHECK(found.names == "no-stride-loop");
+  CHECK_FALSE(found.confirmed);
+}
+
+TEST_CASE("a call in another shape keeps its values, strides and scalars") {
+  const contract::Function scaled = {"scaled",
+                                     {{"rows", 0}, {"cols", 1, 100}},
+                                     {{"x", Role::input, "rows", "cols", {.strided = true}},
+                                      {"weight", Role::input, 1, "cols", {.optional = true}},
+                                      {"y", Role::output, "rows", "cols", {.strided = true}}},
+                                     {{"eps", 1e-6}}};
+  const Matrix x = matrix_of(Dtype::fp16, 2, 3, [](auto row, auto col) { return 10 * row + col; });
+  const Case call = contract::call(scaled, {.values = {{"x", x}}, .scalars = {{"eps", 0.25}}},
+                                   {{"x", {.gap = 7, .offset = 1}}, {"y", {.gap = 5}}});
+  const Case other = contract::resized(call, {{"rows", 3}, {"cols", 5}}, 1000).value();
+  CHECK(other.describe() == "fp16, rows 3, cols 5, x_stride 12, y_stride 16, eps 0.25");
+  CHECK(other.buffer("x").layout.offset == 1);
+  CHECK(other.buffer("weight").null);
+  CHECK(other.values("x").get(2, 4) == 1.0);  // row 0, column 1
+  CHECK_FALSE(contract::resized(call, {{"cols", 99}}, 100));
+}

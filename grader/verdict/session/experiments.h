@@ -1,0 +1,41 @@
+// Experiments: from numbers that are wrong to the mistake that made them, by further calls.
+//
+// In one shape several mistakes may give the same numbers, and with as many mistakes as a chapter
+// knows one of them may fit by accident. So a mistake is named only if it gives what the student's
+// function gives in another shape too, in which that is wrong as well, and if no other mistake does
+// so equally well in all that were tried.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verdict/diagnosis.h"
+
+namespace onepass::verdict {
+
+/// An output that is not what it must be.
+struct WrongOutput {
+  const Case& call;
+  const Answer& answer;
+  const Expectation& expectation;
+  const Comparison& comparison;
+};
+
+/// Runs the student's function; nothing if the call did not come to a good end.
+using Attempt = std::function<std::optional<Answer>(const Case&)>;
+
+/// The mistakes that explain the output equally well in every shape that was tried. confirmed:
+/// there was another one in which it is wrong.
+struct Causes {
+  std::vector<Diagnosis> mistakes;
+  bool confirmed = false;
+};
+
+/// `expected`: what that output must be, of any call of the function.
+Causes find_causes(const WrongOutput& wrong,
+                   const std::function<Expectation(const Case&)>& expected,
+                   const std::vector<Oracle>& oracles, const Attempt& attempt);
+
+}  // namespace onepass::verdict
