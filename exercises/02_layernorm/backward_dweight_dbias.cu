@@ -71,8 +71,7 @@ __global__ void sum_rows_kernel(const T* dy, int64_t dy_stride, const T* x, int6
 
   const int64_t first = static_cast<int64_t>(group) * cols;  // of the group
   // TODO 1, continued: store_sums() stores the sums of pack i in the row partial_dbias + first.
-
-  // TODO 2, continued: the same for dweight.
+  // Store those for dweight likewise, which are 0 until TODO 2.
 }
 
 /// Second stage: adds up the sums of all groups, those for dbias in blocks (b, 0), those for

@@ -84,12 +84,9 @@ __global__ void sum_rows_kernel(const T* dy, int64_t dy_stride, const T* x, int6
 
   const int64_t first = static_cast<int64_t>(group) * cols;  // of the group
   // TODO 1, continued: store_sums() stores the sums of pack i in the row partial_dbias + first.
+  // Store those for dweight likewise, which are 0 until TODO 2.
   // [solution 1]
   store_sums(partial_dbias + first, i, sum_dbias);
-  // [end]
-
-  // TODO 2, continued: the same for dweight.
-  // [solution 2]
   store_sums(partial_dweight + first, i, sum_dweight);
   // [end]
 }
