@@ -42,7 +42,8 @@ class CpuDevice : public Device {
   Allocation allocate(const BufferSpec& spec) override {
     const size_t bytes = spec.span_bytes();
     const auto offset = static_cast<size_t>(spec.offset * spec.element_bytes());
-    const simulator::Label label{spec.name, size_of(spec.dtype), spec.rows > 1 ? spec.cols : 0,
+    const bool vector = spec.rows <= 1 || (spec.cols == 1 && spec.stride == 1);
+    const simulator::Label label{spec.name, size_of(spec.dtype), vector ? 0 : spec.cols,
                                  spec.stride};
     void* const first = simulator::allocate(bytes, offset, label);
     if (first == nullptr && bytes > 0) {

@@ -25,10 +25,9 @@ double start_limit(const std::string& device) {
   return device == "gpu" ? 60.0 : 15.0;
 }
 
-Failure not_started(const std::string& outputs, int todo) {
-  const std::string advice = todo > 0 ? fmt::format(" Fill in TODO {}.", todo) : "";
+Failure not_started(const std::string& outputs) {
   return {.status = Status::not_started,
-          .message = fmt::format("Nothing was written to {}.{}", outputs, advice),
+          .message = fmt::format("Nothing was written to {}.", outputs),
           .mistake = "not-started"};
 }
 
@@ -70,10 +69,9 @@ Random Session::random() const {
   return Random(settings_.seed).stream(settings_.exercise).stream(check_.name);
 }
 
-void Session::begin_check(const std::string& name, int todo) {
+void Session::begin_check(const std::string& name) {
   check_ = Check();
   check_.name = name;
-  check_.todo = todo;
 }
 
 /// Calls the student's function with the poison whose turn it is.
@@ -89,8 +87,9 @@ Run Session::attempt(const Case& call, bool count_lines) {
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
   for (const Finding& finding : run.findings) {
-    if (finding.warning) {
-      const std::string where = location_of(finding).value_or("");
+    const std::string where = location_of(finding).value_or("");
+    // Once a line: the next shape shows the same at another element.
+    if (finding.warning && warned_.emplace(finding.kind, where).second) {
       check_.warnings.push_back((where.empty() ? "" : where + ": ") + sentence_of(finding));
     }
   }
@@ -205,7 +204,7 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
     check_.wrote = check_.wrote || (comparison.size > 0 && !alone);
   }
   if (untouched && !check_.wrote) {
-    fail(call, not_started(names, check_.todo));
+    fail(call, not_started(names));
   }
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     if (!comparisons[i].right()) {

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verdict/case.h"
@@ -81,7 +83,6 @@ class Session {
   /// What is known of the running check.
   struct Check {
     std::string name;
-    int todo = 0;
     int calls = 0;
     int left_out = 0;                        // cases for which the GPU has too little memory
     std::int64_t compared = 0;               // elements
@@ -91,10 +92,10 @@ class Session {
     std::string output;                      // what the student's code printed
     std::optional<Failure> failure;          // set if it has failed
     std::optional<std::string> fault;        // of the grader, which came in its way
-    std::vector<std::string> warnings;
+    std::vector<std::string> warnings;       // those that no check before has told
     std::optional<Finding> doubt;  // of the simulator about the last call: telling_warning()
   };
-  void begin_check(const std::string& name, int todo);
+  void begin_check(const std::string& name);
   void note_fault(const std::string& fault) { check_.fault = fault; }
   const Check& check() const { return check_; }
   /// The worker, for measurements after the checks.
@@ -111,7 +112,8 @@ class Session {
   std::unique_ptr<WorkerClient> worker_;
   Check check_;
   int timeouts_ = 0;
-  std::optional<double> memory_bytes_;  // of the device, once it was asked
+  std::set<std::pair<Kind, std::string>> warned_;  // of what, and where
+  std::optional<double> memory_bytes_;             // of the device, once it was asked
 };
 
 /// The session of the check that runs. doctest's test cases take no arguments: this is how they,
