@@ -92,6 +92,20 @@ BuildResult Builder::build(const Implementation& implementation) const {
   return result;
 }
 
+BuildResult Builder::build_once(const Implementation& implementation, const std::string& source,
+                                const fs::path& folder) const {
+  BuildResult result;
+  {
+    const ScratchFolder scratch(folder);
+    result = compile(implementation, scratch.path(), source);
+    if (!result.error) {
+      fs::rename(result.worker, folder / "worker");
+      result.worker = folder / "worker";
+    }
+  }
+  return result;
+}
+
 BuildResult Builder::compile(const Implementation& implementation, const fs::path& folder,
                              const std::string& source) const {
   const std::string name = fs::path(implementation.shown).filename().string();

@@ -40,6 +40,11 @@ class Builder {
   /// called from several threads, and in several processes that share a build folder.
   BuildResult build(const Implementation& implementation) const;
 
+  /// The same of this text in place of the file's, and not kept: the worker is made in `folder`,
+  /// and of the text nothing is left there.
+  BuildResult build_once(const Implementation& implementation, const std::string& source,
+                         const std::filesystem::path& folder) const;
+
   /// The worker of a file of the workbook's own. Throws GraderFault too if it does not compile.
   std::filesystem::path build_own(const Exercise& exercise,
                                   const std::filesystem::path& file) const;

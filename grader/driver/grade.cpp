@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <functional>
 #include <optional>
 
 #include "driver/bad_input.h"
@@ -26,6 +28,17 @@ int exit_code(const Json& report, bool strict) {
     return kUngraded;
   }
   return strict && !all_passed(report) ? kNotAllPassed : kComplete;
+}
+
+// Ctrl-C ends whatever was going on with an exception; the report so far is still shown.
+void until_interrupted(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const GraderFault&) {
+    if (!process::interrupted()) {
+      throw;
+    }
+  }
 }
 
 }  // namespace
@@ -55,26 +68,23 @@ int grade(const Config& config, GradeOptions options) {
   const Device device = choose_device(config, options.device);
   const std::vector<Task> tasks = select_tasks(config, options.names);
   process::catch_interrupts();
-  Json report;
+  Style style = style_for(STDOUT_FILENO);
+  style.lines = options.lines;
+  Run run(config, tasks, options, device);
   {
-    Run run(config, tasks, options, device);
     std::optional<GpuLock> lock;
     if (!options.checks_only) {  // checks may share a GPU, what is timed may not
       lock.emplace(config.build, device);
     }
-    try {
-      run.work();
-    } catch (const GraderFault&) {  // Ctrl-C ends what was going on; the report so far is shown
-      if (!process::interrupted()) {
-        throw;
-      }
-    }
-    report = run.report();
+    until_interrupted([&] { run.work(); });
   }
-  Style style = style_for(STDOUT_FILENO);
-  style.lines = options.lines;
-  fmt::print("{}", render(report, style));
-  return exit_code(report, options.strict);
+  // The verdict does not wait for what takes longer.
+  fmt::print("{}", render_verdict(run.report(), style));
+  std::fflush(stdout);
+  until_interrupted([&] { run.experiment(); });
+  run.finish();
+  fmt::print("{}", render_end(run.report(), style));
+  return exit_code(run.report(), options.strict);
 }
 
 }  // namespace onepass::driver

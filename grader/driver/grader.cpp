@@ -72,6 +72,9 @@ std::vector<std::string> command_of(const GraderRun& run) {
   for (const std::string& shape : run.shapes) {
     add("--shape", shape);
   }
+  if (run.to_first_failure) {
+    command.push_back("--to-first-failure");
+  }
   if (run.measure) {
     command.push_back("--measure");
   }

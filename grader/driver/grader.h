@@ -28,6 +28,7 @@ struct GraderRun {
   std::string check;                 // only this one; empty means all
   std::optional<double> time_limit;  // seconds for one launch; empty: as the grader chooses
   std::string until;                 // no check after one that fails by this mistake; empty: all
+  bool to_first_failure = false;     // no check after one that fails
   bool measure = false;              // the exercise's own shapes, instead of grading
   std::vector<std::string> shapes;   // measured instead of grading: "4096x1000xfp16"
   bool map = false;                  // the event "map" instead of grading: of a call of this shape,

@@ -89,6 +89,8 @@ CLI::App* add_grade_command(CLI::App& app, GradeOptions& options, std::vector<st
                       "Run no check after one that fails by this mistake (for maintainers)");
   command->add_flag("--checks-only", options.checks_only,
                     "Measure no traffic and no bandwidth of what is passed");
+  command->add_flag("!--no-experiments", options.experiments,
+                    "Do not grade a failing file again to find out which of its TODOs is right");
   return command;
 }
 

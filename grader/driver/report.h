@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "driver/config.h"
+#include "driver/todo/conclusion.h"
 #include "wire/exercise.h"
 
 namespace onepass::driver {
@@ -32,6 +33,9 @@ void apply_event(Json& exercise, const Json& event);
 /// its location and diagnosis, if it has them, in place of the GPU's.
 void add_explanation(Json& exercise, const Json& event);
 
+/// Does an event of the simulator tell of something that it can show at a line of the kernel?
+bool is_wrong_access(const Json& event);
+
 /// A check that passed on the GPU fails, because the simulator sees an access that is wrong.
 /// `replay`: the command that shows it again.
 void add_objection(Json& exercise, const Json& event, const std::string& replay);
@@ -42,6 +46,14 @@ void set_all_checks(Json& exercise, const std::string& status, const std::string
 
 /// The checks that a grader was told not to come to: "not run", and no part of the status.
 void set_rest_not_run(Json& exercise);
+
+/// What the text of the file says of a TODO: failed checks of one without code are "not started",
+/// and no check of one with code is.
+void note_begun(Json& exercise, int todo, bool begun);
+
+/// What experiments say of the TODOs: as "todos" and "which_todo". The failed checks of those that
+/// are right are "granted": their points count.
+void add_conclusion(Json& exercise, const TodoStates& todos, const Conclusion& conclusion);
 
 /// Computes the exercises' status and score, and the report's score, from the checks.
 void settle(Json& report);

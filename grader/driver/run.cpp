@@ -27,12 +27,6 @@ bool is_failure(const std::string& status) {
   return status != "passed" && status != "not started" && status != "ungraded";
 }
 
-// Something that the simulator can show at a line of the kernel.
-bool is_wrong_access(const Json& event) {
-  const bool wrong = event.at("status") == "failed" || event.at("status") == "device error";
-  return wrong && event.contains("location") && event.at("location").is_string();
-}
-
 // An untouched exercise calls no kernel, so it needs no trusted one to be told from the machine.
 bool is_untouched(const fs::path& file, const fs::path& solution) {
   return read_file(file) == skeleton_of(read_file(solution), solution.string());
@@ -48,7 +42,7 @@ Run::Run(const Config& config, const std::vector<Task>& tasks, const GradeOption
       builder_(config, device),
       report_(make_report(device, device == Device::cpu ? "CPU simulator" : "GPU", options.seed)) {
   for (const Task& task : tasks) {
-    items_.push_back({task, {}, {}, {}});
+    items_.push_back({task, {}, {}, {}, {}, {}});
   }
   save();
 }
@@ -65,6 +59,11 @@ void Run::work() {
   if (device_ == Device::gpu) {
     parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
   }
+  progress_.show("");
+}
+
+void Run::finish() {
+  progress_.show("");
   report_["complete"] = !process::interrupted();
   save();
 }
@@ -99,6 +98,7 @@ void Run::build(std::size_t index) {
     update(index, [&](Json& exercise) { set_all_checks(exercise, "missing", task.missing, ""); });
     return;
   }
+  find_places(item);
   progress_.show(fmt::format("compiling {}", task.shown));
   const BuildResult result = builder_.build(task);
   if (result.error) {
@@ -110,6 +110,14 @@ void Run::build(std::size_t index) {
   item.worker = result.worker;
   if (device_ == Device::gpu) {
     build_trusted(item);
+  }
+}
+
+void Run::find_places(Item& item) const {
+  const fs::path solution = solution_of(item.task);
+  if (fs::exists(solution)) {
+    item.places = driver::find_places(take_apart(read_file(solution), solution.string()),
+                                      read_file(item.task.file));
   }
 }
 
@@ -187,6 +195,9 @@ void Run::grade(std::size_t index) {
     });
   });
   update(index, [&](Json& exercise) {
+    for (const int todo : item.places ? item.places->todos() : std::set<int>()) {
+      note_begun(exercise, todo, item.places->is_begun(todo));
+    }
     for (Json& check : exercise["checks"]) {
       if (is_failure(check["status"])) {
         check["replay"] = replay(*item.task.exercise, options_.device);

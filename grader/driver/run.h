@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "driver/progress.h"
 #include "driver/report.h"
 #include "driver/submission.h"
+#include "driver/todo/places.h"
 
 namespace onepass::driver {
 
@@ -25,9 +27,15 @@ class Run {
   Run(const Config& config, const std::vector<Task>& tasks, const GradeOptions& options,
       Device device);
 
-  /// Builds and grades all tasks. After Ctrl-C it returns early or throws GraderFault, and the
-  /// report is not complete.
+  /// Builds, grades and measures all tasks. After Ctrl-C it returns early or throws GraderFault.
   void work();
+
+  /// Then: which TODOs of the exercises that failed are right? Each that has code is graded with
+  /// the solution's code in place of all others.
+  void experiment();
+
+  /// The end: unless there was a Ctrl-C, the report is complete.
+  void finish();
 
   /// What is known so far, settled.
   const Json& report() const { return report_; }
@@ -37,6 +45,14 @@ class Run {
     Task task;
     std::filesystem::path worker;            // empty: there is no file, or it does not compile
     std::filesystem::path naive, reference;  // the solution's; built when first needed
+    std::optional<Places> places;            // of the TODOs, if the file keeps its shape
+    TodoStates todos;                        // what trials say; empty where there were none
+  };
+  /// A file with the solution's code for all TODOs but some.
+  struct Trial {
+    std::size_t index;
+    std::set<int> kept;
+    std::optional<bool> passes = {};  // everything; nothing if that is not known
   };
 
   void list();
@@ -44,6 +60,12 @@ class Run {
   void grade(std::size_t index);
   void build_what_to_measure_beside(std::size_t index);
   void measure(std::size_t index);
+  void find_places(Item& item) const;
+  bool is_to_try(std::size_t index);
+  void try_out(std::vector<Trial>& trials);
+  /// `together`: of exercises with several right TODOs and one other, those that are right.
+  void conclude_on(const std::vector<Trial>& together);
+  std::optional<bool> passes(const Trial& trial, Device device);
   void ask_simulator(std::size_t index);
   void explain_on_simulator(std::size_t index, GraderRun run);
   void object_on_simulator(std::size_t index, GraderRun run);
@@ -67,7 +89,8 @@ class Run {
   Device device_;
   Builder builder_;
   std::vector<Item> items_;
-  std::mutex mutex_;  // for report_
+  std::mutex mutex_;      // for report_
+  std::mutex trial_gpu_;  // on which one trial is graded at a time
   Json report_;
   Progress progress_;
 };

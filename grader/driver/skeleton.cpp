@@ -9,15 +9,16 @@
 
 namespace onepass::driver {
 
-std::string skeleton_of(const std::string& solution, const std::string& file) {
-  static const std::regex begin_mark(R"(^\s*// \[solution \d+\]\s*$)");
+Skeleton take_apart(const std::string& solution, const std::string& file) {
+  static const std::regex begin_mark(R"(^\s*// \[solution (\d+)\]\s*$)");
   static const std::regex end_mark(R"(^\s*// \[end\]\s*$)");
-  std::string skeleton;
+  Skeleton skeleton;
   int opened = 0;  // the line of the mark that is open
   int number = 0;
   for (const std::string& line : lines_of(solution)) {
     ++number;
-    const bool begins = std::regex_match(line, begin_mark);
+    std::smatch mark;
+    const bool begins = std::regex_match(line, mark, begin_mark);
     const bool ends = std::regex_match(line, end_mark);
     if ((begins && opened != 0) || (ends && opened == 0)) {
       throw BadInput(
@@ -27,16 +28,21 @@ std::string skeleton_of(const std::string& solution, const std::string& file) {
     }
     if (begins) {
       opened = number;
+      skeleton.parts.push_back({std::stoi(mark[1]), skeleton.text.size(), ""});
     } else if (ends) {
       opened = 0;
-    } else if (opened == 0) {
-      skeleton += line + "\n";
+    } else {
+      (opened == 0 ? skeleton.text : skeleton.parts.back().code) += line + "\n";
     }
   }
   if (opened != 0) {
     throw BadInput(fmt::format("{}:{}: no [end] follows this mark.", file, opened));
   }
   return skeleton;
+}
+
+std::string skeleton_of(const std::string& solution, const std::string& file) {
+  return take_apart(solution, file).text;
 }
 
 }  // namespace onepass::driver

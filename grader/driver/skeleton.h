@@ -7,12 +7,29 @@
 // The skeleton, the exercise that a student gets, is what remains when these parts go.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 namespace onepass::driver {
 
-/// `solution` without its marked parts and without the marks. `file` is its name in messages.
-/// Throws BadInput for a mark without its other half.
+/// A marked part of a solution.
+struct MarkedPart {
+  int todo;
+  std::size_t place;  // where it is missing in the skeleton: the offset of a line's beginning
+  std::string code;   // whole lines
+};
+
+struct Skeleton {
+  std::string text;
+  std::vector<MarkedPart> parts;  // in the order of their places
+};
+
+/// `solution` taken apart. `file` is its name in messages. Throws BadInput for a mark without its
+/// other half.
+Skeleton take_apart(const std::string& solution, const std::string& file);
+
+/// The skeleton's text alone.
 std::string skeleton_of(const std::string& solution, const std::string& file);
 
 }  // namespace onepass::driver

@@ -43,10 +43,13 @@ void write_indented(Out out, const std::string& lines) {
   }
 }
 
-// "3 points", "1 point".
+// "3 points", "1 check".
+std::string counted(int count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string worth(const Json& check) {
-  const std::string points = text(check, "points");
-  return points + (points == "1" ? " point" : " points");
+  return counted(check["points"].get<int>(), "point");
 }
 
 // "1.07", "412", "81234", "2.5e+09": three digits tell enough.
@@ -151,6 +154,39 @@ void write_warnings(Out out, const Json& exercise, Style style) {
   }
 }
 
+// The TODOs that nothing was done for yet: those that the file's text shows without code, or, where
+// that does not say, those of which no check has found anything.
+std::set<int> not_started(const Json& exercise) {
+  if (exercise.contains("not_started")) {
+    return exercise["not_started"].get<std::set<int>>();
+  }
+  std::set<int> todos;
+  std::set<int> begun;
+  for (const Json& check : exercise["checks"]) {
+    (check["status"] == "not started" ? todos : begun).insert(check["todo"].get<int>());
+  }
+  std::erase_if(todos, [&](int todo) { return begun.count(todo) != 0; });
+  return todos;
+}
+
+// A line for each of these TODOs with checks that are still to be passed.
+void write_not_started(Out out, const Json& exercise, const std::set<int>& todos, Style style) {
+  for (const int todo : todos) {
+    int checks = 0;
+    int points = 0;
+    for (const Json& check : exercise["checks"]) {
+      const bool counts = check["todo"] == todo && check["status"] == "not started";
+      checks += counts ? 1 : 0;
+      points += counts ? check["points"].get<int>() : 0;
+    }
+    if (checks > 0) {
+      fmt::format_to(out, "\n  {} TODO {} ({}, {})\n",
+                     painted("not started:", color_of("not started"), style), todo,
+                     counted(checks, "check"), counted(points, "point"));
+    }
+  }
+}
+
 // The first failure in full; of the others, which may have the same cause, a few names.
 void write_failures(Out out, const Json& exercise, const std::string& fault, Style style) {
   const std::string status = text(exercise, "status");
@@ -162,10 +198,15 @@ void write_failures(Out out, const Json& exercise, const std::string& fault, Sty
     fmt::format_to(out, "\n  This is a fault of the grader or of the machine, not yours:\n");
     write_indented(out, fault);
   }
+  if (status == "not started") {
+    return;  // as it was given: that is no failure
+  }
+  const std::set<int> untouched = not_started(exercise);
   int failed = 0;
   for (const Json& check : exercise["checks"]) {
     const std::string state = text(check, "status");
-    if (state == "passed" || state == "not started" || state == "ungraded") {
+    const bool to_come = state == "not started" && untouched.count(check["todo"].get<int>()) != 0;
+    if (state == "passed" || to_come || state == "ungraded") {
       continue;
     }
     ++failed;
@@ -178,6 +219,30 @@ void write_failures(Out out, const Json& exercise, const std::string& fault, Sty
   }
   if (failed > kNamed) {
     fmt::format_to(out, "  and {} more\n", failed - kNamed);
+  }
+  write_not_started(out, exercise, untouched, style);
+}
+
+// What experiments have found out, and what it changes in the score.
+void write_which_todo(Out out, const Json& report, Style style) {
+  std::string found;
+  for (const Json& exercise : report["exercises"]) {
+    const std::string sentence = text(exercise, "which_todo");
+    if (sentence.empty()) {
+      continue;
+    }
+    int granted = 0;
+    for (const Json& check : exercise["checks"]) {
+      granted += check.value("granted", false) ? check["points"].get<int>() : 0;
+    }
+    fmt::format_to(
+        Out(found), "  {}: {}{}\n", painted(text(exercise, "id"), kBold, style), sentence,
+        granted == 0 ? ""
+                     : fmt::format(" That gives {} more: {} of {}.", counted(granted, "point"),
+                                   text(exercise, "score"), text(exercise, "max_score")));
+  }
+  if (!found.empty()) {
+    fmt::format_to(out, "\nWhich TODO?\n{}", found);
   }
 }
 
@@ -253,14 +318,14 @@ std::string what_to_open_next(const Json& report) {
   for (const Json& exercise : report["exercises"]) {
     for (const Json& check : exercise["checks"]) {
       const std::string status = text(check, "status");
-      if (status == "compile error") {
+      if (status == "compile error" && !check.value("granted", false)) {
         return fmt::format("Open next: {}, which does not compile",
                            compile_error_at(exercise, check));
       }
       if (status == "missing") {
         return fmt::format("Bring back next: {}", text(exercise, "file"));
       }
-      if (status != "passed" && status != "ungraded") {
+      if (status != "passed" && status != "ungraded" && !check.value("granted", false)) {
         return fmt::format("Open next: {}, TODO {}", text(exercise, "file"), text(check, "todo"));
       }
     }
@@ -277,7 +342,7 @@ Style style_for(int file_descriptor) {
   return {isatty(file_descriptor) == 1 && !dumb && (no_color == nullptr || *no_color == '\0')};
 }
 
-std::string render(const Json& report, Style style) {
+std::string render_verdict(const Json& report, Style style) {
   std::string result;
   const Out out(result);
   write_heading(out, report);
@@ -286,6 +351,13 @@ std::string render(const Json& report, Style style) {
   write_lines(out, report, style);
   result += bandwidth_table(report);
   result += measurement_notes(report);
+  return result;
+}
+
+std::string render_end(const Json& report, Style style) {
+  std::string result;
+  const Out out(result);
+  write_which_todo(out, report, style);
   fmt::format_to(
       out, "\n{}\n{}\n",
       painted(fmt::format("Score: {} of {}", text(report, "score"), text(report, "max_score")),

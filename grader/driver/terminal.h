@@ -15,7 +15,9 @@ struct Style {
 /// Colour for a terminal, none in a pipe or where NO_COLOR is set (no-color.org).
 Style style_for(int file_descriptor);
 
-/// The whole report. `report` must be settled.
-std::string render(const Json& report, Style style);
+/// The report in two parts, both settled: what the checks and measurements say; then what
+/// experiments say of the TODOs, the score, and what to open next.
+std::string render_verdict(const Json& report, Style style);
+std::string render_end(const Json& report, Style style);
 
 }  // namespace onepass::driver

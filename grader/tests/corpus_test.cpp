@@ -86,7 +86,8 @@ json grade(const Entry& entry, int seed, std::string& output) {
   std::vector<std::string> command = {kDriver.string(),     "grade",      "--submission",
                                       submission.string(),  "--exercise", entry.exercise,
                                       "--device",           device(),     "--seed",
-                                      std::to_string(seed), "--report",   report.string()};
+                                      std::to_string(seed), "--report",   report.string(),
+                                      "--no-experiments"};
   if (checks_only()) {
     command.push_back("--checks-only");
   }

@@ -22,7 +22,7 @@ TEST_CASE("reports look as the golden files show") {
     ++count;
     Json report = Json::parse(read_file(entry.path()));
     settle(report);
-    const std::string text = render(report, {});
+    const std::string text = render_verdict(report, {}) + render_end(report, {});
     fs::path golden = entry.path();
     golden.replace_extension(".txt");
     if (std::getenv("ONEPASS_ACCEPT") != nullptr) {
@@ -37,8 +37,8 @@ TEST_CASE("reports look as the golden files show") {
 
 TEST_CASE("colour is added around the same words") {
   Json report = make_report(Device::cpu, "CPU simulator", 1);
-  const std::string plain = render(report, {});
-  const std::string coloured = render(report, {true});
+  const std::string plain = render_verdict(report, {}) + render_end(report, {});
+  const std::string coloured = render_end(report, {true});
   CHECK(plain.find('\x1b') == std::string::npos);
   CHECK(coloured.find("\x1b[1mScore: 0 of 0\x1b[0m") != std::string::npos);
 }

@@ -3,7 +3,8 @@
 //   grade-rmsnorm --list
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
 //                 --device cpu|gpu --seed N [--events FILE]
-//                 [--check NAME | --until MISTAKE | --measure | --shape 4096x1000xfp16...]
+//                 [--check NAME | --until MISTAKE | --to-first-failure | --measure |
+//                 --shape 4096x1000xfp16...]
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N [--events FILE] --map
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
 //   grade-rmsnorm --exercise rmsnorm/forward --device cpu|gpu --seed N --request FILE
@@ -11,10 +12,11 @@
 //
 // PATHs are workers: of the student's file, of the naive version, of the solution. Events
 // (events.h) are appended to FILE, or printed. With --check only that check runs; with --until no
-// check runs after one that fails by that mistake. With --measure no check runs, and the exercise's
-// own shapes are measured; with --shape, these. With --map nothing is graded: the event is that of
-// access_map.h. Nor with --request: FILE gets one more request, so that a worker can be run by
-// itself, under a profiler for instance, with FILE as its descriptor 3.
+// check runs after one that fails by that mistake, with --to-first-failure none after one that
+// fails. With --measure no check runs, and the exercise's own shapes are measured; with --shape,
+// these. With --map nothing is graded: the event is that of access_map.h. Nor with --request: FILE
+// gets one more request, so that a worker can be run by itself, under a profiler for instance, with
+// FILE as its descriptor 3.
 // Exit: 0 after a complete run, whatever the score; 2 for a usage error or a fault of the grader.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -40,7 +42,7 @@ using nlohmann::json;
 
 /// declare() says what each is.
 struct Options {
-  bool list = false, measure = false, map = false;
+  bool list = false, measure = false, map = false, to_first_failure = false;
   std::string exercise, worker, naive, reference, device = "cpu";
   std::string events, check, until, request, dtype;
   std::vector<std::string> shapes;
@@ -65,6 +67,8 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--check", options.check, "run this check only");
   app.add_option("--time-limit", options.time_limit, "seconds for one launch");
   app.add_option("--until", options.until, "end with the check that fails by this mistake");
+  app.add_flag("--to-first-failure", options.to_first_failure,
+               "end with the first check that does not pass");
   app.add_flag("--measure", options.measure, "measure the exercise's shapes, instead of grading");
   app.add_option("--shape", options.shapes, "measure this shape, instead of grading")
       ->allow_extra_args(false);
@@ -144,7 +148,9 @@ bool grade_exercise(const Exercise& exercise, const Options& options, Events& ev
     if (!is_open(check)) {
       events.write(check_event(exercise.id, info, check));
     }
-    if (!options.until.empty() && check.failure && check.failure->mistake == options.until) {
+    const bool found =
+        !options.until.empty() && check.failure && check.failure->mistake == options.until;
+    if (found || (options.to_first_failure && check.failure)) {
       break;
     }
   }

@@ -1,0 +1,147 @@
+// The experiments of a run: which TODOs of a file that failed are right?
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "driver/files.h"
+#include "driver/parallel.h"
+#include "driver/run.h"
+#include "driver/text.h"
+#include "process/interrupt.h"
+
+namespace onepass::driver {
+
+namespace {
+
+TodoState state_of(std::optional<bool> passes) {
+  return !passes ? TodoState::unknown : *passes ? TodoState::right : TodoState::wrong;
+}
+
+}  // namespace
+
+// A file with failures, several TODOs to choose from, and something to try.
+bool Run::is_to_try(std::size_t index) {
+  const std::optional<Places>& places = items_[index].places;
+  if (!options_.experiments || !options_.until.empty() || !places || process::interrupted() ||
+      places->todos().size() < 2) {
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  const Json& exercise = report_["exercises"][index];
+  const Json& checks = exercise["checks"];
+  return !exercise.contains("fault") && exercise["status"] != "ungraded" &&
+         std::any_of(checks.begin(), checks.end(), [](const Json& check) {
+           return check["status"] != "passed" && check["status"] != "not started";
+         });
+}
+
+// As few as say it all: one for each TODO that has code. One more for each file in which several
+// are right and one is not: is the fault in that one alone?
+void Run::experiment() {
+  std::vector<Trial> trials;
+  for (std::size_t index = 0; index < items_.size(); ++index) {
+    if (is_to_try(index)) {
+      Item& item = items_[index];
+      for (const int todo : item.places->todos()) {
+        item.todos[todo] = TodoState::not_started;
+        if (item.places->is_begun(todo)) {
+          trials.push_back({index, {todo}});
+        }
+      }
+    }
+  }
+  try_out(trials);
+  for (const Trial& trial : trials) {
+    items_[trial.index].todos[*trial.kept.begin()] = state_of(trial.passes);
+  }
+
+  std::vector<Trial> together;
+  for (std::size_t index = 0; index < items_.size(); ++index) {
+    const TodoStates& todos = items_[index].todos;
+    const std::set<int> right = in_states(todos, {TodoState::right});
+    if (right.size() > 1 && in_states(todos, {TodoState::wrong, TodoState::unknown}).size() == 1) {
+      together.push_back({index, right});
+    }
+  }
+  try_out(together);
+  if (!process::interrupted()) {
+    conclude_on(together);
+  }
+}
+
+void Run::conclude_on(const std::vector<Trial>& together) {
+  for (std::size_t index = 0; index < items_.size(); ++index) {
+    const TodoStates& todos = items_[index].todos;
+    bool fit = in_states(todos, {TodoState::right}).size() == 1;
+    for (const Trial& trial : together) {
+      fit = trial.index == index ? trial.passes.value_or(false) : fit;
+    }
+    if (!todos.empty()) {
+      update(index, [&](Json& exercise) { add_conclusion(exercise, todos, conclude(todos, fit)); });
+    }
+  }
+}
+
+void Run::try_out(std::vector<Trial>& trials) {
+  parallel_for(trials.size(), std::max(1u, std::thread::hardware_concurrency()),
+               [&](std::size_t i) {
+                 Trial& trial = trials[i];
+                 trial.passes = passes(trial, device_);
+                 // What a GPU gets right by luck, the simulator does not.
+                 std::error_code error;
+                 if (device_ == Device::gpu && trial.passes.value_or(false) &&
+                     std::filesystem::exists(config_.cpu.compiler, error)) {
+                   trial.passes = passes(trial, Device::cpu).value_or(true);
+                 }
+               });
+}
+
+// On the simulator in place of a GPU only what it can show at a line counts.
+std::optional<bool> Run::passes(const Trial& trial, Device device) {
+  const Item& item = items_[trial.index];
+  const std::string what = fmt::format("which TODO of {}? Trying {}", item.task.exercise->id,
+                                       fmt::join(trial.kept, ", "));
+  if (process::interrupted()) {
+    return std::nullopt;
+  }
+  progress_.show(what);
+  const ScratchFolder folder(config_.build / "cache");
+  GraderRun run = grader_run(item);
+  std::set<int> replaced = item.places->todos();
+  for (const int todo : trial.kept) {
+    replaced.erase(todo);
+  }
+  const std::string source = item.places->with_solution(replaced);
+  run.worker = (device == device_ ? builder_ : Builder(config_, device))
+                   .build_once(item.task, source, folder.path())
+                   .worker;
+  if (run.worker.empty()) {
+    return std::nullopt;
+  }
+  run.device = device;
+  run.to_first_failure = device == device_;
+  std::size_t done = 0;
+  bool passed = true;
+  bool known = true;
+  std::unique_lock one_at_a_time(trial_gpu_, std::defer_lock);
+  if (device == Device::gpu) {
+    one_at_a_time.lock();
+  } else if (device_ == Device::gpu) {
+    run.naive.clear();
+    run.reference.clear();
+  }
+  const auto fault = run_grader(run, [&](const Json& event) {
+    if (event.at("event") != "check") {
+      return;
+    }
+    const std::string status = event.at("status");
+    known = known && status != "ungraded";
+    passed = passed && (status == "passed" || (device != device_ && !is_wrong_access(event)));
+    progress_.show(fmt::format("{}: {} checks passed", what, ++done));
+  });
+  return fault || !known ? std::nullopt : std::optional(passed);
+}
+
+}  // namespace onepass::driver
