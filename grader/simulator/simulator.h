@@ -60,6 +60,19 @@ void download(void* host, const void* device, std::size_t bytes);
 /// Memory starts uninitialised; the host may write a poison pattern with memset() and leave it so.
 void mark_initialised(void* device, std::size_t bytes, bool initialised = true);
 
+// ---- The blocks of a launch -----------------------------------------------------------------
+
+/// In which order the blocks of the next launches run: their numbers rising, x fastest, as at the
+/// start; falling; or shuffled by a seed. CUDA promises none.
+enum class BlockOrder { rising, falling, shuffled };
+void set_block_order(BlockOrder order, std::uint64_t seed = 0);
+
+/// Of the next launches, only so many blocks run, spread evenly over the grid, the first and the
+/// last among them; 0, as at the start: all. The launch itself is checked as a whole. Who should
+/// have written a place may not have run, so with a sample no read of unwritten memory is a
+/// finding, nor that blocks wait for others in vain.
+void run_sample_of_blocks(std::uint64_t most);
+
 // ---- Limits and errors ----------------------------------------------------------------------
 
 /// CPU seconds that one launch may take before it is stopped as endless. 10 at the start.

@@ -98,7 +98,7 @@ __global__ void flag_for_next_block(float* data, int* flag, bool plain) {
     if (plain) {
       *flag = 1;  // writes
     } else {
-      *static_cast<volatile int*>(flag) = 1;
+      *static_cast<volatile int*>(flag) = 1;  // sets
     }
   } else {
     while (*static_cast<volatile int*>(flag) == 0) {  // waits
@@ -107,7 +107,8 @@ __global__ void flag_for_next_block(float* data, int* flag, bool plain) {
     data[1] = data[0];
   }
 }
-CASE(volatile_flag, "") {
+CASE(volatile_flag, "warning: global-race", {"through a volatile pointer", "atomicExch()"},
+     {{"sets", 0, 0}, {"waits", 0, 1}}) {
   flag_for_next_block<<<2, 1>>>(zeros<float>(), zeros<int>(1), false);
 }
 CASE(plain_flag, "global-race", {"written and read"}, {{"writes", 0, 0}, {"waits", 0, 1}}) {

@@ -99,22 +99,6 @@ CASE(warp_synchronous_tree, "") {
   sum_by_tree<<<1, 256>>>(zeros<float>(1), zeros<float>());
 }
 
-/// The old style, from before __syncwarp() was there.
-__global__ void sum_through_volatile(float* y) {
-  __shared__ volatile float s[64];
-  const unsigned i = threadIdx.x;
-  s[i] = 1;
-  __syncthreads();
-  if (i < 32) {
-    for (unsigned d = 32; d > 0; d /= 2) s[i] = s[i] + s[i + d];
-  }
-  __syncthreads();
-  y[i] = s[0];
-}
-CASE(volatile_warp_tree, "") {
-  sum_through_volatile<<<1, 64>>>(zeros<float>());
-}
-
 __global__ void tiles_through_shared(float* y) {
   __shared__ float s[64];
   auto tile = cg::tiled_partition<8>(cg::this_thread_block());
@@ -298,22 +282,22 @@ CASE(warps_of_different_roles, "") {
 /// A flag in shared memory, raised by one warp, awaited by another.
 __global__ void flag_within_block(float* y) {
   __shared__ float value;
-  __shared__ volatile int ready;
+  __shared__ int ready;
   if (threadIdx.x == 0) ready = 0;
   __syncthreads();
   if (threadIdx.x == 32) {
     value = 7;
     __threadfence_block();
-    ready = 1;
+    atomicExch(&ready, 1);
   }
   if (threadIdx.x == 0) {
-    while (ready == 0) {
+    while (atomicAdd(&ready, 0) == 0) {
     }
     __threadfence_block();
     y[0] = value;
   }
 }
-CASE(volatile_flag_in_shared, "") {
+CASE(flag_in_shared, "") {
   flag_within_block<<<1, 64>>>(zeros<float>());
 }
 

@@ -184,22 +184,21 @@ CASE(lock_by_exchange, "") {
 }
 
 /// A scan over blocks: each waits for the total of the one before.
-__global__ void chained_scan(const float* x, float* y, volatile float* totals,
-                             volatile int* ready) {
+__global__ void chained_scan(const float* x, float* y, float* totals, int* ready) {
   __shared__ float before;
   if (threadIdx.x == 0) {
     float total = 0;
     for (int i = 0; i < 32; ++i) total += x[blockIdx.x * 32 + i];
     before = 0;
     if (blockIdx.x > 0) {
-      while (ready[blockIdx.x - 1] == 0) {
+      while (atomicAdd(&ready[blockIdx.x - 1], 0) == 0) {
       }
       __threadfence();
       before = totals[blockIdx.x - 1];
     }
     totals[blockIdx.x] = before + total;
     __threadfence();
-    ready[blockIdx.x] = 1;
+    atomicExch(&ready[blockIdx.x], 1);
   }
   __syncthreads();
   y[blockIdx.x * 32 + threadIdx.x] = before + x[blockIdx.x * 32 + threadIdx.x];

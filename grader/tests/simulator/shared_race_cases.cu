@@ -291,4 +291,47 @@ CASE(smaller_access_in_between, "shared-race", {"s[0]"}, {{"reads", 63}, {"write
   flag_beside_array<<<1, 64>>>(zeros<float>());
 }
 
+// ---- volatile
+
+/// The old style, from before __syncwarp() was there: a warp no longer runs in step by itself.
+__global__ void tree_through_volatile(float* y, bool syncwarp) {
+  __shared__ volatile float s[64];
+  const unsigned i = threadIdx.x;
+  s[i] = 1;
+  __syncthreads();
+  if (i < 32) {
+    for (unsigned d = 32; d > 0; d /= 2) {
+      const float sum = s[i] + s[i + d];  // reads
+      if (syncwarp) __syncwarp();
+      s[i] = sum;  // writes
+      if (syncwarp) __syncwarp();
+    }
+  }
+  __syncthreads();
+  y[i] = s[0];
+}
+CASE(warp_in_step_through_volatile, "shared-race",
+     {"two lanes of a warp", "volatile makes no access atomic"}, {{"reads", 0}, {"writes", 1}}) {
+  tree_through_volatile<<<1, 64>>>(zeros<float>(), false);
+}
+CASE(volatile_with_syncwarp, "") {
+  tree_through_volatile<<<1, 64>>>(zeros<float>(), true);
+}
+
+__global__ void flag_through_volatile(float* y) {
+  __shared__ volatile int ready;
+  if (threadIdx.x == 0) ready = 0;
+  __syncthreads();
+  if (threadIdx.x == 32) ready = 1;  // writes
+  if (threadIdx.x == 0) {
+    while (ready == 0) {  // reads
+    }
+    y[0] = 1;
+  }
+}
+CASE(flag_between_warps_through_volatile, "shared-race", {"volatile makes no access atomic"},
+     {{"reads", 0}, {"writes", 32}}) {
+  flag_through_volatile<<<1, 64>>>(zeros<float>());
+}
+
 }  // namespace

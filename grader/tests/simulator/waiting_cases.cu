@@ -34,14 +34,14 @@ CASE(spin_lock_that_sleeps, "") {
   lock_with_sleep<<<8, 64>>>(zeros<int>(1), zeros<float>());
 }
 
-__global__ void meet_often(volatile int* arrived, float* y, int rounds) {
+__global__ void meet_often(int* arrived, float* y, int rounds) {
   __shared__ float s;
   for (int round = 1; round <= rounds; ++round) {
     if (threadIdx.x == 0) {
       s = blockIdx.x + round;
       __threadfence();
-      atomicAdd(const_cast<int*>(arrived), 1);
-      while (*arrived < round * static_cast<int>(gridDim.x)) {  // here
+      atomicAdd(arrived, 1);
+      while (atomicAdd(arrived, 0) < round * static_cast<int>(gridDim.x)) {  // here
       }
       __threadfence();
     }
@@ -78,11 +78,11 @@ __global__ void either_word(volatile int* a, volatile int* b, float* y) {
     while (*a == 0 && *b == 0) {
     }
   } else {
-    *b = 1;
+    *b = 1;  // here
   }
   y[blockIdx.x] = 1;
 }
-CASE(waits_for_one_of_two_words, "") {
+CASE(waits_for_one_of_two_words, "warning: global-race", {"through a volatile pointer"}) {
   either_word<<<2, 1>>>(zeros<int>(1), zeros<int>(2), zeros<float>());
 }
 

@@ -40,7 +40,8 @@ __attribute__((flatten)) void check_access(const Access& access) {
   obey_stop(*launch, access.site);
   Thread& thread = *launch->thread;
   thread.last_site = access.site;
-  if (__builtin_expect(launch->checkers.is_ahead(thread.number), 0) && !access.is_atomic) {
+  if (__builtin_expect(launch->checkers.is_ahead(thread.number), 0) && !access.is_atomic &&
+      !access.is_volatile) {
     let_warp_catch_up(*launch);
   }
   // Two copies of the way through the checkers, each without the other's branches.

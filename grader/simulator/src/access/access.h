@@ -13,8 +13,8 @@ namespace simulator {
 /// the device's memory. Returns if the access may happen.
 void check_access(const Access& access);
 
-/// The same for a load or a store through a volatile pointer. CUDA code waits for a flag with them,
-/// so they count as atomic.
+/// The same for a load or a store through a volatile pointer. CUDA code waits for a flag with them:
+/// a thread that reads the same word again and again lets others run.
 void check_volatile(const Access& access);
 
 }  // namespace simulator

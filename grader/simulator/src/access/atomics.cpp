@@ -52,9 +52,9 @@ void check_volatile(const Access& access) {
     launch->thread->spin = {};
   }
   note_synchronisation(*launch, access.address);
-  Access as_atomic = access;
-  as_atomic.is_atomic = true;
-  check_access(as_atomic);
+  Access as_volatile = access;
+  as_volatile.is_volatile = true;
+  check_access(as_volatile);
 }
 
 std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,

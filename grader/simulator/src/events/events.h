@@ -59,7 +59,8 @@ struct Access {
   unsigned alignment;  // that the instruction needs
   AccessType type;
   CodeAddress site;
-  bool is_atomic = false;  // type atomic, and volatile loads and stores
+  bool is_atomic = false;    // type atomic, and the loads and stores of std::atomic
+  bool is_volatile = false;  // a load or store through a volatile pointer
 };
 
 /// What the address alone tells.

@@ -15,7 +15,8 @@
 //
 // Where this is coarse (a fence of one thread publishes for its whole block, an acquired word
 // counts for the whole block) it takes two accesses for ordered that are not, never the other way
-// round. A volatile access counts as an atomic. A shuffle orders nothing: CUDA does not promise it.
+// round. A volatile access counts as an atomic here: what is handed on with a flag is not blamed
+// for the flag. A shuffle orders nothing: CUDA does not promise it.
 #pragma once
 
 #include <cstdint>

@@ -40,6 +40,20 @@ std::string RaceReport::about_atomics(const AccessRecord& earlier, const Access&
          "other blocks may see the atomic first.";
 }
 
+/// Do both, of two blocks, use the word as a flag, by atomics and through volatile pointers?
+bool RaceReport::is_flag(const AccessRecord& earlier, AccessType earlier_type,
+                         const Access& access) const {
+  return ordering_.block_of(earlier) != ordering_.block() &&
+         (earlier_type == AccessType::atomic || sites_.is_volatile(earlier.site())) &&
+         (access.is_atomic || access.is_volatile);
+}
+
+std::string RaceReport::about_volatile(const AccessRecord& earlier, const Access& access) const {
+  return access.is_volatile || sites_.is_volatile(earlier.site())
+             ? " volatile makes no access atomic and makes no thread wait."
+             : "";
+}
+
 std::string RaceReport::relation(const AccessRecord& earlier, const AccessEvent& event) const {
   if (ordering_.block_of(earlier) == ordering_.block()) {
     return with_note(missing_between(earlier.thread(), event.thread),
@@ -63,11 +77,17 @@ void RaceReport::race(AccessRecord earlier, AccessType earlier_type, AccessEvent
   const Findings::Writing writing(findings_);
   const ElementName element = element_at(memory_, event.place.space, access.address, access.size);
   Finding found{kind, launch_.kernel, "", false, {}, element.buffer, element.index};
-  found.message = element.text + " is " + participles(earlier_type, access.type) + ' ' +
-                  relation(earlier, event);
+  const bool flag = is_flag(earlier, earlier_type, access);
+  found.message =
+      element.text + " is " + participles(earlier_type, access.type) + ' ' +
+      (flag ? "by threads of two blocks through a volatile pointer. GPUs let a flag pass so, but "
+              "CUDA C++ does not promise it: write it with atomicExch() and read it with "
+              "atomicAdd(pointer, 0)."
+            : relation(earlier, event) + about_volatile(earlier, access));
   // All threads may write one and the same value, and often do: that harms nobody.
-  found.warning = earlier_type == AccessType::write && access.type == AccessType::write &&
-                  source_line(site) == source_line(access.site);
+  found.warning = (earlier_type == AccessType::write && access.type == AccessType::write &&
+                   source_line(site) == source_line(access.site)) ||
+                  flag;
   found.parties = {
       party(launch_, other_block, earlier.thread(), site, action_text(earlier_type, access.size)),
       party(launch_, ordering_.block(), event.thread, access.site,

@@ -35,6 +35,8 @@ class RaceReport {
   void early_read(const EarlyRead& read, AccessEvent write);
 
  private:
+  bool is_flag(const AccessRecord& earlier, AccessType earlier_type, const Access& access) const;
+  std::string about_volatile(const AccessRecord& earlier, const Access& access) const;
   std::string relation(const AccessRecord& earlier, const AccessEvent& event) const;
   std::string about_atomics(const AccessRecord& earlier, const Access& access) const;
 

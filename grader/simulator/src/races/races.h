@@ -1,6 +1,10 @@
 // Races: two threads use the same bytes, at least one of them writes, not both atomically, and
 // nothing orders the two accesses.
 //
+// volatile makes no access atomic. Within a block it is taken for an order where there is none (the
+// warp that runs in step, of old), so that is a race like others. Between blocks it is how many
+// wait for a flag, which no GPU has ever gone wrong on: a warning.
+//
 // race_shadow.h keeps the earlier accesses, ordering.h tells which of them come before the present
 // one, race_report.h says what is wrong if none does.
 #pragma once
@@ -45,9 +49,11 @@ class RaceChecker {
 
   [[gnu::always_inline]] void on(const AccessEvent& event) {
     const bool is_global = event.place.space == MemorySpace::global;
+    const AccessRecord now = record(event.thread, event.access.site);
+    if (__builtin_expect(event.access.is_volatile, 0)) races_.sites.mark_volatile(now.site());
     shadow_of(event.place)
-        .check(event, record(event.thread, event.access.site),
-               is_global ? ordering_.launch_begin() : ordering_.block_begin(), ordering_, report_);
+        .check(event, now, is_global ? ordering_.launch_begin() : ordering_.block_begin(),
+               ordering_, report_);
   }
 
   /// EarlyRead::when, for an access that the thread makes now.

@@ -60,6 +60,16 @@ void mark_initialised(void* device, std::size_t bytes, bool initialised) {
   machine().shadow.initialised[memory->number].fill(begin - memory->begin, bytes, initialised);
 }
 
+void set_block_order(BlockOrder order, std::uint64_t seed) {
+  machine().blocks.order = order;
+  machine().blocks.seed = seed;
+}
+
+void run_sample_of_blocks(std::uint64_t most) {
+  machine().blocks.most = most;
+  machine().settings.wanted.initialised = most == 0;
+}
+
 void set_time_limit(double cpu_seconds_per_launch) {
   machine().time_limit = cpu_seconds_per_launch;
 }

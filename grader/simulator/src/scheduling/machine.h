@@ -7,6 +7,7 @@
 #include "checkers/checkers.h"
 #include "findings/findings.h"
 #include "memory/memory.h"
+#include "scheduling/block_choice.h"
 #include "scheduling/errors.h"
 #include "scheduling/fiber.h"
 #include "scheduling/kernel_attributes.h"
@@ -22,6 +23,7 @@ struct Machine {
 
   Errors errors;
   CheckerSettings settings;  // of the next launches
+  BlockChoice blocks;        // likewise
   double time_limit = 10;    // CPU seconds for a launch
 
   // What the host has not taken yet.

@@ -137,7 +137,8 @@ void Scheduler::give_up(const Block& block, std::uint64_t unstarted) {
 }
 
 void Scheduler::run() {
-  const std::uint64_t blocks = volume(launch_.begin.grid);
+  const ChosenBlocks chosen(launch_.machine.blocks, volume(launch_.begin.grid));
+  const std::uint64_t blocks = chosen.count();
   const std::size_t most_seats = StackPool::kMaxStacks / volume(launch_.begin.block);
   current_thread_writable.block_size = launch_.begin.block;
   current_thread_writable.grid_size = launch_.begin.grid;
@@ -150,7 +151,7 @@ void Scheduler::run() {
     Block* block = nullptr;
     if (start_new) {
       block = &free_seat();
-      begin(*block, next++);
+      begin(*block, chosen.number(next++));
     } else {
       block = waiting_.front();
       waiting_.pop_front();
@@ -167,7 +168,8 @@ void Scheduler::run() {
     waiting_.push_back(block);
     if (idle_turns > kIdleTurns * waiting_.size() &&
         (next == blocks || waiting_.size() == most_seats)) {
-      give_up(*block, blocks - next);
+      // Of a sample, they may wait for a block that is not among them.
+      if (!chosen.is_sample()) give_up(*block, blocks - next);
       return;
     }
   }

@@ -3,10 +3,11 @@
 // A block's threads run round robin, each until it waits for others or returns; so between two
 // barriers each thread goes alone and in order, and a run is the same every time.
 //
-// Blocks run one after another. A thread that reads or tries the same word again and again (a lock,
-// a flag) gives way after a while, and when all threads of a block do, the block is set aside and
-// another one runs: whoever holds the lock gets its turn. If as many blocks as fit at one time all
-// wait, none can ever go on: that is reported as a deadlock.
+// Blocks run one after another, in the order that is asked for (block_choice.h). A thread that
+// reads or tries the same word again and again (a lock, a flag) gives way after a while, and when
+// all threads of a block do, the block is set aside and another one runs: whoever holds the lock
+// gets its turn. If as many blocks as fit at one time all wait, none can ever go on: that is
+// reported as a deadlock.
 #pragma once
 
 #include <cstdint>

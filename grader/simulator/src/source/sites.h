@@ -1,6 +1,7 @@
 // Places in the student's code by small numbers, so that records of accesses stay small.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +28,10 @@ class Sites {
 
   CodeAddress address(std::uint32_t number) const { return sites_[number]; }
 
+  /// Whether the access there goes through a volatile pointer.
+  void mark_volatile(std::uint32_t number) { is_volatile_[number] = true; }
+  bool is_volatile(std::uint32_t number) const { return is_volatile_[number]; }
+
  private:
   static std::size_t offset_of(CodeAddress site) {
     return site - reinterpret_cast<std::uintptr_t>(&__executable_start);
@@ -42,6 +47,7 @@ class Sites {
   /// By distance from the program's first byte. Only the pages of kernels are ever touched.
   LazyArray<std::uint16_t> numbers_;
   std::vector<CodeAddress> sites_ = {0};
+  std::bitset<kMost> is_volatile_;
 };
 
 }  // namespace simulator

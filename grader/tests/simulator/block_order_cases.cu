@@ -1,0 +1,114 @@
+// The order of a launch's blocks, and launches of which only a sample of the blocks runs.
+#include <cassert>
+#include <vector>
+
+#include "simulator/simulator.h"
+#include "tests/simulator/case_kernels.h"
+
+namespace {
+
+using simulator::BlockOrder;
+
+/// Puts back what a case asks for.
+struct Asked {
+  explicit Asked(BlockOrder order, unsigned seed = 0, unsigned long long most = 0) {
+    simulator::set_block_order(order, seed);
+    simulator::run_sample_of_blocks(most);
+  }
+  ~Asked() {
+    simulator::set_block_order(BlockOrder::rising);
+    simulator::run_sample_of_blocks(0);
+  }
+};
+
+__global__ void note_turn(unsigned* count, unsigned* turns) {
+  turns[blockIdx.y * gridDim.x + blockIdx.x] = 1 + atomicAdd(count, 1u);
+}
+
+/// For each block its turn, from 1; 0 for one that did not run.
+std::vector<unsigned> turns_of(dim3 grid) {
+  std::vector<unsigned> turns(grid.x * grid.y);
+  unsigned* noted = zeros<unsigned>(1);
+  note_turn<<<grid, 1>>>(zeros<unsigned>(), noted);
+  cudaMemcpy(turns.data(), noted, turns.size() * sizeof(unsigned), cudaMemcpyDeviceToHost);
+  return turns;
+}
+
+CASE(blocks_rise, "") {
+  const std::vector<unsigned> turns = turns_of(dim3(5, 3));
+  for (unsigned i = 0; i < 15; ++i) assert(turns[i] == i + 1);
+}
+CASE(blocks_fall, "") {
+  const Asked asked(BlockOrder::falling);
+  const std::vector<unsigned> turns = turns_of(dim3(5, 3));
+  for (unsigned i = 0; i < 15; ++i) assert(turns[i] == 15 - i);
+}
+CASE(blocks_are_shuffled, "") {
+  for (unsigned blocks : {1u, 2u, 7u, 64u, 1000u}) {
+    std::vector<unsigned> before;
+    for (unsigned seed = 0; seed < 3; ++seed) {
+      const Asked asked(BlockOrder::shuffled, seed);
+      const std::vector<unsigned> turns = turns_of(dim3(blocks));
+      std::vector<bool> came(blocks);
+      for (unsigned turn : turns) {
+        assert(turn >= 1 && !came[turn - 1]);
+        came[turn - 1] = true;
+      }
+      assert(blocks < 7 || turns != before);
+      before = turns;
+    }
+  }
+}
+CASE(a_sample_of_the_blocks, "") {
+  const Asked asked(BlockOrder::shuffled, 1, 10);
+  const std::vector<unsigned> turns = turns_of(dim3(1000));
+  unsigned ran = 0;
+  for (unsigned i = 0; i < 1000; ++i) {
+    ran += turns[i] > 0;
+    assert((turns[i] > 0) == (i % 111 == 0));
+  }
+  assert(ran == 10);
+}
+
+/// Two launches: the second one uses what each block of the first has written.
+__global__ void first_stage(float* partial) {
+  partial[blockIdx.x] = 1;
+}
+__global__ void second_stage(const float* partial, float* sums) {
+  sums[blockIdx.x] = partial[blockIdx.x];
+}
+CASE(stages_of_a_sample, "") {
+  const Asked asked(BlockOrder::rising, 0, 10);
+  float* partial = nullptr;
+  cudaMalloc(&partial, 1 << 22);
+  first_stage<<<1 << 20, 1>>>(partial);
+  second_stage<<<64, 1>>>(partial, zeros<float>());
+  cudaFree(partial);
+}
+__global__ void wait_for_the_one_before(int* ready) {
+  while (blockIdx.x > 0 && atomicAdd(&ready[blockIdx.x - 1], 0) == 0) {
+  }
+  atomicExch(&ready[blockIdx.x], 1);
+}
+CASE(a_sample_may_wait_in_vain, "") {
+  const Asked asked(BlockOrder::rising, 0, 10);
+  wait_for_the_one_before<<<1000, 1>>>(zeros<int>());
+}
+CASE(a_chain_in_falling_order, "") {
+  const Asked asked(BlockOrder::falling);
+  wait_for_the_one_before<<<100, 1>>>(zeros<int>());
+}
+
+__global__ void write_beyond(float* y) {
+  y[blockIdx.x] = 1;  // here
+}
+CASE(the_last_block_is_in_the_sample, "out-of-bounds-global", {"1 element past the end"}) {
+  const Asked asked(BlockOrder::rising, 0, 10);
+  write_beyond<<<kZeroBytes / 4 + 1, 1>>>(zeros<float>());
+}
+CASE(a_launch_is_checked_as_a_whole, "invalid-launch", {"65535"}) {
+  const Asked asked(BlockOrder::rising, 0, 10);
+  write_beyond<<<dim3(1, 65536), 1>>>(zeros<float>());
+}
+
+}  // namespace
