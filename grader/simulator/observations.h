@@ -21,6 +21,8 @@ enum class Kind {
   null_pointer,
   host_pointer,    // a kernel uses the address of host memory
   device_pointer,  // host code uses the address of device memory
+  other_stream,    // host code puts work on another stream than expect_stream() says
+  host_waits,      // host code waits for the device, where it must not
   misaligned,
   uninitialised_shared,
   uninitialised_global,
@@ -51,6 +53,8 @@ inline constexpr KindName kKindNames[] = {
     {Kind::null_pointer, "null-pointer"},
     {Kind::host_pointer, "host-pointer"},
     {Kind::device_pointer, "device-pointer"},
+    {Kind::other_stream, "other-stream"},
+    {Kind::host_waits, "host-waits"},
     {Kind::misaligned, "misaligned"},
     {Kind::uninitialised_shared, "uninitialised-shared"},
     {Kind::uninitialised_global, "uninitialised-global"},
@@ -90,6 +94,7 @@ struct Party {
   int line = 0;        // 0 if unknown
   Dim3 thread, block;
   int warp = 0, lane = 0;
+  bool on_host = false;  // host code: no thread
 };
 
 struct Finding {

@@ -73,6 +73,13 @@ void set_block_order(BlockOrder order, std::uint64_t seed = 0);
 /// finding, nor that blocks wait for others in vain.
 void run_sample_of_blocks(std::uint64_t most);
 
+// ---- Streams --------------------------------------------------------------------------------
+
+/// From now on, host code that puts work on another stream than this one, or that waits for the
+/// device, is a finding; nullptr, as at the start: neither is. Whatever the stream, work is done at
+/// once and in order.
+void expect_stream(const void* stream);
+
 // ---- Limits and errors ----------------------------------------------------------------------
 
 /// CPU seconds that one launch may take before it is stopped as endless. 10 at the start.

@@ -108,7 +108,7 @@ CASE(the_last_block_is_in_the_sample, "out-of-bounds-global", {"1 element past t
 }
 CASE(a_launch_is_checked_as_a_whole, "invalid-launch", {"65535"}) {
   const Asked asked(BlockOrder::rising, 0, 10);
-  write_beyond<<<dim3(1, 65536), 1>>>(zeros<float>());
+  write_beyond<<<dim3(1, 65536), 1>>>(zeros<float>());  // here
 }
 
 }  // namespace

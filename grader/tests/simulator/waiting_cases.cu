@@ -176,22 +176,22 @@ CASE(kernel_by_pointer, "") {
 
 __global__ void nothing() {}
 CASE(no_blocks, "invalid-launch", {"a launch of no blocks"}) {
-  nothing<<<0, 32>>>();
+  nothing<<<0, 32>>>();  // here
 }
 CASE(no_threads, "invalid-launch", {"it has no threads"}) {
-  nothing<<<1, 0>>>();
+  nothing<<<1, 0>>>();  // here
 }
 CASE(too_many_threads, "invalid-launch", {"it may have 1024 threads"}) {
-  nothing<<<1, 1025>>>();
+  nothing<<<1, 1025>>>();  // here
 }
 CASE(too_many_blocks_in_y, "invalid-launch", {"65535"}) {
-  nothing<<<dim3(1, 65536), 32>>>();
+  nothing<<<dim3(1, 65536), 32>>>();  // here
 }
 CASE(largest_launch, "") {
   nothing<<<dim3(1, 1, 2), dim3(16, 1, 64)>>>();
 }
 CASE(much_shared_memory, "invalid-launch", {"cudaFuncSetAttribute"}) {
-  nothing<<<1, 32, 49153>>>();
+  nothing<<<1, 32, 49153>>>();  // here
 }
 
 __global__ void allowed() {}
@@ -201,7 +201,7 @@ CASE(much_shared_memory_allowed, "") {
 }
 CASE(too_much_shared_memory, "invalid-launch", {"a block can have"}) {
   cudaFuncSetAttribute(allowed, cudaFuncAttributeMaxDynamicSharedMemorySize, 300000);
-  allowed<<<1, 32, 300000>>>();
+  allowed<<<1, 32, 300000>>>();  // here
 }
 
 }  // namespace

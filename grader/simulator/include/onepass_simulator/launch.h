@@ -18,8 +18,9 @@ struct ShapedKernel {
   Kernel kernel;
   LaunchShape shape;
 
+  /// Inlined, so that the launch is known to be at the line of the <<<...>>>.
   template <typename... Arguments>
-  void operator()(Arguments... arguments) const {
+  __forceinline__ void operator()(Arguments... arguments) const {
     const Kernel& call = kernel;
     auto thread = [&call, arguments...] { call(arguments...); };
     using Thread = decltype(thread);

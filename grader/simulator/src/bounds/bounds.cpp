@@ -126,8 +126,7 @@ void report_device_memory_on_host(const Access& access, const DeviceMemory& devi
     found.message = "Host code " + action + " at " + element.text +
                     ", which is device memory: only kernels and cudaMemcpy() can reach it.";
   }
-  const SourceLine& line = source_line(access.site);
-  found.parties.push_back({action, line.file, line.line, {}, {}, 0, 0});
+  found.parties.push_back(host_party(access.site, action));
   findings.add(std::move(found));
 }
 

@@ -23,6 +23,16 @@ Party party(const LaunchBegin& launch, std::uint64_t block, unsigned thread, Cod
   return result;
 }
 
+Party host_party(CodeAddress site, std::string action) {
+  const SourceLine& line = source_line(site);
+  Party party;
+  party.action = std::move(action);
+  party.file = line.file;
+  party.line = line.line;
+  party.on_host = true;
+  return party;
+}
+
 std::string bytes_text(unsigned size) {
   return std::to_string(size) + (size == 1 ? " byte" : " bytes");
 }

@@ -19,6 +19,9 @@ inline uint3 unflatten(std::uint64_t number, const uint3& shape) {
 Party party(const LaunchBegin& launch, std::uint64_t block, unsigned thread, CodeAddress site,
             std::string action);
 
+/// Host code in this line.
+Party host_party(CodeAddress site, std::string action);
+
 /// "4 bytes"
 std::string bytes_text(unsigned size);
 

@@ -70,6 +70,10 @@ void run_sample_of_blocks(std::uint64_t most) {
   machine().settings.wanted.initialised = most == 0;
 }
 
+void expect_stream(const void* stream) {
+  machine().host_calls.expect(stream);
+}
+
 void set_time_limit(double cpu_seconds_per_launch) {
   machine().time_limit = cpu_seconds_per_launch;
 }

@@ -23,50 +23,7 @@ bool is_right_side(const void* pointer, std::size_t bytes, bool on_device) {
          nullptr;
 }
 
-}  // namespace
-
-extern "C" {
-
-cudaError_t cudaMalloc(void** pointer, size_t bytes) {
-  if (machine().errors.sticky() != kSuccess) return result(kSuccess);
-  if (pointer == nullptr) return result(kErrorInvalidValue);
-  static int count = 0;
-  *pointer = nullptr;
-  if (bytes == 0) return result(kSuccess);
-  Label label;
-  label.name = "cudaMalloc #" + std::to_string(++count);
-  label.element_bytes = 0;  // not known
-  *pointer = allocate(bytes, 0, label);
-  return result(*pointer == nullptr ? kErrorMemoryAllocation : kSuccess);
-}
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
-  return cudaMalloc(pointer, bytes);
-}
-cudaError_t cudaMallocManaged(void**, size_t, unsigned) {
-  return result(kErrorNotSupported);  // one address for host and device: not modelled
-}
-cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
-  *pointer = std::malloc(bytes);
-  return result(*pointer == nullptr ? kErrorMemoryAllocation : kSuccess);
-}
-cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
-  return cudaMallocHost(pointer, bytes);
-}
-cudaError_t cudaFree(void* pointer) {
-  if (machine().errors.sticky() != kSuccess || pointer == nullptr) return result(kSuccess);
-  if (machine().memory.device.starting_at(pointer) == nullptr) return result(kErrorInvalidValue);
-  release(pointer);
-  return result(kSuccess);
-}
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
-  return cudaFree(pointer);
-}
-cudaError_t cudaFreeHost(void* pointer) {
-  std::free(pointer);
-  return result(kSuccess);
-}
-
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
     return result(cudaErrorInvalidMemcpyDirection);
@@ -83,28 +40,91 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
   if (to_device) mark_initialised(to, bytes);
   return result(kSuccess);
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
-}
-cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                         size_t width, size_t height, cudaMemcpyKind kind) {
-  cudaError_t error = result(kSuccess);
-  for (size_t row = 0; row < height && error == cudaSuccess; ++row) {
-    error = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
-                       static_cast<const char*>(from) + row * from_pitch, width, kind);
-  }
-  return error;
-}
-cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
+
+cudaError_t set(void* pointer, int value, size_t bytes) {
   if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (!is_right_side(pointer, bytes, true)) return result(kErrorInvalidValue);
   std::memset(pointer, value, bytes);
   mark_initialised(pointer, bytes);
   return result(kSuccess);
 }
-cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t) {
-  return cudaMemset(pointer, value, bytes);
+
+cudaError_t free_device(void* pointer) {
+  if (machine().errors.sticky() != kSuccess || pointer == nullptr) return result(kSuccess);
+  if (machine().memory.device.starting_at(pointer) == nullptr) return result(kErrorInvalidValue);
+  release(pointer);
+  return result(kSuccess);
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  if (machine().errors.sticky() != kSuccess) return result(kSuccess);
+  if (pointer == nullptr) return result(kErrorInvalidValue);
+  static int count = 0;
+  *pointer = nullptr;
+  if (bytes == 0) return result(kSuccess);
+  Label label;
+  label.name = "cudaMalloc #" + std::to_string(++count);
+  label.element_bytes = 0;  // not known
+  *pointer = allocate(bytes, 0, label);
+  return result(*pointer == nullptr ? kErrorMemoryAllocation : kSuccess);
+}
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
+  note_work(stream, "cudaMallocAsync()", __builtin_return_address(0));
+  return cudaMalloc(pointer, bytes);
+}
+cudaError_t cudaMallocManaged(void**, size_t, unsigned) {
+  return result(kErrorNotSupported);  // one address for host and device: not modelled
+}
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  *pointer = std::malloc(bytes);
+  return result(*pointer == nullptr ? kErrorMemoryAllocation : kSuccess);
+}
+cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
+  return cudaMallocHost(pointer, bytes);
+}
+cudaError_t cudaFree(void* pointer) {
+  note_wait("cudaFree()", __builtin_return_address(0));
+  return free_device(pointer);
+}
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  note_work(stream, "cudaFreeAsync()", __builtin_return_address(0));
+  return free_device(pointer);
+}
+cudaError_t cudaFreeHost(void* pointer) {
+  std::free(pointer);
+  return result(kSuccess);
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  note_wait("cudaMemcpy()", __builtin_return_address(0));
+  return copy(to, from, bytes, kind);
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  note_work(stream, "cudaMemcpyAsync()", __builtin_return_address(0));
+  return copy(to, from, bytes, kind);
+}
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind) {
+  note_wait("cudaMemcpy2D()", __builtin_return_address(0));
+  cudaError_t error = result(kSuccess);
+  for (size_t row = 0; row < height && error == cudaSuccess; ++row) {
+    error = copy(static_cast<char*>(to) + row * to_pitch,
+                 static_cast<const char*>(from) + row * from_pitch, width, kind);
+  }
+  return error;
+}
+cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
+  note_work(nullptr, "cudaMemset()", __builtin_return_address(0));
+  return set(pointer, value, bytes);
+}
+cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
+  note_work(stream, "cudaMemsetAsync()", __builtin_return_address(0));
+  return set(pointer, value, bytes);
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   *total = limits::kMemoryBytes;

@@ -12,4 +12,14 @@ inline cudaError_t result(int error) {
   return static_cast<cudaError_t>(machine().errors.note(error));
 }
 
+/// The runtime function that is called puts work on a stream, or waits for the device.
+inline void note_work(const void* stream, const char* call, const void* site) {
+  Machine& device = machine();
+  device.host_calls.note_work(stream, call, reinterpret_cast<CodeAddress>(site), device.findings);
+}
+inline void note_wait(const char* call, const void* site) {
+  Machine& device = machine();
+  device.host_calls.note_wait(call, reinterpret_cast<CodeAddress>(site), device.findings);
+}
+
 }  // namespace simulator

@@ -5,6 +5,7 @@
 
 #include "runtime/runtime_result.h"
 
+using simulator::note_wait;
 using simulator::result;
 
 struct CUstream_st {};
@@ -20,13 +21,20 @@ extern "C" {
   cudaError_t function {                      \
     return result(cudaSuccess);               \
   }
-ONEPASS_NOTHING_TO_WAIT_FOR(cudaDeviceSynchronize())
-ONEPASS_NOTHING_TO_WAIT_FOR(cudaStreamSynchronize(cudaStream_t))
 ONEPASS_NOTHING_TO_WAIT_FOR(cudaStreamQuery(cudaStream_t))
 ONEPASS_NOTHING_TO_WAIT_FOR(cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned))
-ONEPASS_NOTHING_TO_WAIT_FOR(cudaEventSynchronize(cudaEvent_t))
 ONEPASS_NOTHING_TO_WAIT_FOR(cudaEventQuery(cudaEvent_t))
 #undef ONEPASS_NOTHING_TO_WAIT_FOR
+
+#define ONEPASS_WAIT(name, parameters)                  \
+  cudaError_t name parameters {                         \
+    note_wait(#name "()", __builtin_return_address(0)); \
+    return result(cudaSuccess);                         \
+  }
+ONEPASS_WAIT(cudaDeviceSynchronize, ())
+ONEPASS_WAIT(cudaStreamSynchronize, (cudaStream_t))
+ONEPASS_WAIT(cudaEventSynchronize, (cudaEvent_t))
+#undef ONEPASS_WAIT
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   *stream = new CUstream_st;

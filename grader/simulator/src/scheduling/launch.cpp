@@ -53,8 +53,9 @@ std::string complaint(const char* kernel, const LaunchShape& shape,
   return "";
 }
 
-void refuse(Machine& machine, const char* kernel, const std::string& message, ErrorCode error) {
-  machine.findings.add(Kind::invalid_launch, kernel, message, {});
+void refuse(Machine& machine, const char* kernel, const std::string& message, ErrorCode error,
+            std::vector<Party> parties = {}) {
+  machine.findings.add(Kind::invalid_launch, kernel, message, std::move(parties));
   machine.errors.note(error);
 }
 
@@ -99,9 +100,12 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
     return;
   }
   if (device.errors.sticky() != kSuccess) return;
+  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
+  device.host_calls.note_work(shape.stream, std::string("The launch of ") + kernel, site,
+                              device.findings);
   const std::string wrong = complaint(kernel, shape, device.attributes);
   if (!wrong.empty()) {
-    refuse(device, kernel, wrong, kErrorInvalidConfiguration);
+    refuse(device, kernel, wrong, kErrorInvalidConfiguration, {host_party(site, "launches")});
     return;
   }
   device.memory.shared.prepare(shape.dynamic_shared_bytes);

@@ -10,6 +10,7 @@
 #include "scheduling/block_choice.h"
 #include "scheduling/errors.h"
 #include "scheduling/fiber.h"
+#include "scheduling/host_calls.h"
 #include "scheduling/kernel_attributes.h"
 #include "simulator.h"
 
@@ -20,6 +21,7 @@ struct Machine {
   ShadowMemory shadow;
   StackPool stacks;
   KernelAttributes attributes;
+  HostCalls host_calls;
 
   Errors errors;
   CheckerSettings settings;  // of the next launches

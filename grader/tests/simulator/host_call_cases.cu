@@ -1,0 +1,72 @@
+// What the host code around a launch does: the stream that work is put on, and waiting.
+#include "simulator/simulator.h"
+#include "tests/simulator/case_kernels.h"
+
+namespace {
+
+__global__ void fill(float* y) {
+  y[threadIdx.x] = 1;
+}
+
+/// A stream that work is expected on, while this lives.
+struct ExpectedStream {
+  cudaStream_t stream;
+  ExpectedStream() {
+    zeros<float>();  // by calls that are not looked at
+    cudaStreamCreate(&stream);
+    simulator::expect_stream(stream);
+  }
+  ~ExpectedStream() {
+    simulator::expect_stream(nullptr);
+    cudaStreamDestroy(stream);
+  }
+};
+
+float* memory() {
+  static float* const y = zeros<float>();
+  return y;
+}
+
+CASE(work_on_the_given_stream, "") {
+  float* y = memory();
+  const ExpectedStream expected;
+  cudaMemsetAsync(y, 0, 128, expected.stream);
+  fill<<<1, 32, 0, expected.stream>>>(y);
+  cudaMemcpyAsync(y + 32, y, 128, cudaMemcpyDeviceToDevice, expected.stream);
+}
+CASE(any_stream_where_none_is_expected, "") {
+  fill<<<1, 32>>>(memory());
+  cudaDeviceSynchronize();
+}
+CASE(launch_on_the_default_stream, "other-stream", {"The launch of fill", "the default stream"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  fill<<<1, 32>>>(y);  // here
+}
+CASE(launch_on_another_stream, "other-stream", {"another stream"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  cudaStream_t other;
+  cudaStreamCreate(&other);
+  fill<<<1, 32, 0, other>>>(y);  // here
+  cudaStreamDestroy(other);
+}
+CASE(memset_on_the_default_stream, "other-stream", {"cudaMemset()"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  cudaMemset(y, 0, 128);  // here
+}
+CASE(waits_for_the_stream, "host-waits", {"cudaStreamSynchronize()"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  fill<<<1, 32, 0, expected.stream>>>(y);
+  cudaStreamSynchronize(expected.stream);  // here
+}
+CASE(copies_and_waits, "host-waits", {"cudaMemcpy()"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  float first;
+  cudaMemcpy(&first, y, sizeof first, cudaMemcpyDeviceToHost);  // here
+}
+
+}  // namespace
