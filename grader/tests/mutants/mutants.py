@@ -185,10 +185,10 @@ def grade(mutant, onepass):
                         '--device', 'cpu', '--checks-only', '--time-limit', '2', '--report', report],
                        capture_output=True, check=False)
         exercise = next(e for e in json.loads(report.read_text())['exercises']
-                        if e['name'] == mutant.exercise)
+                        if e['id'] == mutant.exercise)
         if exercise['status'] == 'compile error':
             return 'does not compile'
-        return 'survives' if exercise['points'] == exercise['max_points'] else 'killed'
+        return 'survives' if exercise['score'] == exercise['max_score'] else 'killed'
 
 
 def main():
