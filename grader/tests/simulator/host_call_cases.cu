@@ -34,6 +34,14 @@ CASE(work_on_the_given_stream, "") {
   fill<<<1, 32, 0, expected.stream>>>(y);
   cudaMemcpyAsync(y + 32, y, 128, cudaMemcpyDeviceToDevice, expected.stream);
 }
+CASE(memory_of_the_given_stream, "") {
+  const ExpectedStream expected;
+  float* partial = nullptr;
+  cudaMallocAsync(&partial, 128, expected.stream);
+  fill<<<1, 32, 0, expected.stream>>>(partial);
+  cudaFreeAsync(partial, expected.stream);
+  cudaFree(nullptr);
+}
 CASE(any_stream_where_none_is_expected, "") {
   fill<<<1, 32>>>(memory());
   cudaDeviceSynchronize();
@@ -67,6 +75,17 @@ CASE(copies_and_waits, "host-waits", {"cudaMemcpy()"}) {
   const ExpectedStream expected;
   float first;
   cudaMemcpy(&first, y, sizeof first, cudaMemcpyDeviceToHost);  // here
+}
+CASE(copies_on_the_default_stream, "other-stream", {"cudaMemcpy()", "the default stream"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  cudaMemcpy(y + 32, y, 128, cudaMemcpyDeviceToDevice);  // here
+}
+CASE(frees_and_waits, "host-waits", {"cudaFree()"}) {
+  float* partial = nullptr;
+  cudaMalloc(&partial, 128);
+  const ExpectedStream expected;
+  cudaFree(partial);  // here
 }
 
 }  // namespace

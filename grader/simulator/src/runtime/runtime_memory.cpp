@@ -41,6 +41,12 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) 
   return result(kSuccess);
 }
 
+/// Of a copy that names no stream: it goes to the default stream, and the host waits for it unless
+/// both sides are the device's.
+void note_copy(const void* to, const void* from, const char* call, const void* site) {
+  is_device(to) && is_device(from) ? note_work(nullptr, call, site) : note_wait(call, site);
+}
+
 cudaError_t set(void* pointer, int value, size_t bytes) {
   if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (!is_right_side(pointer, bytes, true)) return result(kErrorInvalidValue);
@@ -87,7 +93,7 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
   return cudaMallocHost(pointer, bytes);
 }
 cudaError_t cudaFree(void* pointer) {
-  note_wait("cudaFree()", __builtin_return_address(0));
+  if (pointer != nullptr) note_wait("cudaFree()", __builtin_return_address(0));
   return free_device(pointer);
 }
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
@@ -100,7 +106,7 @@ cudaError_t cudaFreeHost(void* pointer) {
 }
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  note_wait("cudaMemcpy()", __builtin_return_address(0));
+  note_copy(to, from, "cudaMemcpy()", __builtin_return_address(0));
   return copy(to, from, bytes, kind);
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
@@ -110,7 +116,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
-  note_wait("cudaMemcpy2D()", __builtin_return_address(0));
+  note_copy(to, from, "cudaMemcpy2D()", __builtin_return_address(0));
   cudaError_t error = result(kSuccess);
   for (size_t row = 0; row < height && error == cudaSuccess; ++row) {
     error = copy(static_cast<char*>(to) + row * to_pitch,
