@@ -102,7 +102,7 @@ struct Finding {
   std::string kernel;
   std::string message;  // one or two sentences, without the parties' places
   bool warning = false;
-  std::vector<Party> parties = {};  // none for an invalid launch
+  std::vector<Party> parties = {};
   std::string buffer = {};          // the name of the memory concerned, "" if none
   std::int64_t index = -1;          // the element of that buffer, -1 if none
 };

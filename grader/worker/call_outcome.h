@@ -32,9 +32,8 @@ inline Ending classify(const std::string& launcher_error, cudaError_t at_launch,
   return {};
 }
 
-/// Calls the function and waits until the device is idle.
-inline Ending call_and_wait(const Function& function, const ArgumentTable& table) {
-  const std::string launcher_error = enter(function, table);
+/// Waits until the device is idle. launcher_error: what enter() returned.
+inline Ending wait_for_end(const std::string& launcher_error) {
   const cudaError_t at_launch = cudaGetLastError();
   const cudaError_t at_end = cudaDeviceSynchronize();
   return classify(launcher_error, at_launch, at_end);

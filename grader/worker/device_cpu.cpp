@@ -29,6 +29,11 @@ void hash_row(std::vector<std::byte>& row, Dtype dtype, const HashFill& fill, si
 
 class CpuDevice : public Device {
  public:
+  CpuDevice() { cudaStreamCreate(&stream_); }
+  ~CpuDevice() override { cudaStreamDestroy(stream_); }
+  CpuDevice(const CpuDevice&) = delete;
+  CpuDevice& operator=(const CpuDevice&) = delete;
+
   DeviceFacts facts() override {
     const simulator::DeviceFacts known = simulator::device_facts();
     DeviceFacts facts;
@@ -95,10 +100,15 @@ class CpuDevice : public Device {
     }
   }
 
+  void* stream() override { return stream_; }
+
   Ending call(const Function& function, const ArgumentTable& table, double time_limit_s) override {
     simulator::reset();
     simulator::set_time_limit(time_limit_s);
-    return call_and_wait(function, table);
+    simulator::expect_stream(stream_);
+    const std::string launcher_error = enter(function, table);
+    simulator::expect_stream(nullptr);
+    return wait_for_end(launcher_error);
   }
 
   bool observe_requests(bool lines, size_t trace) override {
@@ -110,6 +120,9 @@ class CpuDevice : public Device {
   wire::Observations take_observations() override {
     return {simulator::take_findings(), simulator::take_traffic(), simulator::take_trace()};
   }
+
+ private:
+  cudaStream_t stream_ = nullptr;
 };
 
 }  // namespace

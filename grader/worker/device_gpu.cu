@@ -145,7 +145,7 @@ class GpuDevice : public Device {
 
   Ending call(const Function& function, const ArgumentTable& table, double) override {
     wait("fill the buffers");
-    const Ending ending = call_and_wait(function, table);
+    const Ending ending = wait_for_end(enter(function, table));
     cudaSetDevice(0);  // whatever the launcher did to it
     return ending;
   }

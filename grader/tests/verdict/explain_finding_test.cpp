@@ -81,6 +81,28 @@ TEST_CASE("a barrier that not all reach is told before what follows from it") {
   CHECK(telling_error({}) == nullptr);
 }
 
+TEST_CASE("what a launcher does beside its launches is told after all errors of kernels") {
+  Finding stream, wait, warning = race("reads 4 bytes", 1, "writes 4 bytes", 2);
+  stream.kind = Kind::other_stream;
+  wait.kind = Kind::host_waits;
+  warning.warning = true;
+  const Finding error = race("reads 4 bytes", 3, "writes 4 bytes", 4);
+  CHECK(telling_error({wait, stream, error})->kind == Kind::shared_race);
+  CHECK(telling_error({wait, warning, stream})->kind == Kind::other_stream);
+  CHECK(telling_error({warning, wait})->kind == Kind::host_waits);
+  CHECK(telling_error({warning}) == nullptr);
+}
+
+TEST_CASE("no threads are told of where host code goes wrong") {
+  Finding finding;
+  finding.message = "cudaFree() makes the host wait.";
+  finding.kind = Kind::host_waits;
+  finding.parties = {{"waits for the device", "f.cu", 7, {}, {}, 0, 0, true}};
+  CHECK(account_of(finding) == finding.message);
+  CHECK(location_of(finding) == "f.cu:7");
+  CHECK(sentence_of(finding.parties[0]) == "f.cu:7: host code waits for the device");
+}
+
 TEST_CASE("a slot overwritten while it is read: by the next row, or by a second use") {
   const Case call = strided(65);
   const Finding back = race("reads 4 bytes", 40, "writes 4 bytes", 30);

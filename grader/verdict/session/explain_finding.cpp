@@ -158,7 +158,7 @@ std::optional<std::int64_t> first_far_row(const Case& call) {
 const Finding* telling_error(const std::vector<Finding>& findings) {
   const Finding* first = nullptr;
   for (const Finding& finding : findings) {
-    if (finding.warning) {
+    if (finding.warning || is_any(finding, {Kind::other_stream, Kind::host_waits})) {
       continue;
     }
     first = first == nullptr ? &finding : first;
@@ -170,7 +170,14 @@ const Finding* telling_error(const std::vector<Finding>& findings) {
       return &finding;
     }
   }
+  for (const Kind kind : {Kind::other_stream, Kind::host_waits}) {
+    first = first == nullptr ? first_of_kind(findings, kind) : first;
+  }
   return first;
+}
+
+const Finding* refused_launch(const std::vector<Finding>& findings) {
+  return first_of_kind(findings, Kind::invalid_launch);
 }
 
 const Finding* telling_warning(const std::vector<Finding>& findings) {

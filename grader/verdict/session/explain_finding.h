@@ -12,8 +12,13 @@
 namespace onepass::verdict {
 
 /// The error to tell of a run, or nullptr if there are warnings only. The first one, but a barrier
-/// that not all threads reach comes before what follows from it: races and slots nobody wrote.
+/// that not all threads reach comes before what follows from it: races and slots nobody wrote. What
+/// the launcher does beside its launches, wait or use another stream, comes after all errors of
+/// kernels.
 const Finding* telling_error(const std::vector<Finding>& findings);
+
+/// Why a launch was refused, or nullptr.
+const Finding* refused_launch(const std::vector<Finding>& findings);
 
 /// The warning that some threads returned before a barrier or a shuffle, or that a shuffle reads a
 /// lane that takes no part: what may be the reason of wrong numbers. nullptr if there is neither.

@@ -33,6 +33,34 @@ Status status_of(Outcome outcome) {
   return Status::failed;
 }
 
+/// Is there work for a kernel in that call, that is, is no size of it 0?
+bool has_work(const Case& call) {
+  return call.contract() != nullptr &&
+         std::all_of(call.contract()->sizes.begin(), call.contract()->sizes.end(),
+                     [&](const contract::Size& size) {
+                       return !size.is_argument || call.integer(size.name) > 0;
+                     });
+}
+
+/// The first result that differs from what its memory held before the call, or nullptr.
+const Buffer* first_written(const Case& call, const Run& run) {
+  for (const Buffer& buffer : call.buffers()) {
+    const contract::Tensor* tensor = call.contract()->find(buffer.name);
+    if (buffer.role == Role::input || buffer.null || !tensor->is_data()) {
+      continue;
+    }
+    const std::vector<std::byte>& after = run.answer[buffer.name].bytes();
+    const std::vector<std::byte> before =
+        buffer.role == Role::in_place
+            ? call.values(buffer.name).bytes()
+            : std::vector(after.size(), static_cast<std::byte>(run.answer.poison));
+    if (after != before) {
+      return &buffer;
+    }
+  }
+  return nullptr;
+}
+
 template <typename Test>
 bool any_element(const Matrix& matrix, Test test) {
   for (std::int64_t row = 0; row < matrix.rows(); ++row) {
@@ -81,7 +109,8 @@ bool left_as_it_was(const Case& call, const std::string& output, const Matrix& g
 }  // namespace
 
 std::optional<Failure> judge_ending(const Case& call, const Run& run) {
-  const Finding* finding = telling_error(run.findings);
+  const Finding* finding = run.outcome == Outcome::launch_error ? refused_launch(run.findings)
+                                                                : telling_error(run.findings);
   if (run.outcome == Outcome::ok && finding == nullptr) {
     return std::nullopt;
   }
@@ -105,6 +134,18 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run) {
     failure.message += std::string("\n") + kOverflowAdvice;
   }
   return failure;
+}
+
+std::optional<Failure> judge_launches(const Case& call, const Run& run) {
+  const bool idle = run.traffic.empty() && has_work(call);
+  const Buffer* written = idle ? first_written(call, run) : nullptr;
+  if (written == nullptr) {
+    return std::nullopt;
+  }
+  return Failure{.message = fmt::format("{} was written, but no kernel was launched: results must "
+                                        "be computed by a kernel of yours.",
+                                        written->name),
+                 .mistake = "no-kernel-launched"};
 }
 
 std::optional<Failure> judge_memory(const Case& call, const Run& run) {

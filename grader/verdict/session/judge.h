@@ -17,6 +17,10 @@ namespace onepass::verdict {
 /// The call did not come to its end, or the simulator found an error in it.
 std::optional<Failure> judge_ending(const Case& call, const Run& run);
 
+/// Something was written, yet no kernel was launched, in a call with something to do. Of a run on
+/// the simulator: a GPU does not tell its launches.
+std::optional<Failure> judge_launches(const Case& call, const Run& run);
+
 /// An input was modified, or memory between rows or around a buffer was written.
 std::optional<Failure> judge_memory(const Case& call, const Run& run);
 

@@ -25,9 +25,10 @@ double start_limit(const std::string& device) {
   return device == "gpu" ? 60.0 : 15.0;
 }
 
-Failure not_started(const std::string& outputs) {
+Failure not_started(const std::string& outputs, bool launched) {
+  const char* reason = launched ? "" : ": no kernel was launched";
   return {.status = Status::not_started,
-          .message = fmt::format("Nothing was written to {}.", outputs),
+          .message = fmt::format("Nothing was written to {}{}.", outputs, reason),
           .mistake = "not-started"};
 }
 
@@ -86,6 +87,7 @@ Run Session::attempt(const Case& call, bool count_lines) {
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
+  check_.launched = settings_.device != "cpu" || !run.traffic.empty();
   for (const Finding& finding : run.findings) {
     const std::string where = location_of(finding).value_or("");
     // Once a line: the next shape shows the same at another element.
@@ -100,6 +102,9 @@ Run Session::attempt(const Case& call, bool count_lines) {
 Run Session::complete(const Case& call, bool count_lines) {
   Run result = attempt(call, count_lines);
   std::optional<Failure> failure = judge_ending(call, result);
+  if (!failure && !check_.launched) {
+    failure = judge_launches(call, result);
+  }
   if (!failure) {
     failure = judge_memory(call, result);
   }
@@ -204,7 +209,7 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
     check_.wrote = check_.wrote || (comparison.size > 0 && !alone);
   }
   if (untouched && !check_.wrote) {
-    fail(call, not_started(names));
+    fail(call, not_started(names, check_.launched));
   }
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     if (!comparisons[i].right()) {

@@ -93,6 +93,7 @@ class Session {
     std::optional<Failure> failure;          // set if it has failed
     std::optional<std::string> fault;        // of the grader, which came in its way
     std::vector<std::string> warnings;       // those that no check before has told
+    bool launched = true;          // a kernel, in the last call, as far as the device tells
     std::optional<Finding> doubt;  // of the simulator about the last call: telling_warning()
   };
   void begin_check(const std::string& name);

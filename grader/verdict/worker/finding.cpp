@@ -24,6 +24,14 @@ constexpr KnownKind kKinds[] = {
     {Kind::use_after_free, nullptr, "Free memory only after the last kernel that uses it."},
     {Kind::null_pointer, "null-pointer", "Check that the pointer was given before it is used."},
     {Kind::host_pointer, nullptr, "A kernel may only use pointers to device memory."},
+    {Kind::device_pointer, "device-memory-on-host",
+     "Let a kernel do it: where there is a GPU, host code crashes there."},
+    {Kind::other_stream, "other-stream",
+     "Put all work on `stream`: kernel<<<grid, block, bytes, stream>>>(...), cudaMemsetAsync(..., "
+     "stream)."},
+    {Kind::host_waits, "host-waits",
+     "Leave it out: what comes later on the same stream waits by itself, and who wants the results "
+     "waits for them. cudaFreeAsync() frees memory without waiting."},
     {Kind::misaligned, "misaligned-vector",
      "A vector access needs an address that is a multiple of its size: check it, and fall back to "
      "single elements."},
@@ -106,6 +114,9 @@ std::string sentence_of(const Party& party) {
       location_of(party)
           ? fmt::format("{}:{}: ", party.file.substr(party.file.rfind('/') + 1), party.line)
           : "";
+  if (party.on_host) {
+    return where + "host code " + party.action;
+  }
   return fmt::format("{}thread {} (warp {}, lane {}) of block {} {}", where, place(party.thread),
                      party.warp, party.lane, place(party.block), party.action);
 }
@@ -140,8 +151,8 @@ std::optional<std::string> mistake_of(const Finding& finding) {
 
 std::string account_of(const Finding& finding) {
   std::string text = finding.message;
-  if (!finding.warning && !finding.kernel.empty()) {
-    for (const Party& party : finding.parties) {
+  for (const Party& party : finding.parties) {
+    if (!finding.warning && !party.on_host) {
       text += "\n  " + sentence_of(party);
     }
   }

@@ -10,8 +10,8 @@ void HostCalls::note_work(const void* stream, const std::string& call, CodeAddre
   findings.add(Kind::other_stream, "",
                call + " is put on " +
                    (stream == nullptr ? "the default stream" : "another stream") +
-                   " than the one that the function is given: what the caller has put on its "
-                   "stream before need not be done yet, and the caller does not wait for this.",
+                   ", not on the one that the function is given: what the caller has put there "
+                   "before need not be done yet, and the caller does not wait for this.",
                {host_party(site, "puts work on a stream")});
 }
 
