@@ -108,17 +108,21 @@ void add_explanation(Json& exercise, const Json& event) {
   }
 }
 
-bool is_wrong_access(const Json& event) {
-  const bool wrong = event.at("status") == "failed" || event.at("status") == "device error";
-  return wrong && event.contains("location") && event.at("location").is_string();
+bool is_wrong_anywhere(const Json& event) {
+  if (event.at("status") != "failed" && event.at("status") != "device error") {
+    return false;
+  }
+  const std::string diagnosis = text(event, "diagnosis");
+  return !text(event, "location").empty() || diagnosis == "block-order" ||
+         diagnosis == "order-varies" || diagnosis == "no-kernel-launched";
 }
 
 void add_objection(Json& exercise, const Json& event, const std::string& replay) {
   Json failed = event;
   failed["replay"] = replay;
   failed["message"] =
-      "On this GPU the result came out right, this time. The simulator sees why "
-      "that is luck:\n" +
+      "On this GPU the result came out right, this time. The simulator sees what is wrong all the "
+      "same:\n" +
       event.at("message").get<std::string>();
   apply_event(exercise, failed);
   for (const char* measured : {"bandwidth", "traffic"}) {

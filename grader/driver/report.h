@@ -33,8 +33,9 @@ void apply_event(Json& exercise, const Json& event);
 /// its location and diagnosis, if it has them, in place of the GPU's.
 void add_explanation(Json& exercise, const Json& event);
 
-/// Does an event of the simulator tell of something that it can show at a line of the kernel?
-bool is_wrong_access(const Json& event);
+/// Is that a failed check that the simulator can show at a line, or that is wrong however near the
+/// numbers are?
+bool is_wrong_anywhere(const Json& event);
 
 /// A check that passed on the GPU fails, because the simulator sees an access that is wrong.
 /// `replay`: the command that shows it again.

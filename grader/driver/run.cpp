@@ -284,11 +284,10 @@ void Run::explain_on_simulator(std::size_t index, GraderRun run) {
   }
 }
 
-// Only what the simulator can show at a line counts. Numbers may differ by the device: the GPU has
-// the last word on them, and on time.
+// Numbers may differ by the device: the GPU has the last word on them, and on time.
 void Run::object_on_simulator(std::size_t index, GraderRun run) {
   run_grader(run, [&](const Json& event) {
-    if (event.at("event") == "check" && is_wrong_access(event)) {
+    if (event.at("event") == "check" && is_wrong_anywhere(event)) {
       const std::string again = replay(*items_[index].task.exercise, "cpu");
       update(index, [&](Json& exercise) { add_objection(exercise, event, again); });
     }

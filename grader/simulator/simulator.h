@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "block_order.h"
 #include "observations.h"
 
 namespace simulator {
@@ -62,9 +63,7 @@ void mark_initialised(void* device, std::size_t bytes, bool initialised = true);
 
 // ---- The blocks of a launch -----------------------------------------------------------------
 
-/// In which order the blocks of the next launches run: their numbers rising, x fastest, as at the
-/// start; falling; or shuffled by a seed. CUDA promises none.
-enum class BlockOrder { rising, falling, shuffled };
+/// The order of the blocks of the next launches; rising at the start.
 void set_block_order(BlockOrder order, std::uint64_t seed = 0);
 
 /// Of the next launches, only so many blocks run, spread evenly over the grid, the first and the

@@ -173,7 +173,7 @@ std::string complaint(const Entry& entry, int seed, Margin& margin) {
 }
 
 bool can_be_seen(const Entry& entry) {
-  return entry.needs.empty() || entry.needs == device();
+  return entry.needs.empty() || (entry.needs == "gpu" && device() == "gpu");
 }
 
 struct Job {

@@ -14,6 +14,10 @@ NLOHMANN_JSON_SERIALIZE_ENUM(AccessType, {{AccessType::read, "read"},
                                           {AccessType::write, "write"},
                                           {AccessType::atomic, "atomic"}})
 
+NLOHMANN_JSON_SERIALIZE_ENUM(BlockOrder, {{BlockOrder::rising, "rising"},
+                                          {BlockOrder::falling, "falling"},
+                                          {BlockOrder::shuffled, "shuffled"}})
+
 inline void to_json(nlohmann::json& json, Kind kind) {
   json = kind_name(kind);
 }
@@ -67,7 +71,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HashFill, seed, mean, scale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferSpec, name, dtype, rows, cols, stride, offset, is_output,
                                    is_null, over, fill, blob, byte, hash, send_back)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Call, function, dtype, scalars, buffers, time_limit_s, lines,
-                                   trace, sets)
+                                   trace, block_order, order_seed, sets)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleOrder, count, warmup)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FetchOrder, rows)
 

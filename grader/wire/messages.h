@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/block_order.h"
 #include "simulator/observations.h"
 
 namespace onepass::wire {
@@ -69,8 +70,10 @@ struct Call {
   std::vector<BufferSpec> buffers;
   double time_limit_s = 10.0;  // of each launch, on the simulator
   bool lines = false;          // on the simulator: count traffic by line of source too,
-  std::int64_t trace = 0;      // and keep the first so many requests of each launch
-  int sets = 1;                // "prepare": of buffers that take turns
+  std::int64_t trace = 0;      // keep the first so many requests of each launch,
+  simulator::BlockOrder block_order = simulator::BlockOrder::rising;  // and run blocks so
+  std::uint64_t order_seed = 0;                                       // of a shuffled order
+  int sets = 1;  // "prepare": of buffers that take turns
 };
 
 /// "sample": timed calls of what is prepared.

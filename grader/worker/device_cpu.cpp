@@ -117,6 +117,10 @@ class CpuDevice : public Device {
     return true;
   }
 
+  void order_blocks(simulator::BlockOrder order, uint64_t seed) override {
+    simulator::set_block_order(order, seed);
+  }
+
   wire::Observations take_observations() override {
     return {simulator::take_findings(), simulator::take_traffic(), simulator::take_trace()};
   }

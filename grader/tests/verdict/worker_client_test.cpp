@@ -33,8 +33,8 @@ struct Told {
 /// What the hostile function comes to, after which the same client must do honest work.
 Told told(const std::string& function) {
   WorkerClient client({ONEPASS_HOSTILE_WORKER});
-  const Run run = client.run(call_of(function), Poison::nan, kLimit);
-  const Run honest = client.run(call_of("honest"), Poison::nan, 5.0);
+  const Run run = client.run(call_of(function), {}, kLimit);
+  const Run honest = client.run(call_of("honest"), {}, 5.0);
   REQUIRE(honest.outcome == Outcome::ok);
   CHECK(honest.answer["y"].get(1, 2) == 42.0);
   CHECK(honest.output.empty());
@@ -91,9 +91,9 @@ TEST_CASE("answers that are none, or half of one, are an early end") {
 
 TEST_CASE("an answer that comes twice is not taken for the next one") {
   WorkerClient client({ONEPASS_HOSTILE_WORKER});
-  CHECK(client.run(call_of("twice"), Poison::nan, kLimit).outcome == Outcome::ok);
-  CHECK(client.run(call_of("honest"), Poison::nan, kLimit).outcome == Outcome::ended_early);
-  CHECK(client.run(call_of("honest"), Poison::nan, kLimit).outcome == Outcome::ok);
+  CHECK(client.run(call_of("twice"), {}, kLimit).outcome == Outcome::ok);
+  CHECK(client.run(call_of("honest"), {}, kLimit).outcome == Outcome::ended_early);
+  CHECK(client.run(call_of("honest"), {}, kLimit).outcome == Outcome::ok);
 }
 
 TEST_CASE("closed descriptors are an early end, at once") {
@@ -105,24 +105,24 @@ TEST_CASE("closed descriptors are an early end, at once") {
 TEST_CASE("children that left the group are killed with the worker") {
   {
     WorkerClient client({ONEPASS_HOSTILE_WORKER});
-    CHECK(client.run(call_of("leave_children"), Poison::nan, kLimit).outcome == Outcome::ok);
+    CHECK(client.run(call_of("leave_children"), {}, kLimit).outcome == Outcome::ok);
     // They hold the write end of the pipes, and must not keep us waiting.
-    CHECK(client.run(call_of("exit"), Poison::nan, kLimit).outcome == Outcome::ended_early);
+    CHECK(client.run(call_of("exit"), {}, kLimit).outcome == Outcome::ended_early);
   }
   CHECK(process::children().empty());
 }
 
 TEST_CASE("a fork bomb is stopped before its deadline") {
   WorkerClient client({ONEPASS_HOSTILE_WORKER});
-  const Run bomb = client.run(call_of("fork_bomb"), Poison::nan, 20.0);
+  const Run bomb = client.run(call_of("fork_bomb"), {}, 20.0);
   CHECK(bomb.outcome == Outcome::ended_early);
   CHECK(contains(bomb.error, "processes"));
-  CHECK(client.run(call_of("honest"), Poison::nan, 5.0).outcome == Outcome::ok);
+  CHECK(client.run(call_of("honest"), {}, 5.0).outcome == Outcome::ok);
 }
 
 TEST_CASE("what is not the student's fault is the grader's") {
   WorkerClient missing({"/no/such/program"});
-  CHECK(missing.run(call_of("honest"), Poison::nan, kLimit).outcome == Outcome::grader_fault);
+  CHECK(missing.run(call_of("honest"), {}, kLimit).outcome == Outcome::grader_fault);
   WorkerClient no_program({ONEPASS_SOURCE_DIR "/grader/setup.sh.missing"});
   CHECK(no_program.hello().outcome == Outcome::grader_fault);
   CHECK(told("unknown function").outcome == Outcome::grader_fault);

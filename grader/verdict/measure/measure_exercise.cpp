@@ -151,7 +151,7 @@ class Bench {
     event["naive"] = event["reference"] = nullptr;
     std::map<std::string, Traffic> counted;
     for (Candidate& candidate : candidates_) {
-      const Run run = candidate.worker.run(call, Poison::nan, kTrafficLimit, true);
+      const Run run = candidate.worker.run(call, {}, kTrafficLimit, true);
       const std::string fault = candidate.name == "student"
                                     ? fault_of(call, run, seed_, exercise_.measurement)
                                     : run.error;

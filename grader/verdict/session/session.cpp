@@ -15,11 +15,18 @@
 namespace onepass::verdict {
 namespace {
 
+using simulator::BlockOrder;
+
 constexpr int kMostTimeouts = 2;
 constexpr double kPatience = 1.0;                           // seconds for a launch of an experiment
 constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
 
 Session* running_session = nullptr;  // only Session::Running changes it
+
+/// Ends a check, whose failure is noted.
+struct CheckFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 double start_limit(const std::string& device) {
   return device == "gpu" ? 60.0 : 15.0;
@@ -75,19 +82,66 @@ void Session::begin_check(const std::string& name) {
   check_.name = name;
 }
 
-/// Calls the student's function with the poison whose turn it is.
-Run Session::attempt(const Case& call, bool count_lines) {
+/// With which turn a check begins depends on its name, so that checks of one call differ.
+Turn Session::next_turn() {
+  constexpr BlockOrder kOrders[] = {BlockOrder::rising, BlockOrder::falling, BlockOrder::shuffled};
+  const std::uint64_t turn = random().bits(0) + static_cast<std::uint64_t>(check_.calls++);
+  return {(turn & 1) != 0 ? Poison::finite : Poison::nan,
+          settings_.device == "cpu" ? kOrders[turn % std::size(kOrders)] : BlockOrder::rising,
+          turn};
+}
+
+/// `look` makes a call and judges it. What fails with the blocks in some other order is looked at
+/// with block 0 first. Only if that goes well, and the other order fails a second time, it is the
+/// order that is at fault.
+void Session::in_turn(const Case& call, const std::function<void(const Turn&)>& look) {
+  const Turn turn = next_turn();
+  const Check before = check_;
+  const int timeouts_before = timeouts_;
+  const auto warned_before = warned_;
+  try {
+    look(turn);
+    return;
+  } catch (const CheckFailed&) {
+    const Failure& failure = *check_.failure;
+    const bool endless = failure.status == Status::timed_out && !failure.mistake;
+    if (turn.order == BlockOrder::rising || endless) {
+      throw;
+    }
+  }
+  Failure failure = *check_.failure;
+  const auto again = [&](const Turn& other) {
+    check_ = before;
+    timeouts_ = timeouts_before;
+    warned_ = warned_before;
+    look(other);
+  };
+  again({turn.poison});
+  try {
+    again(turn);
+  } catch (const CheckFailed&) {
+    failure = *check_.failure;
+    failure.mistake = "block-order";
+    failure.message += fmt::format(
+        "\nThe same call is right when the blocks run in the order 0, 1, 2, ..., and wrong when "
+        "{}. CUDA promises no order: no block may count on what another one has done.",
+        turn.order == BlockOrder::falling ? "the last one runs first, and 0 last"
+                                          : "they run in a shuffled order");
+  }
+  fail(call, std::move(failure));
+}
+
+/// Calls the student's function.
+Run Session::attempt(const Case& call, const Turn& turn, bool count_lines) {
   if (timeouts_ >= kMostTimeouts) {
     fail(call, {Status::timed_out, "Not run, since two checks before this one ran out of time."});
   }
-  // Which poison a check begins with depends on its name, so that checks of one call differ.
-  const bool finite = ((random().bits(0) + static_cast<std::uint64_t>(check_.calls++)) & 1) != 0;
-  Run run =
-      worker_->run(call, finite ? Poison::finite : Poison::nan, settings_.time_limit, count_lines);
+  Run run = worker_->run(call, turn, settings_.time_limit, count_lines);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
   check_.launched = settings_.device != "cpu" || !run.traffic.empty();
+  check_.usual_order = turn.order == BlockOrder::rising;
   for (const Finding& finding : run.findings) {
     const std::string where = location_of(finding).value_or("");
     // Once a line: the next shape shows the same at another element.
@@ -99,8 +153,8 @@ Run Session::attempt(const Case& call, bool count_lines) {
 }
 
 /// A call that came to its end and left alone what is not its own; any other ends the check.
-Run Session::complete(const Case& call, bool count_lines) {
-  Run result = attempt(call, count_lines);
+Run Session::complete(const Case& call, const Turn& turn, bool count_lines) {
+  Run result = attempt(call, turn, count_lines);
   std::optional<Failure> failure = judge_ending(call, result);
   if (!failure && !check_.launched) {
     failure = judge_launches(call, result);
@@ -118,10 +172,6 @@ Run Session::complete(const Case& call, bool count_lines) {
     fail(call, *failure);
   }
   return result;
-}
-
-Answer Session::run(const Case& call) {
-  return complete(call, false).answer;
 }
 
 /// After a failure on a GPU: does the device still serve a worker that can be trusted?
@@ -153,7 +203,7 @@ std::optional<Answer> Session::try_out(const Case& call) {
   if (check_.out_of_patience) {
     return std::nullopt;
   }
-  Run run = worker_->run(call, Poison::nan, kPatience);
+  Run run = worker_->run(call, {}, kPatience);
   check_.out_of_patience = run.outcome == Outcome::timed_out;
   const bool good = !judge_ending(call, run) && !judge_memory(call, run);
   return good ? std::optional(std::move(run.answer)) : std::nullopt;
@@ -169,8 +219,11 @@ Answer Session::expect(const Case& call, const Outputs& outputs,
         static_cast<double>(call.span_bytes()) * 1e-9, call.describe()));
     return {};
   }
-  Answer answer = run(call);
-  compare(call, answer, outputs, oracles);
+  Answer answer;
+  in_turn(call, [&](const Turn& turn) {
+    answer = complete(call, turn).answer;
+    compare(call, answer, outputs, oracles);
+  });
   return answer;
 }
 
@@ -180,7 +233,7 @@ std::optional<Traffic> Session::expect_and_count(const Case& call, const Outputs
     expect(call, outputs, oracles);
     return std::nullopt;
   }
-  const Run result = complete(call, true);
+  const Run result = complete(call, {next_turn().poison}, true);
   compare(call, result.answer, outputs, oracles);
   return traffic_of(result);
 }
@@ -214,29 +267,34 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     if (!comparisons[i].right()) {
       const WrongOutput wrong = {call, answer, expectations[i], comparisons[i]};
-      const Causes causes = find_causes(wrong, outputs[i], oracles,
-                                        [this](const Case& other) { return try_out(other); });
+      Causes causes;
+      if (check_.usual_order) {  // in another one it will be looked at again, see in_turn()
+        causes = find_causes(wrong, outputs[i], oracles,
+                             [this](const Case& other) { return try_out(other); });
+      }
       fail(call, wrong_numbers(wrong, causes, check_.doubt));
     }
   }
 }
 
 void Session::expect_untouched(const Case& call, const std::string& sentence) {
-  const Answer answer = run(call);
-  for (const Buffer& buffer : call.buffers()) {
-    if (buffer.role == Role::output && !buffer.null &&
-        !is_poison(answer[buffer.name], 0, 0, answer.poison)) {
-      const std::string where = buffer.name + "[0]";
-      fail(call, {.message = fmt::format(fmt::runtime(sentence), where), .where = where});
+  in_turn(call, [&](const Turn& turn) {
+    const Answer answer = complete(call, turn).answer;
+    for (const Buffer& buffer : call.buffers()) {
+      if (buffer.role == Role::output && !buffer.null &&
+          !is_poison(answer[buffer.name], 0, 0, answer.poison)) {
+        const std::string where = buffer.name + "[0]";
+        fail(call, {.message = fmt::format(fmt::runtime(sentence), where), .where = where});
+      }
     }
-  }
+  });
 }
 
 void Session::fail(const Case& call, Failure failure) {
   failure.call = call.describe();
   failure.output = check_.output;
   check_.failure = failure;
-  throw std::runtime_error(failure.message);
+  throw CheckFailed(failure.message);
 }
 
 }  // namespace onepass::verdict

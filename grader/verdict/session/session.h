@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,6 +23,7 @@ namespace onepass::verdict {
 class WorkerClient;
 struct Run;
 struct Traffic;
+struct Turn;
 
 class Session {
  public:
@@ -45,24 +47,26 @@ class Session {
 
   /// Runs a case and returns what came back. Ends the check if the call did not come to its end, if
   /// a launch failed, if the simulator found an error, if an input was modified or memory around a
-  /// buffer touched. Says nothing of the outputs' values.
-  Answer run(const Case& call);
-
-  /// run(), then compares these outputs; others are not looked at, so that a check need not depend
-  /// on a later TODO. The first output that is wrong ends the check. `oracles`: the exercise's
-  /// mistakes, for the diagnosis. A case that this GPU has no memory for is left out, with a
-  /// warning that says so; the answer is then empty.
+  /// buffer touched; then compares these outputs. Others are not looked at, so that a check need
+  /// not depend on a later TODO. The first output that is wrong ends the check. `oracles`: the
+  /// exercise's mistakes, for the diagnosis. A case that this GPU has no memory for is left out,
+  /// with a warning that says so; the answer is then empty.
+  ///
+  /// On the simulator, calls of a check that follow one another run the blocks of a launch in other
+  /// orders. What fails in one of them is tried again with block 0 first, and told as it fails
+  /// there; if it does not, the order is the reason that is told.
   Answer expect(const Case& call, const Outputs& outputs, const std::vector<Oracle>& oracles = {});
 
-  /// run() of a call with nothing to do: ends the check if an output's first element was written.
-  /// `sentence` has {} where that element is named: "The tensor is empty, yet {} was written."
+  /// The same of a call with nothing to do: ends the check if an output's first element was
+  /// written. `sentence` has {} where that element is named: "The tensor is empty, yet {} was
+  /// written."
   void expect_untouched(const Case& call, const std::string& sentence);
 
   /// expect(), and what that call asked of memory. Nothing on a GPU, which does not count it.
   std::optional<Traffic> expect_and_count(const Case& call, const Outputs& outputs,
                                           const std::vector<Oracle>& oracles = {});
 
-  /// The comparison of expect() alone, on an answer from run().
+  /// The comparison of expect() alone, on an answer from it.
   void compare(const Case& call, const Answer& answer, const Outputs& outputs,
                const std::vector<Oracle>& oracles = {});
 
@@ -94,6 +98,7 @@ class Session {
     std::optional<std::string> fault;        // of the grader, which came in its way
     std::vector<std::string> warnings;       // those that no check before has told
     bool launched = true;          // a kernel, in the last call, as far as the device tells
+    bool usual_order = true;       // of blocks, in that call
     std::optional<Finding> doubt;  // of the simulator about the last call: telling_warning()
   };
   void begin_check(const std::string& name);
@@ -103,8 +108,10 @@ class Session {
   WorkerClient& worker() { return *worker_; }
 
  private:
-  Run attempt(const Case& call, bool count_lines);
-  Run complete(const Case& call, bool count_lines);
+  Turn next_turn();
+  void in_turn(const Case& call, const std::function<void(const Turn&)>& look);
+  Run attempt(const Case& call, const Turn& turn, bool count_lines);
+  Run complete(const Case& call, const Turn& turn, bool count_lines = false);
   std::optional<Answer> try_out(const Case& call);
   bool machine_is_sound() const;
   bool fits(const Case& call);

@@ -76,10 +76,12 @@ Reply WorkerClient::hello() {
   return reply;
 }
 
-Run WorkerClient::run(const Case& call, Poison poison, double time_limit, bool lines) {
-  Request request = request_of(call, poison);
+Run WorkerClient::run(const Case& call, const Turn& turn, double time_limit, bool lines) {
+  Request request = request_of(call, turn.poison);
+  request.call.block_order = turn.order;
+  request.call.order_seed = turn.order_seed;
   request.call.lines = lines;
-  return carry_out(std::move(request), call, poison, time_limit);
+  return carry_out(std::move(request), call, turn.poison, time_limit);
 }
 
 Run WorkerClient::trace(const Case& call, std::size_t most, double time_limit) {

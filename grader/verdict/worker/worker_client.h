@@ -48,6 +48,13 @@ struct Run : wire::Observations, wire::Ending {
   std::string output;  // what the student's code printed
 };
 
+/// What calls of one case may differ in: neither may change the result.
+struct Turn {
+  Poison poison = Poison::nan;
+  simulator::BlockOrder order = simulator::BlockOrder::rising;  // on the simulator
+  std::uint64_t order_seed = 0;                                 // of a shuffled one
+};
+
 struct Request;
 
 class WorkerClient {
@@ -65,7 +72,7 @@ class WorkerClient {
   /// One call. time_limit: seconds that the simulator gives each launch; the whole call may take
   /// three times as long by the clock of this process, and is killed then.
   /// lines: count the traffic by line of source too, on the simulator.
-  Run run(const Case& call, Poison poison, double time_limit, bool lines = false);
+  Run run(const Case& call, const Turn& turn, double time_limit, bool lines = false);
 
   /// The same on the simulator, with the first `most` requests of each launch.
   Run trace(const Case& call, std::size_t most, double time_limit);
