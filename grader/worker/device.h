@@ -106,8 +106,9 @@ class Device {
   /// launch for a map of accesses. False if the device cannot.
   virtual bool observe_requests(bool lines, size_t trace) { return !lines && trace == 0; }
 
-  /// From now on, the blocks of a launch run in this order, if the device can choose it.
-  virtual void order_blocks(simulator::BlockOrder, uint64_t /*seed*/) {}
+  /// From now on, so many blocks of a launch run at most (0: all), in this order, if the device can
+  /// choose.
+  virtual void choose_blocks(uint64_t /*most*/, simulator::BlockOrder, uint64_t /*seed*/) {}
 
   /// What the device saw during the last call.
   virtual wire::Observations take_observations() { return {}; }

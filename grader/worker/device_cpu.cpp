@@ -117,7 +117,8 @@ class CpuDevice : public Device {
     return true;
   }
 
-  void order_blocks(simulator::BlockOrder order, uint64_t seed) override {
+  void choose_blocks(uint64_t most, simulator::BlockOrder order, uint64_t seed) override {
+    simulator::run_sample_of_blocks(most);
     simulator::set_block_order(order, seed);
   }
 

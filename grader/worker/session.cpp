@@ -146,7 +146,7 @@ Message Session::run(const wire::Call& call, const std::vector<Blob>& blobs) {
   if (!device_.observe_requests(call.lines, static_cast<size_t>(call.trace))) {
     return refusal("this device does not see requests");
   }
-  device_.order_blocks(call.block_order, call.order_seed);
+  device_.choose_blocks(call.most_blocks, call.block_order, call.order_seed);
   Timing::BufferSet buffers;
   wire::Ran ran;
   try {

@@ -80,6 +80,7 @@ Run WorkerClient::run(const Case& call, const Turn& turn, double time_limit, boo
   Request request = request_of(call, turn.poison);
   request.call.block_order = turn.order;
   request.call.order_seed = turn.order_seed;
+  request.call.most_blocks = turn.most_blocks;
   request.call.lines = lines;
   return carry_out(std::move(request), call, turn.poison, time_limit);
 }

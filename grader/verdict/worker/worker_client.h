@@ -48,11 +48,12 @@ struct Run : wire::Observations, wire::Ending {
   std::string output;  // what the student's code printed
 };
 
-/// What calls of one case may differ in: neither may change the result.
+/// What calls of one case may differ in. Poison and order may not change the result.
 struct Turn {
   Poison poison = Poison::nan;
   simulator::BlockOrder order = simulator::BlockOrder::rising;  // on the simulator
   std::uint64_t order_seed = 0;                                 // of a shuffled one
+  std::uint64_t most_blocks = 0;  // of a launch, on the simulator; 0: all run
 };
 
 struct Request;
