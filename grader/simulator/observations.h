@@ -103,8 +103,8 @@ struct Finding {
   std::string message;  // one or two sentences, without the parties' places
   bool warning = false;
   std::vector<Party> parties = {};
-  std::string buffer = {};          // the name of the memory concerned, "" if none
-  std::int64_t index = -1;          // the element of that buffer, -1 if none
+  std::string buffer = {};  // the name of the memory concerned, "" if none
+  std::int64_t index = -1;  // the element of that buffer, -1 if none
 };
 
 // ---- Traffic --------------------------------------------------------------------------------
