@@ -95,6 +95,7 @@ struct Party {
   Dim3 thread, block;
   int warp = 0, lane = 0;
   bool on_host = false;  // host code: no thread
+  int called_from = 0;   // the kernel's line that called the function that did it; 0: none, unknown
 };
 
 struct Finding {

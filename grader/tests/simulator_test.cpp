@@ -57,6 +57,11 @@ void check_parties(const Finding& finding, const std::vector<Who>& expected) {
     const Party& party = finding.parties[i];
     CAPTURE(i);
     CHECK(has_comment(party.file, party.line, expected[i].comment));
+    if (expected[i].caller == nullptr) {
+      CHECK(party.called_from == 0);
+    } else {
+      CHECK(has_comment(party.file, party.called_from, expected[i].caller));
+    }
     CHECK(party.thread.x == expected[i].thread);
     CHECK(party.warp == static_cast<int>(expected[i].thread / 32));
     CHECK(party.lane == static_cast<int>(expected[i].thread % 32));

@@ -40,7 +40,8 @@ inline void from_json(const nlohmann::json& json, Dim3& size) {
   size = {json.at(0).get<unsigned>(), json.at(1).get<unsigned>(), json.at(2).get<unsigned>()};
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Party, action, file, line, thread, block, warp, lane, on_host)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Party, action, file, line, thread, block, warp, lane, on_host,
+                                   called_from)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Finding, kind, kernel, message, warning, parties, buffer, index)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LineTraffic, file, line, space, type, buffer, requests, lanes,
                                    bytes, units, least_units, distinct_sectors, lane_bytes,

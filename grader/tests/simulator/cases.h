@@ -17,6 +17,7 @@ struct Who {
   const char* comment;
   unsigned thread;
   unsigned block = 0;
+  const char* caller = nullptr;  // comment at the kernel's line that called it
 };
 
 struct Expected {

@@ -39,6 +39,21 @@ CASE_OF_EACH_SIZE(dynamic_without_barrier, "shared-race", {"no __syncthreads() b
   dynamic_exchange<<<1, 64, 64 * sizeof(T)>>>(zeros<T>(), false);
 }
 
+__device__ inline float from_neighbour(float* s, float value) {
+  s[threadIdx.x] = value;  // writes
+  __syncthreads();
+  return s[63 - threadIdx.x];  // reads
+}
+__global__ void twice_with_one_array(float* y) {
+  __shared__ float s[64];
+  const float once = from_neighbour(s, y[threadIdx.x]);  // first
+  y[threadIdx.x] = from_neighbour(s, once);              // second
+}
+CASE(the_calls_of_a_helper, "shared-race", {"written and read"},
+     {{"writes", 63, 0, "second"}, {"reads", 0, 0, "first"}}) {
+  twice_with_one_array<<<1, 64>>>(zeros<float>());
+}
+
 template <typename T>
 __global__ void tree(T* y, bool barrier) {
   __shared__ T s[256];

@@ -103,6 +103,15 @@ TEST_CASE("no threads are told of where host code goes wrong") {
   CHECK(sentence_of(finding.parties[0]) == "f.cu:7: host code waits for the device");
 }
 
+TEST_CASE("a helper's line comes with the kernel's line that called it") {
+  Finding finding;
+  finding.parties = {{"reads 2 bytes", "f.cu", 7, {}, {}, 0, 0}};
+  finding.parties[0].called_from = 19;
+  CHECK(sentence_of(finding.parties[0]) ==
+        "f.cu:7 (called from 19): thread 0 (warp 0, lane 0) of block 0 reads 2 bytes");
+  CHECK(location_of(finding) == "f.cu:7");
+}
+
 TEST_CASE("a slot overwritten while it is read: by the next row, or by a second use") {
   const Case call = strided(65);
   const Finding back = race("reads 4 bytes", 40, "writes 4 bytes", 30);

@@ -110,10 +110,12 @@ std::optional<std::string> location_of(const Party& party) {
 }
 
 std::string sentence_of(const Party& party) {
+  const std::string caller =
+      party.called_from > 0 ? fmt::format(" (called from {})", party.called_from) : "";
   const std::string where =
-      location_of(party)
-          ? fmt::format("{}:{}: ", party.file.substr(party.file.rfind('/') + 1), party.line)
-          : "";
+      location_of(party) ? fmt::format("{}:{}{}: ", party.file.substr(party.file.rfind('/') + 1),
+                                       party.line, caller)
+                         : "";
   if (party.on_host) {
     return where + "host code " + party.action;
   }

@@ -16,6 +16,7 @@ Party party(const LaunchBegin& launch, std::uint64_t block, unsigned thread, Cod
   result.action = std::move(action);
   result.file = line.file;
   result.line = line.line;
+  result.called_from = line.called_from;
   result.thread = {place.x, place.y, place.z};
   result.block = {block_place.x, block_place.y, block_place.z};
   result.warp = static_cast<int>(thread / 32);

@@ -1,5 +1,6 @@
 #include "source/source_lines.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace simulator {
@@ -11,14 +12,20 @@ bool is_header_of_others(const std::string& file) {
          file.rfind("/usr/", 0) == 0;
 }
 
-SourceLine first_own_frame(std::uintptr_t address) {
+/// The innermost frame of the student's, and the line of the kernel that it was called from. Where
+/// the kernel is inlined too, the launch is the frame after it, and a header's calls that.
+SourceLine own_line(std::uintptr_t address) {
   const std::vector<SourceLine> frames = read_frames(address);
-  for (const SourceLine& frame : frames) {
-    if (!is_header_of_others(frame.file)) {
-      return frame;
-    }
+  const auto is_others = [](const SourceLine& frame) { return is_header_of_others(frame.file); };
+  const auto first = std::find_if_not(frames.begin(), frames.end(), is_others);
+  if (first == frames.end()) {
+    return frames.empty() ? SourceLine{} : frames.front();
   }
-  return frames.empty() ? SourceLine{} : frames.front();
+  const auto end = std::find_if(first, frames.end(), is_others);
+  const auto kernel = end - (end == frames.end() ? 1 : 2);
+  SourceLine line = *first;
+  line.called_from = kernel > first && kernel->file == line.file ? kernel->line : 0;
+  return line;
 }
 
 }  // namespace
@@ -27,7 +34,7 @@ const SourceLine& source_line(CodeAddress address) {
   static std::unordered_map<CodeAddress, SourceLine> known;
   const auto [entry, is_new] = known.try_emplace(address);
   if (is_new) {
-    entry->second = first_own_frame(address - 1);  // the call itself ends before its return address
+    entry->second = own_line(address - 1);  // the call itself ends before its return address
   }
   return entry->second;
 }

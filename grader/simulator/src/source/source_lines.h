@@ -18,6 +18,8 @@ namespace simulator {
 struct SourceLine {
   std::string file;  // empty if unknown
   int line = 0;
+  int called_from =
+      0;  // the line of the kernel, of the same file, that this was inlined into; or 0
 
   friend bool operator==(const SourceLine& a, const SourceLine& b) {
     return a.line == b.line && a.file == b.file;
