@@ -24,22 +24,13 @@ const std::size_t kSpacing = limits::kStackBytes + kGuardBytes;
 void Fiber::prepare(const Stack& stack, Body body, void* argument) {
   body_ = body;
   argument_ = argument;
-  inside_ = context::make_fcontext(reinterpret_cast<void*>(stack.top), stack.top - stack.bottom,
-                                   &Fiber::enter);
+  stopped_ = context::make_fcontext(reinterpret_cast<void*>(stack.top), stack.top - stack.bottom,
+                                    &Fiber::enter);
 }
 
 void Fiber::enter(context::transfer_t transfer) {
-  auto* fiber = static_cast<Fiber*>(transfer.data);
-  fiber->outside_ = transfer.fctx;
-  fiber->body_(fiber->argument_);
-}
-
-void Fiber::resume() {
-  inside_ = context::jump_fcontext(inside_, this).fctx;
-}
-
-void Fiber::suspend() {
-  outside_ = context::jump_fcontext(outside_, nullptr).fctx;
+  const Fiber& fiber = *note_stop(transfer).to;
+  fiber.body_(fiber.argument_);
 }
 
 Stack StackPool::get(std::size_t index) {

@@ -31,6 +31,8 @@ struct Launch {
 
   Thread* thread = nullptr;              // that runs; nullptr while host code does
   Block* block = nullptr;                // its block
+  Fiber scheduler;                       // waits while the threads of a round run
+  bool progress = false;                 // some thread of the round did more than give way
   bool failed = false;                   // an error that stops a GPU has been made
   volatile bool stop_requested = false;  // by the time limit's signal
 
@@ -56,9 +58,31 @@ inline Launch* launch_of_kernel() {
 extern __thread ThreadView current_thread_writable __asm__("_ZN9simulator14current_threadE")
     __attribute__((tls_model("initial-exec")));
 
+/// The round goes on, on whose stack this is called on waits: the turn is that of the running
+/// block's next ready thread from number `next` on, or of the scheduler if there is none. False
+/// only if the scheduler calls and no thread is ready.
+[[gnu::always_inline]] inline bool pass_turn(Launch& launch, Fiber& from, std::size_t next) {
+  std::vector<Thread>& threads = launch.block->threads;
+  while (next < threads.size() && threads[next].state != ThreadState::ready) ++next;
+  if (next < threads.size() && !launch.failed) {
+    Thread& thread = threads[next];
+    launch.thread = &thread;
+    current_thread_writable.thread = thread.index;
+    thread.gave_way = false;
+    from.switch_to(thread.fiber);
+    return true;
+  }
+  if (launch.thread == nullptr) return false;
+  launch.thread = nullptr;
+  from.switch_to(launch.scheduler);
+  return true;
+}
+
 /// Called on a thread's stack: lets the others run until this one is ready again.
 inline void wait_for_others(Launch& launch) {
-  launch.thread->fiber.suspend();
+  Thread& thread = *launch.thread;
+  launch.progress = launch.progress || !thread.gave_way;
+  pass_turn(launch, thread.fiber, thread.number + std::size_t{1});
 }
 
 /// Called on a thread's stack: lets the others of its warp run, unless they all wait for it.

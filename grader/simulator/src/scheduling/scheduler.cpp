@@ -13,19 +13,22 @@ std::uint64_t volume(const uint3& shape) {
   return std::uint64_t{shape.x} * shape.y * shape.z;
 }
 
-/// What a thread does: the kernel, then its farewell.
+/// What a thread does: the kernel, then its farewell. Then it waits until it is one of the next
+/// block's.
 void thread_body(void* argument) {
   Launch& launch = *static_cast<Launch*>(argument);
-  launch.body(launch.arguments);
-  Thread& thread = *launch.thread;
-  Block& block = *launch.block;
-  thread.state = ThreadState::returned;
-  --block.live;
-  block.warp_of(thread).live &= ~(1u << thread.lane);
-  launch.checkers.tell(ThreadReturn{thread.number});
-  warp_lane_stopped(launch, thread);
-  barrier_thread_returned(launch);
-  for (;;) wait_for_others(launch);
+  for (;;) {
+    launch.body(launch.arguments);
+    Thread& thread = *launch.thread;
+    Block& block = *launch.block;
+    thread.state = ThreadState::returned;
+    --block.live;
+    block.warp_of(thread).live &= ~(1u << thread.lane);
+    launch.checkers.tell(ThreadReturn{thread.number});
+    warp_lane_stopped(launch, thread);
+    barrier_thread_returned(launch);
+    wait_for_others(launch);
+  }
 }
 
 }  // namespace
@@ -61,6 +64,7 @@ Block& Scheduler::free_seat() {
 
 void Scheduler::begin(Block& block, std::uint64_t number) {
   const unsigned count = static_cast<unsigned>(volume(launch_.begin.block));
+  const bool is_new = block.threads.empty();
   block.number = number;
   block.index = unflatten(number, launch_.begin.grid);
   block.threads.resize(count);
@@ -73,11 +77,13 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
   }
   for (unsigned i = 0; i < count; ++i) {
     Thread& thread = block.threads[i];
-    thread.stack = launch_.machine.stacks.get(std::size_t{block.seat} * count + i);
-    thread.fiber.prepare(thread.stack, thread_body, &launch_);
-    thread.index = unflatten(i, launch_.begin.block);
-    thread.number = static_cast<std::uint16_t>(i);
-    thread.lane = i % 32;
+    if (is_new) {
+      thread.stack = launch_.machine.stacks.get(std::size_t{block.seat} * count + i);
+      thread.fiber.prepare(thread.stack, thread_body, &launch_);
+      thread.index = unflatten(i, launch_.begin.block);
+      thread.number = static_cast<std::uint16_t>(i);
+      thread.lane = i % 32;
+    }
     thread.state = ThreadState::ready;
     thread.spin = {};
     thread.gave_way = false;
@@ -92,34 +98,18 @@ void Scheduler::go_on(Block& block) {
   launch_.checkers.tell(BlockResume{block.seat});
 }
 
-void Scheduler::resume(Thread& thread) {
-  launch_.thread = &thread;
-  current_thread_writable.thread = thread.index;
-  thread.gave_way = false;
-  thread.fiber.resume();
-  launch_.thread = nullptr;
-}
-
 Scheduler::Outcome Scheduler::run_block(Block& block) {
   launch_.block = &block;
   current_thread_writable.block = block.index;
   bool any_progress = false;
   while (block.live > 0) {
-    bool any_ready = false;
-    bool progress = false;
-    for (Thread& thread : block.threads) {
-      if (thread.state != ThreadState::ready) continue;
-      any_ready = true;
-      resume(thread);
-      if (launch_.failed) return Outcome::failed;
-      progress = progress || !thread.gave_way;
-    }
-    if (!any_ready) {
+    launch_.progress = false;
+    if (!pass_turn(launch_, launch_.scheduler, 0)) {
       launch_.checkers.tell(BlockStuck{});
       launch_.fail(kErrorLaunchTimeout);
-      return Outcome::failed;
     }
-    if (!progress) return any_progress ? Outcome::stalled : Outcome::idle;
+    if (launch_.failed) return Outcome::failed;
+    if (!launch_.progress) return any_progress ? Outcome::stalled : Outcome::idle;
     any_progress = true;
   }
   launch_.checkers.tell(BlockEnd{});

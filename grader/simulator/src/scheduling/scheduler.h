@@ -34,7 +34,6 @@ class Scheduler {
   void begin(Block& block, std::uint64_t number);
   void go_on(Block& block);
   Outcome run_block(Block& block);
-  void resume(Thread& thread);
   void give_up(const Block& block, std::uint64_t unstarted);
 
   Launch& launch_;
