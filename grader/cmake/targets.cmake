@@ -2,7 +2,7 @@
 get_property(chapters GLOBAL PROPERTY ONEPASS_CHAPTER_NAMES)
 
 # All that has to be built before an exercise can be, but the chapters' graders.
-set(needed onepass onepass-rewrite onepass_worker_cpu onepass_simulator)
+set(needed onepass onepass-rewrite onepass_worker_cpu onepass_simulator onepass_first_headers)
 if(ONEPASS_GPU_PRESENT AND ONEPASS_CUDA_FOUND)
   list(APPEND needed onepass_worker_gpu)
 endif()
