@@ -20,11 +20,11 @@ struct Format {
   int largest_exponent;  // of the largest number
 };
 
-bool is_integer(Dtype dtype) {
+inline bool is_integer(Dtype dtype) {
   return dtype == Dtype::int32 || dtype == Dtype::int64;
 }
 
-Format format_of(Dtype dtype) {
+inline Format format_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::fp16:
       return {11, -14, 15};
@@ -39,27 +39,27 @@ Format format_of(Dtype dtype) {
 // ten times as fast as with ilogb() and ldexp().
 
 /// 2^exponent, a normal number.
-double power_of_two(int exponent) {
+inline double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
 /// That of a finite number; for 0 and subnormal ones below all of theirs.
-int exponent_of(double value) {
+inline int exponent_of(double value) {
   return static_cast<int>(std::bit_cast<std::uint64_t>(value) >> 52 & 0x7FF) - 1023;
 }
 
 /// The place value of the last bit of numbers as large as `value`, which is finite.
-double last_place(const Format& format, double value) {
+inline double last_place(const Format& format, double value) {
   return power_of_two(std::max(exponent_of(value), format.least_exponent) - (format.precision - 1));
 }
 
-double round_float(const Format& format, double value) {
+inline double round_float(const Format& format, double value) {
   if (!std::isfinite(value) || value == 0.0) {
     return value;
   }
-  // Division and multiplication by a power of two are exact; nearbyint() rounds ties to even.
-  const double place = last_place(format, value);
-  const double rounded = std::nearbyint(value / place) * place;
+  // An fp64 so large ends with the bit that is last in the type: adding rounds there, ties to even.
+  const double large = 0x1.8p52 * last_place(format, value);
+  const double rounded = std::copysign((std::abs(value) + large) - large, value);
   const double limit = power_of_two(format.largest_exponent + 1);
   return std::abs(rounded) < limit ? rounded
                                    : std::copysign(std::numeric_limits<double>::infinity(), value);
@@ -77,7 +77,7 @@ void store(std::byte* bits, T value) {
   std::memcpy(bits, &value, sizeof value);
 }
 
-double decode_fp16(std::uint16_t bits) {
+inline double decode_fp16(std::uint16_t bits) {
   const double sign = (bits & 0x8000u) != 0 ? -1.0 : 1.0;
   const int exponent = (bits >> 10) & 0x1F;
   const int fraction = bits & 0x3FF;

@@ -22,7 +22,7 @@ std::uint64_t Random::bits(std::uint64_t i) const {
 }
 
 double Random::uniform(std::uint64_t i) const {
-  return std::ldexp(static_cast<double>(bits(i) >> 11), -53);
+  return static_cast<double>(bits(i) >> 11) * 0x1p-53;
 }
 
 double Random::normal(std::uint64_t i) const {

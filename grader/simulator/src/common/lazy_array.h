@@ -1,5 +1,6 @@
 // A zeroed array whose pages come into being when they are first written: bookkeeping beside a
-// device buffer of several GB costs only as much as the part of the buffer that is touched.
+// device buffer of several GB costs only as much as the part of the buffer that is touched. A small
+// one gets its pages at once, which costs less than to be stopped at each of them.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,7 +18,9 @@ class LazyArray {
   explicit LazyArray(std::size_t size) : size_(size) {
     if (size == 0) return;
     void* memory = mmap(nullptr, size * sizeof(T), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+                            (size * sizeof(T) <= kSmallBytes ? MAP_POPULATE : 0),
+                        -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(memory);
   }
@@ -38,6 +41,8 @@ class LazyArray {
   T* data() { return data_; }
 
  private:
+  static constexpr std::size_t kSmallBytes = std::size_t{1} << 20;
+
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };
