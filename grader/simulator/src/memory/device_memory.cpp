@@ -46,12 +46,16 @@ DeviceMemory::~DeviceMemory() {
 Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const Label& label) {
   if (bytes == 0 || bytes > limits::kMemoryBytes - bytes_in_use_) return nullptr;
   const std::size_t spacing = round_up(offset + bytes, kGap) + kGap;
+  if (bytes_in_use_ == 0) {
+    if (++rounds_ % kRoundsAtOnePlace != 0) {
+      forget_from(round_);
+    }
+    round_ = next_;
+  }
   if (next_ + spacing > kBegin + kSize) {
     if (bytes_in_use_ > 0) return nullptr;
-    // Nothing is in use: begin again at the start, and forget what was freed there.
-    std::fill_n(owner_.data(), owner_.size(), nullptr);
-    allocations_.clear();
-    next_ = kBegin;
+    forget_from(kBegin);
+    round_ = next_;
   }
   auto allocation = std::make_unique<Allocation>();
   allocation->number = static_cast<std::uint32_t>(allocations_.size());
@@ -67,6 +71,16 @@ Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const 
   bytes_in_use_ += bytes;
   allocations_.push_back(std::move(allocation));
   return allocations_.back().get();
+}
+
+void DeviceMemory::forget_from(std::uintptr_t place) {
+  while (!allocations_.empty() && allocations_.back()->begin >= place) {
+    allocations_.pop_back();
+  }
+  for (std::uintptr_t page = place; page < next_; page += kGap) {
+    owner_[(page - kBegin) >> kPageBits] = nullptr;
+  }
+  next_ = place;
 }
 
 void DeviceMemory::release(Allocation& allocation) {

@@ -76,10 +76,19 @@ class DeviceMemory {
 
  private:
   static constexpr unsigned kPageBits = 20;
+  // Whenever nothing is in use a round begins. So many have the same addresses, as on a GPU, so
+  // that what a kernel keeps by its address is seen; then come others, so that what it keeps of
+  // memory that was freed is.
+  static constexpr unsigned kRoundsAtOnePlace = 4;
+
+  /// Of freed memory only.
+  void forget_from(std::uintptr_t place);
 
   LazyArray<Allocation*> owner_;
   std::vector<std::unique_ptr<Allocation>> allocations_;
   std::uintptr_t next_ = kBegin;
+  std::uintptr_t round_ = kBegin;  // where it began
+  unsigned rounds_ = 0;
   std::size_t bytes_in_use_ = 0;
 };
 
