@@ -18,7 +18,7 @@ namespace {
 using simulator::BlockOrder;
 
 // Of a sample, and from how many blocks on a grid has them for the rows, not for the device.
-constexpr std::uint64_t kSampledBlocks = 4;
+constexpr std::int64_t kSampledBlocks = 4;
 constexpr double kSampleLimit = 0.5;  // seconds for one launch; of all blocks:
 constexpr double kFullLimit = 20.0;
 constexpr std::int64_t kBlocksForRows = 4096;
@@ -263,20 +263,33 @@ bool Session::in_time(const std::function<void()>& work) {
   return false;
 }
 
-/// Are all numbers right that the blocks of a sample have written? If the grid has a block for each
-/// few rows, the last row must be among them.
+/// Are all numbers right that the blocks of a sample have written, and are they their share? If the
+/// grid has a block for each few rows, the last row must be among them.
 bool Session::is_right_in_sample(const Case& call, const Run& run, const Outputs& outputs) {
-  const bool all_rows =
-      std::any_of(run.traffic.begin(), run.traffic.end(), [](const LaunchTraffic& launch) {
-        return std::int64_t{launch.grid.x} * launch.grid.y * launch.grid.z > kBlocksForRows;
-      });
+  std::int64_t blocks = 0;
+  for (const LaunchTraffic& launch : run.traffic) {
+    blocks = std::max(blocks, std::int64_t{launch.grid.x} * launch.grid.y * launch.grid.z);
+  }
   return std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
-    const Expectation expectation = expected(call);
-    const Comparison comparison = verdict::compare(
-        run.answer[expectation.output], expectation.value, expectation.bound, run.answer.poison);
-    const std::int64_t last = comparison.unwritten_mask.rows - 1;
-    return comparison.wrong == comparison.unwritten &&
-           !(all_rows && comparison.unwritten_mask(last, 0));
+    const auto [output, value, bound] = expected(call);
+    const Matrix& got = run.answer[output];
+    const Comparison comparison = verdict::compare(got, value, bound, run.answer.poison);
+    const Buffer& buffer = call.buffer(output);
+    const auto unwritten = [&](std::int64_t row, std::int64_t col) {
+      return buffer.role == Role::in_place ? got.get(row, col) == buffer.before(row, col)
+                                           : comparison.unwritten_mask(row, col) != 0;
+    };
+    std::int64_t left = 0;
+    for (std::int64_t row = 0; row < got.rows(); ++row) {
+      for (std::int64_t col = 0; col < got.cols(); ++col) {
+        left += comparison.wrong_mask(row, col) != 0 && unwritten(row, col) ? 1 : 0;
+      }
+    }
+    // Of many blocks the last may have less to do than the others.
+    const std::int64_t share =
+        got.size() / std::max<std::int64_t>(blocks, 1) * (kSampledBlocks - 1);
+    return comparison.wrong == left && got.size() - left >= share &&
+           !(blocks > kBlocksForRows && unwritten(got.rows() - 1, 0));
   });
 }
 
