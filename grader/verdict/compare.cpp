@@ -10,13 +10,25 @@
 namespace onepass::verdict {
 namespace {
 
-/// The error measured in bounds; infinite for what has no distance, such as NaN.
+/// The error measured in bounds; infinite for what has no distance, such as NaN from a number.
 double error_over_bound(Dtype dtype, double got, double value, double bound) {
-  if (got == value || (std::isinf(got) && got == round_to(dtype, value))) {
+  if (got == value || (std::isinf(got) && got == round_to(dtype, value)) || std::isinf(bound)) {
     return 0.0;
+  }
+  if (!std::isfinite(value)) {
+    return std::isfinite(got) ? std::numeric_limits<double>::infinity() : 0.0;
   }
   const double ratio = std::abs(got - value) / bound;
   return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
+}
+
+bool all_finite(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(),
+                     [](double value) { return std::isfinite(value); });
+}
+
+bool holds_numbers(const Buffer& buffer) {
+  return all_finite(buffer.values.field().values);
 }
 
 void require_shape(const Matrix& got, const Field& value, const Field& bound) {
@@ -26,10 +38,10 @@ void require_shape(const Matrix& got, const Field& value, const Field& bound) {
                                          got.rows(), got.cols(), field->rows, field->cols));
     }
   }
-  const auto is_nan = [](double number) { return std::isnan(number); };
-  if (std::any_of(value.values.begin(), value.values.end(), is_nan) ||
-      std::any_of(bound.values.begin(), bound.values.end(), is_nan)) {
-    throw std::logic_error("the reference or its bound is NaN: such inputs cannot be graded");
+  for (std::size_t i = 0; i < value.values.size(); ++i) {
+    if (std::isnan(bound.values[i]) && std::isfinite(value.values[i])) {
+      throw std::logic_error("the bound of a number is NaN: such inputs cannot be graded");
+    }
   }
 }
 
@@ -38,7 +50,11 @@ void require_shape(const Matrix& got, const Field& value, const Field& bound) {
 std::vector<Expectation> expectations(const Outputs& outputs, const Case& call) {
   std::vector<Expectation> all;
   for (const auto& expected : outputs) {
-    all.push_back(expected(call));
+    const std::vector<double>& values = all.emplace_back(expected(call)).value.values;
+    if (!all_finite(values) &&
+        std::all_of(call.buffers().begin(), call.buffers().end(), holds_numbers)) {
+      throw std::logic_error("the reference is no number, though all inputs are");
+    }
   }
   return all;
 }
@@ -63,7 +79,11 @@ Comparison compare(const Matrix& got, const Field& value, const Field& bound,
   for (std::int64_t row = 0; row < got.rows(); ++row) {
     for (std::int64_t col = 0; col < got.cols(); ++col) {
       const double element = got.get(row, col);
-      const double ratio = error_over_bound(got.dtype(), element, value(row, col), bound(row, col));
+      double ratio = error_over_bound(got.dtype(), element, value(row, col), bound(row, col));
+      const bool lenient = !std::isfinite(value(row, col)) || std::isinf(bound(row, col));
+      if (lenient && poison && is_poison(got, row, col, *poison)) {
+        ratio = std::numeric_limits<double>::infinity();
+      }
       if (ratio > furthest) {
         furthest = ratio;
         result.worst = {row, col};

@@ -2,7 +2,8 @@
 //
 // An element is right when error <= bound, written as !(error <= bound) for wrong, so that NaN is
 // wrong. Infinity is right only where the reference, rounded to the output's type, is that
-// infinity.
+// infinity. Where the reference is itself infinite or NaN, as an input is, either is right: which
+// of them depends on the order of operations. Where the bound is infinite everything is.
 #pragma once
 
 #include <cstdint>
@@ -58,9 +59,9 @@ struct Comparison {
   bool untouched() const { return size > 0 && unwritten == size; }
 };
 
-/// `value` and `bound` have the shape of `got`; throws std::logic_error if not, or if the reference
-/// or a bound is NaN (a fault of the check, never of the student). `poison`: what an output held
-/// before the call; nothing for buffers that had contents.
+/// `value` and `bound` have the shape of `got`; throws std::logic_error if not, or if the
+/// bound of a finite reference is NaN (a fault of the check, never of the student). `poison`: what
+/// an output held before the call; nothing for buffers that had contents.
 Comparison compare(const Matrix& got, const Field& value, const Field& bound,
                    std::optional<Poison> poison);
 

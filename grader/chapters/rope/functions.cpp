@@ -7,7 +7,7 @@ using namespace verdict::contract;
 
 namespace {
 
-const std::vector<Size> kSizes = {{"tokens", 0}, {"heads"}, {"head_dim", 2}};
+const std::vector<Size> kSizes = {{"tokens", 0}, {"heads"}, {"head_dim", 2, 8192}};
 
 const Tensor kCos = {"cos", input, "tokens", "head_dim / 2", {.dtype = Dtype::fp32}};
 const Tensor kSin = {"sin", input, "tokens", "head_dim / 2", {.dtype = Dtype::fp32}};
@@ -17,8 +17,8 @@ Function half_split(const char* name, std::optional<Dtype> table, Dtype position
           {{"tokens", 0},
            {"q_heads"},
            {"k_heads"},
-           {"head_dim", 2},
-           {"rotary_dim", 2},
+           {"head_dim", 2, 8192},
+           {"rotary_dim", 2, 8192},
            {.name = "table_rows", .is_argument = false}},
           {{"q", in_place, "tokens", "q_heads * head_dim", {.strided = true}},
            {"k", in_place, "tokens", "k_heads * head_dim", {.strided = true}},

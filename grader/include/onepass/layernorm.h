@@ -13,6 +13,9 @@
 //            are neither read nor written.
 //   pointers aligned to their element type, to nothing more; no two buffers overlap, and none is
 //            null unless it says so. Inputs are not written to.
+//   infinity and NaN in an input: what the formula makes infinite or NaN in IEEE arithmetic is one
+//            of them, either, but for mean and rstd, which are left open in such a row. What does
+//            not depend on such an element, as in other rows, is what it is without.
 //
 // The formulas are those of Ba, Kiros and Hinton, "Layer Normalization", 2016, and their
 // derivatives. mean, rstd and x̂ ("x hat", the normalised value) are

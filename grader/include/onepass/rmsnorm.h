@@ -13,6 +13,9 @@
 //            are neither read nor written.
 //   pointers aligned to their element type, to nothing more. No two buffers overlap, and inputs are
 //            not written to, unless it says otherwise.
+//   infinity and NaN in an input: what the formula makes infinite or NaN in IEEE arithmetic is one
+//            of them, either. What does not depend on such an element, as in other rows, is what
+//            it is without.
 #pragma once
 
 #include <cstdint>

@@ -43,8 +43,26 @@ TEST_CASE("an element is right within its bound, and NaN never") {
   CHECK_FALSE(compare_one(Dtype::fp16, -kInfinity, 1e6, 1.0).right());
 }
 
-TEST_CASE("a reference that is NaN is a fault of the check") {
-  CHECK_THROWS_AS(compare_one(Dtype::fp32, 1.0, std::nan(""), 1.0), std::logic_error);
+TEST_CASE("where the reference is infinite or NaN, either is right, and no number") {
+  for (double reference : {std::nan(""), kInfinity}) {
+    CHECK(compare_one(Dtype::fp32, std::nan(""), reference, std::nan("")).right());
+    CHECK(compare_one(Dtype::fp32, -kInfinity, reference, 1.0).right());
+    CHECK_FALSE(compare_one(Dtype::fp32, 1.0, reference, 1.0).right());
+  }
+  CHECK(compare_one(Dtype::fp32, 1.0, std::nan(""), kInfinity).right());  // left open
+  const Matrix untouched(Dtype::fp32, 1, 1, std::vector<std::byte>(4, std::byte{0xFF}));
+  const Field nan(1, 1, std::nan(""));
+  CHECK(compare(untouched, nan, nan, Poison::nan).untouched());
+}
+
+TEST_CASE("a reference that is NaN of inputs that are not is a fault of the check") {
+  const Outputs outputs = {[](const Case&) {
+    return Expectation{"y", Field(1, 1, std::nan("")), Field(1, 1, 1.0)};
+  }};
+  Case call("f", Dtype::fp32);
+  call.add({.name = "x", .rows = 1, .cols = 1, .values = Matrix(Dtype::fp32, 1, 1)});
+  CHECK_THROWS_AS(expectations(outputs, call), std::logic_error);
+  CHECK_THROWS_AS(compare_one(Dtype::fp32, 1.0, 1.0, std::nan("")), std::logic_error);
   CHECK_THROWS_AS(compare(Matrix(Dtype::fp32, 1, 2), Field(2, 1), Field(2, 1), std::nullopt),
                   std::logic_error);
 }
