@@ -59,6 +59,9 @@ TEST_SUITE("batchnorm/evaluate") {
       }
       check_y(random_arguments(dtype, {8, 8, 8}));  // swapped indices stay inside of everything
     }
+    sweep_large_sizes(kEvaluate, {{"batch"}, {"channels"}, {"space"}}, [](const Case& call) {
+      expect<evaluate_mistakes>(call, outputs_of(expected, {"y"}));
+    });
   }
 
   CHECK_CASE("x, y, weight and bias may start at any address", points(1), todo(2)) {
@@ -72,13 +75,17 @@ TEST_SUITE("batchnorm/evaluate") {
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(2)) {
     for (int repeat = 0; repeat < 4; ++repeat) {
-      check_y(random_arguments(Dtype::fp32, {4, 3, 50}));
+      check_y(random_arguments(Dtype::fp32, {4, 3, 50}, repeat / 2));
       check_y(random_arguments(Dtype::bf16, {2 + repeat, 2, 24}));
     }
   }
 
-  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
+  CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",
+             points(1), todo(2)) {
     draw_tensors(kEvaluate, 6, check_y);
+    sweep_values(6, 90, [](const Matrix& x, double eps) { check_y(arguments_of(x, eps)); });
+    check_not_finite(call_of(kEvaluate, random_arguments(Dtype::fp16, {3, 2, 90})), {"x"},
+                     outputs_of(expected, {"y"}), expect<evaluate_mistakes>);
   }
 }
 

@@ -149,6 +149,9 @@ TEST_SUITE("batchnorm/forward") {
   CHECK_CASE("3-D and 4-D input: each element of y is written where x has it", points(2), todo(4)) {
     check_shapes({"y"}, kThreeDimensional);
     check_shapes({"y"}, kFourDimensional);
+    sweep_large_sizes(kForward, {{"batch"}, {"channels"}, {"space"}}, [](const Case& call) {
+      expect<forward_mistakes>(call, outputs_of(expected, {"y"}));
+    });
   }
 
   CHECK_CASE("fp16 and bf16: y is rounded once, at the very end", points(1), todo(4)) {
@@ -178,14 +181,18 @@ TEST_SUITE("batchnorm/forward") {
   }
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(4)) {
-    for (int repeat = 0; repeat < 3; ++repeat) {
-      check(kAll, random_arguments(Dtype::fp32, {4, 3, 50}));
+    for (int repeat = 0; repeat < 4; ++repeat) {
+      check(kAll, random_arguments(Dtype::fp32, {4, 3, 50}, repeat / 2));
       check(kAll, random_arguments(Dtype::bf16, {2 + repeat, 2, 24}));
     }
   }
 
-  CHECK_CASE("shapes drawn at random", points(1), todo(4)) {
+  CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",
+             points(1), todo(4)) {
     draw_tensors(kForward, 5, [](Arguments arguments) { check(kAll, std::move(arguments)); });
+    sweep_values(6, 90, [](const Matrix& x, double eps) { check(kAll, arguments_of(x, eps)); });
+    check_not_finite(call_of(kForward, random_arguments(Dtype::fp16, {3, 2, 90})), {"x"},
+                     outputs_of(expected, kAll), expect<forward_mistakes>);
   }
 }
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace onepass::batchnorm {
 
 verdict::Random numbers(const char* tensor, Dtype dtype, const Shape& shape) {
@@ -44,6 +47,29 @@ void sweep_tensors(const Function& function, const CheckArguments& check,
     check(std::move(arguments));
   };
   sweep(function, check_way, only);
+  std::size_t number = 0;
+  for (const std::int64_t space : {1032, 4104}) {  // that a block's threads go on and on for
+    const Dtype dtype = kEveryDtype[number++ % kEveryDtype.size()];
+    const verdict::Random draw = verdict::session().random();
+    for (const verdict::contract::Way& way :
+         verdict::contract::sweep_wide(function, dtype, draw, space)) {
+      Arguments arguments = random_arguments(dtype, {2, 1, space + (way.odd_rows ? 1 : 0)});
+      arguments.arrangement = way.arrangement;
+      check(std::move(arguments));
+    }
+  }
+}
+
+Arguments arguments_of(const Matrix& x, double eps) {
+  Arguments arguments = random_arguments(x.dtype(), {x.rows() / 2, 2, x.cols()});
+  const double size = std::max(std::abs(x.get(0, 0)), std::abs(x.get(1, 1)));
+  arguments.x = x;
+  arguments.eps = static_cast<float>(eps);
+  for (std::int64_t c = 0; c < 2; ++c) {
+    arguments.running_mean.set(c, 0, size * arguments.running_mean.get(c, 0));
+    arguments.running_var.set(c, 0, size * size * arguments.running_var.get(c, 0));
+  }
+  return arguments;
 }
 
 void draw_tensors(const Function& function, int count, const CheckArguments& check) {

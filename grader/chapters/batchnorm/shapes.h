@@ -45,6 +45,9 @@ using CheckArguments = std::function<void(Arguments)>;
 void sweep_tensors(const Function& function, const CheckArguments& check,
                    const std::set<std::string>& only = {});
 
+/// Random arguments with this x, of 2 channels, and running statistics as large as it is.
+Arguments arguments_of(const Matrix& x, double eps);
+
 /// The same of shapes drawn from the seed, so that no list of shapes can be learned by heart.
 void draw_tensors(const Function& function, int count, const CheckArguments& check);
 

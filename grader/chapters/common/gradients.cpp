@@ -1,5 +1,6 @@
 #include "chapters/common/gradients.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -51,6 +52,13 @@ Gradients random_gradients(Norm norm, Dtype dtype, std::int64_t rows, std::int64
                            double mean) {
   return gradients(norm, random_tensor("dy", dtype, rows, cols, 0.3),
                    random_tensor("x", dtype, rows, cols, mean, 2.0), random_weight(dtype, cols));
+}
+
+Gradients gradients_of(Norm norm, const Matrix& x) {
+  const Field size = magnitudes(x.field());
+  const double most = *std::max_element(size.values.begin(), size.values.end());
+  return gradients(norm, random_tensor("dy", x.dtype(), x.rows(), x.cols(), 0.0, most / 4.0), x,
+                   random_weight(x.dtype(), x.cols()));
 }
 
 verdict::contract::Arguments arguments_of(Gradients inputs) {

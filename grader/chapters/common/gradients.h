@@ -29,6 +29,9 @@ Gradients gradients(Norm norm, Matrix dy, Matrix x, std::optional<Matrix> weight
 Gradients random_gradients(Norm norm, Dtype dtype, std::int64_t rows, std::int64_t cols,
                            double mean);
 
+/// Random dy about as large as x, so that dx is about 1, and weight.
+Gradients gradients_of(Norm norm, const Matrix& x);
+
 /// For contract::call().
 verdict::contract::Arguments arguments_of(Gradients inputs);
 

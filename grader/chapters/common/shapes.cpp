@@ -4,10 +4,24 @@
 
 namespace onepass::common {
 
+namespace {
+
+std::size_t generation = 0;  // only Generation changes it
+
+}  // namespace
+
 verdict::Random numbers(const std::string& tensor, Dtype dtype, std::int64_t rows,
                         std::int64_t cols) {
-  return verdict::session().random().stream(
-      fmt::format("{} {} {} {}", tensor, verdict::name(dtype), rows, cols));
+  return verdict::session().random().stream(fmt::format(
+      "{} {} {} {}{}", tensor, verdict::name(dtype), rows, cols, std::string(generation, '\'')));
+}
+
+Generation::Generation(int number) {
+  generation = static_cast<std::size_t>(number);
+}
+
+Generation::~Generation() {
+  generation = 0;
 }
 
 Matrix random_tensor(const std::string& tensor, Dtype dtype, std::int64_t rows, std::int64_t cols,

@@ -16,6 +16,14 @@ inline const std::vector<Dtype> kSixteenBit = {Dtype::fp16, Dtype::bf16};
 verdict::Random numbers(const std::string& tensor, Dtype dtype, std::int64_t rows,
                         std::int64_t cols);
 
+/// While it lives they are other ones for each generation; else it is 0.
+struct Generation {
+  explicit Generation(int number);
+  ~Generation();
+  Generation(const Generation&) = delete;
+  Generation& operator=(const Generation&) = delete;
+};
+
 /// Such numbers, normally distributed.
 Matrix random_tensor(const std::string& tensor, Dtype dtype, std::int64_t rows, std::int64_t cols,
                      double mean = 0.0, double deviation = 1.0);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace onepass::common {
 
@@ -17,6 +19,11 @@ constexpr std::int64_t kWholeVectors[] = {64, 256, 520};
 constexpr std::int64_t kOdd[] = {61, 257, 517};
 
 constexpr std::int64_t kAboveGridY = 65537;
+constexpr std::int64_t kLastEnd = 3000;  // of those that are drawn for each size
+
+// Where one pack a thread no longer holds a row, where its registers may not, and where a block's
+// surely do not.
+constexpr std::int64_t kWide[] = {2064, 8200, 17000};
 
 }  // namespace
 
@@ -36,6 +43,13 @@ void sweep_rows(const Function& function, const CheckRows& check,
     check(dtype, 2, way.odd_rows ? kOdd[width] : kWholeVectors[width], way.arrangement);
   };
   sweep(function, check_way, only);
+  Arrangement padded;  // shorter than a vector, though each row starts with one
+  for (const contract::Tensor& tensor : function.tensors) {
+    padded.places[tensor.name].padded = tensor.traits.strided;
+  }
+  for (Dtype dtype : kEveryDtype) {
+    check(dtype, 2, 3, padded);
+  }
 }
 
 void sweep_widths(std::int64_t least, std::int64_t most, const CheckRows& check) {
@@ -86,11 +100,105 @@ void expect_nothing_done(const Function& function) {
   }
 }
 
+void sweep_large_sizes(const Function& function, const std::vector<std::vector<std::string>>& sizes,
+                       const CheckCall& check) {
+  const verdict::Session::Sampling sampled(session());
+  const verdict::Random draw = session().random();
+  std::size_t number = draw.bits(0) % kEveryDtype.size();
+  for (const std::vector<std::string>& large : sizes) {
+    std::vector<std::int64_t> ends = contract::widths_past_ends(kLastEnd, draw.stream(large[0]));
+    const auto limit = std::find_if(function.sizes.begin(), function.sizes.end(),
+                                    [&](const auto& size) { return size.name == large[0]; });
+    ends.push_back(std::min(limit->most, kAboveGridY));
+    for (const std::int64_t end : ends) {
+      contract::Arguments arguments;
+      arguments.seed = draw.bits(1);
+      for (const contract::Size& size : function.sizes) {
+        const bool is_large = std::find(large.begin(), large.end(), size.name) != large.end();
+        const std::int64_t even = size.least == 2 ? end + end % 2 : end;
+        arguments.sizes[size.name] = is_large ? even : std::max<std::int64_t>(2, size.least);
+      }
+      check(call(function, kEveryDtype[number++ % kEveryDtype.size()], arguments));
+    }
+  }
+}
+
+void check_not_finite(const Case& call, const std::vector<std::string>& inputs,
+                      const verdict::Outputs& outputs, const CheckOutputs& check) {
+  verdict::Outputs lenient;
+  const bool has_statistics = outputs.size() > 1;
+  for (const auto& expected : outputs) {
+    const Field finite = expected(call).value;
+    lenient.push_back([=](const Case& other) {
+      Expectation expectation = expected(other);
+      const bool is_statistic = has_statistics && finite.cols == 1;
+      for (std::size_t i = 0; i < finite.values.size(); ++i) {
+        const double value = expectation.value.values[i];
+        if (value != finite.values[i] && (is_statistic || std::isfinite(value))) {
+          expectation.bound.values[i] = std::numeric_limits<double>::infinity();
+        }
+      }
+      return expectation;
+    });
+  }
+  for (const std::string& input : inputs) {
+    for (double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+      std::vector<verdict::Buffer> buffers = call.buffers();
+      for (verdict::Buffer& buffer : buffers) {
+        if (buffer.name == input) {
+          buffer.values.set(buffer.rows / 2, buffer.cols / 2, number);
+        }
+      }
+      check(call.with(buffers), lenient);
+    }
+  }
+}
+
+void sweep_values(std::int64_t rows, std::int64_t cols, const CheckValues& check) {
+  const auto scaled = [&](Dtype dtype, double size, double mean = 0.0) {
+    return random_tensor("values", dtype, rows, cols, mean * size, size);
+  };
+  for (Dtype dtype : kEveryDtype) {
+    const bool half = dtype == Dtype::fp16;  // whose smallest normal number is 6e-5
+    // Cubes of their reciprocals are numbers too.
+    check(scaled(dtype, half ? 1e-6 : 1e-8), 0.0);
+    check(scaled(dtype, half ? 1e4 : 1e8), 1e-5);
+    // Whose sums are exact: else all of their errors would point the same way.
+    check(changed(scaled(dtype, 1.0),
+                  [](auto row, auto, double) { return 0.75 * static_cast<double>(row + 1); }),
+          1e-5);
+    // bf16 has too few digits for that: it would be rows that are all equal again.
+    check(scaled(dtype, 0.5, dtype == Dtype::bf16 ? 100.0 : 1000.0), 1e-5);
+  }
+}
+
 void check_widest(const Function& function, const CheckRows& check,
                   const std::vector<Dtype>& dtypes, std::int64_t rows) {
   for (const std::int64_t cols : contract::widest(function, "cols")) {
     for (Dtype dtype : dtypes) {
       check(dtype, rows, cols, {});
+    }
+  }
+}
+
+void sweep_ends(const Function& function, const CheckRows& check) {
+  std::uint64_t number = session().random().bits(0);
+  for (const contract::Size& size : function.sizes) {
+    if (size.name == "cols") {
+      for (const std::int64_t cols : contract::widths_past_ends(size.most, session().random())) {
+        check(kEveryDtype[number++ % kEveryDtype.size()], 1, cols, {});
+      }
+    }
+  }
+}
+
+void sweep_wide_ways(const Function& function, const CheckRows& check) {
+  std::uint64_t number = session().random().bits(1);
+  for (const std::int64_t cols : kWide) {
+    const verdict::Random draw = session().random().stream(fmt::format("wide {}", cols));
+    const Dtype dtype = kEveryDtype[number++ % kEveryDtype.size()];
+    for (const contract::Way& way : contract::sweep_wide(function, dtype, draw, cols)) {
+      check(dtype, 2, cols + (way.odd_rows ? 1 : 0), way.arrangement);
     }
   }
 }
@@ -139,7 +247,9 @@ void check_many_rows(const CheckRows& check) {
 
 void check_again(const CheckRows& check) {
   for (int repeat = 0; repeat < 5; ++repeat) {
+    const Generation numbers(repeat / 2);
     check(Dtype::fp32, 4, 1000, {});
+    check(Dtype::fp32, 3, 400, {});
     check(Dtype::bf16, 2 + repeat, 300, {});
   }
 }

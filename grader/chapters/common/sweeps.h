@@ -22,6 +22,26 @@ void sweep(const Function& function, const CheckWay& check, const std::set<std::
 /// small as they get. Nothing may be written.
 void expect_nothing_done(const Function& function);
 
+/// Runs the function with one of its sizes large and all others small: one past ends
+/// that a kernel may have, and past 65,535, where a grid's y and z end. Of kernels whose blocks are
+/// too many for the simulator a sample of them runs. sizes: those to be large, each by itself or
+/// with others that cannot be smaller than it is.
+using CheckCall = std::function<void(const Case& call)>;
+void sweep_large_sizes(const Function& function, const std::vector<std::vector<std::string>>& sizes,
+                       const CheckCall& check);
+
+/// Makes an element of each of these inputs of the call NaN, and infinite, one at a time. What the
+/// formula makes infinite or NaN of it must be one of them. What else depends on it is left open,
+/// as are statistics: the ways to compute them differ. All other numbers are what they were.
+using CheckOutputs = std::function<void(const Case& call, const verdict::Outputs& outputs)>;
+void check_not_finite(const Case& call, const std::vector<std::string>& inputs,
+                      const verdict::Outputs& outputs, const CheckOutputs& check);
+
+/// Tensors of numbers at the ends of what a type holds, for which fp32 is enough: tiny with eps 0,
+/// of 16 bits subnormal ones; large; rows that are all equal; a mean a thousand deviations off.
+using CheckValues = std::function<void(const Matrix& x, double eps)>;
+void sweep_values(std::int64_t rows, std::int64_t cols, const CheckValues& check);
+
 // ---- Of operators on rows ----
 
 /// Looks at a call on random numbers.
@@ -48,6 +68,13 @@ void sweep_widths(std::int64_t least, std::int64_t most, const CheckRows& check)
 void check_widest(const Function& function, const CheckRows& check,
                   const std::vector<Dtype>& dtypes = {Dtype::fp16}, std::int64_t rows = 1);
 
+/// A row as wide as one past each end that a kernel may take for granted (widths_past_ends).
+void sweep_ends(const Function& function, const CheckRows& check);
+
+/// Wide rows, for which kernels have other code: the few ways to lie of sweep_wide(), at a width
+/// that one pack a thread does not hold, one that few registers do not, and one that many do not.
+void sweep_wide_ways(const Function& function, const CheckRows& check);
+
 /// Rows that no block of threads holds at one element a thread, to the widest.
 void check_wide_rows(const Function& function, const CheckRows& check);
 
@@ -62,7 +89,8 @@ void sweep_column_sums(const CheckRows& check);
 /// More rows than there are blocks, or than scratch has room for groups: some have several.
 void check_many_rows(const CheckRows& check);
 
-/// The same function on other numbers, and on the same.
+/// The same function on other numbers and on the same, then other shapes: at the same addresses, as
+/// far as the device gives them again.
 void check_again(const CheckRows& check);
 
 /// Shapes drawn from the seed, so that no list of shapes can be learned by heart.

@@ -89,14 +89,23 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
   CHECK_CASE("no rows, wide rows, many rows", points(1), todo(2)) {
     check(expected_dweight, random_gradients(Dtype::fp32, 1, 33), {}, "rows");
     check_widest(kBackwardDweightDbias, rows_of(expected_dweight), {Dtype::fp16}, 2);
+    sweep_ends(kBackwardDweightDbias, rows_of(expected_dweight));
+    sweep_wide_ways(kBackwardDweightDbias, rows_of(expected_dweight));
     if (session().device() == "gpu") {
       check(expected_dweight, random_gradients(Dtype::fp16, 65537, 3));
       check(expected_dweight, random_gradients(Dtype::fp32, 4096, 1024));
     }
   }
 
-  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
+  CHECK_CASE("shapes drawn at random, called again and again; extreme numbers, infinite and NaN",
+             points(1), todo(2)) {
     draw_rows(kBackwardDweightDbias, 6, rows_of(expected_dweight));
+    check_again(rows_of(expected_dweight));
+    sweep_values(4, 300, [](const Matrix& x, double eps) {
+      check(expected_dweight, common::gradients_of({kNorm.centred, eps}, x));
+    });
+    check_not_finite(backward_call(kBackwardDweightDbias, random_gradients(Dtype::fp16, 40, 30)),
+                     {"dy", "x"}, {expected_dweight, expected_dbias}, expect<backward_mistakes>);
   }
 }
 

@@ -93,10 +93,19 @@ TEST_SUITE("layernorm/backward_dx") {
     check_row_counts(kBackwardDx, check_random);
     check(random_gradients(Dtype::fp32, 129, 33), {{"dy", {7}}, {"x", {4}}, {"dx", {2}}});
     check_widest(kBackwardDx, check_random);
+    sweep_ends(kBackwardDx, check_random);
+    sweep_wide_ways(kBackwardDx, check_random);
   }
 
-  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
+  CHECK_CASE("shapes drawn at random, called again and again; extreme numbers, infinite and NaN",
+             points(1), todo(2)) {
     draw_rows(kBackwardDx, 6, check_random);
+    check_again(check_random);
+    sweep_values(4, 300, [](const Matrix& x, double eps) {
+      check(common::gradients_of({kNorm.centred, eps}, x));
+    });
+    check_not_finite(backward_call(kBackwardDx, random_gradients(Dtype::fp16, 4, 300)), {"dy", "x"},
+                     {expected_dx}, expect<backward_mistakes>);
   }
 }
 

@@ -40,6 +40,8 @@ TEST_SUITE("layernorm/backward_fused") {
 
   CHECK_CASE("dx of wide rows, to 65,536 columns", points(1), todo(1)) {
     check_wide_rows(kBackward, rows_of(kDx));
+    sweep_ends(kBackward, rows_of(kDx));
+    sweep_wide_ways(kBackward, rows_of(kDx));
   }
 
   CHECK_CASE("dx: strides of their own, at any address", points(1), todo(1)) {
@@ -57,6 +59,7 @@ TEST_SUITE("layernorm/backward_fused") {
 
   CHECK_CASE("dweight and dbias of wide rows, to 65,536 columns", points(1), todo(2)) {
     check_wide_rows(kBackward, rows_of(kSums));
+    sweep_wide_ways(kBackward, rows_of(kSums));
   }
 
   CHECK_CASE("dweight and dbias: partial sums stay in fp32 until the very end", points(1),
@@ -82,8 +85,15 @@ TEST_SUITE("layernorm/backward_fused") {
     check_repeats(call, 20, kAll);
   }
 
-  CHECK_CASE("shapes drawn at random: all three results at once", points(1), todo(2)) {
+  CHECK_CASE("all three results at once: shapes drawn at random, extreme numbers, NaN", points(1),
+             todo(2)) {
     draw_rows(kBackward, 6, rows_of(kAll));
+    check_again(rows_of(kAll));
+    sweep_values(4, 300, [](const Matrix& x, double eps) {
+      check(kAll, common::gradients_of({kNorm.centred, eps}, x));
+    });
+    check_not_finite(backward_call(kBackward, random_gradients(Dtype::fp16, 40, 30)), {"dy", "x"},
+                     kAll, expect<backward_mistakes>);
   }
 }
 

@@ -129,10 +129,21 @@ TEST_SUITE("layernorm/forward") {
     check_row_counts(kForward, rows_of(expected_y));
     check(expected_y, random_x(Dtype::fp32, 129, 33), kEps, {{"x", {7}}, {"y", {2}}});
     check_widest(kForward, rows_of(expected_y));
+    sweep_ends(kForward, rows_of(expected_y));
+    sweep_wide_ways(kForward, rows_of(expected_y));
   }
 
-  CHECK_CASE("shapes drawn at random, called again and again", points(1), todo(3)) {
+  CHECK_CASE("shapes drawn at random, called again and again; extreme numbers, infinite and NaN",
+             points(1), todo(3)) {
     draw_rows(kForward, 6, rows_of(expected_y));
+    check_again(rows_of(expected_y));
+    sweep_values(4, 300, [](const Matrix& x, double eps) {
+      check(expected_rstd, x, static_cast<float>(eps));
+      check(expected_y, x, static_cast<float>(eps));
+    });
+    check_not_finite(forward_call(random_x(Dtype::fp16, 4, 300), random_weight(Dtype::fp16, 300),
+                                  random_bias(Dtype::fp16, 300), kEps),
+                     {"x"}, {expected_mean, expected_rstd, expected_y}, expect<forward_mistakes>);
   }
 }
 

@@ -101,6 +101,8 @@ TEST_SUITE("rmsnorm/backward") {
 
   CHECK_CASE("dx of wide rows, to 65,536 columns", points(1), todo(1)) {
     check_wide_rows(kBackward, rows_of(kDx));
+    sweep_ends(kBackward, rows_of(kDx));
+    sweep_wide_ways(kBackward, rows_of(kDx));
   }
 
   CHECK_CASE("dx: dy, x and dx have strides of their own, and start at any address", points(2),
@@ -136,6 +138,7 @@ TEST_SUITE("rmsnorm/backward") {
   CHECK_CASE("dweight of wide rows, to 65,536 columns", points(1), todo(2)) {
     check(kDweight, random_gradients(Dtype::fp32, 2, 4101));  // odd
     check_widest(kBackward, rows_of(kDweight));
+    sweep_wide_ways(kBackward, rows_of(kDweight));
   }
 
   CHECK_CASE("dweight of strided rows at any address", points(1), todo(2)) {
@@ -150,6 +153,7 @@ TEST_SUITE("rmsnorm/backward") {
   CHECK_CASE("called again, on other numbers or the same, both results are right again", points(1),
              todo(2)) {
     for (int repeat = 0; repeat < 5; ++repeat) {
+      const common::Generation numbers(repeat / 2);
       check(kBoth, random_gradients(Dtype::fp32, 40, 300));
       check(kBoth, random_gradients(Dtype::bf16, 20 + repeat, 100));
     }
@@ -168,7 +172,8 @@ TEST_SUITE("rmsnorm/backward") {
     }
   }
 
-  CHECK_CASE("each order as it is asked for, in shapes drawn at random", points(1), todo(3)) {
+  CHECK_CASE("each order as it is asked for: shapes drawn at random, extreme numbers, NaN",
+             points(1), todo(3)) {
     draw_rows(
         kBackward, 6,
         [](Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
@@ -176,6 +181,11 @@ TEST_SUITE("rmsnorm/backward") {
           check(kBoth, twins(dtype, (rows + 1) / 2, cols), arrangement);
           check(kBoth, random_gradients(dtype, rows, cols), arrangement, CastOrder::llama);
         });
+    sweep_values(4, 300, [](const Matrix& x, double eps) {
+      check(kBoth, common::gradients_of({kNorm.centred, eps}, x), {}, CastOrder::llama);
+    });
+    check_not_finite(backward_call(random_gradients(Dtype::fp16, 4, 300), CastOrder::llama),
+                     {"dy", "x"}, kBoth, expect<backward_mistakes>);
   }
 }
 

@@ -109,6 +109,8 @@ TEST_SUITE("rmsnorm/block_sum") {
 
   CHECK_CASE("65,536 columns: the widest rows there are", points(1), todo(3)) {
     check_widest(kBlockSum, check_random, {Dtype::fp32, Dtype::fp16});
+    sweep_ends(kBlockSum, check_random);
+    sweep_wide_ways(kBlockSum, check_random);
   }
 
   CHECK_CASE("strided rows at any address are read where they are", points(1), todo(3)) {
@@ -127,8 +129,12 @@ TEST_SUITE("rmsnorm/block_sum") {
     check_again(check_random);
   }
 
-  CHECK_CASE("shapes drawn at random", points(1), todo(3)) {
+  CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",
+             points(1), todo(3)) {
     draw_rows(kBlockSum, 6, check_random);
+    sweep_values(4, 300, [](const Matrix& x, double) { check_sums(x); });
+    check_not_finite(block_sum_call(random_x(Dtype::fp16, 4, 300)), {"x"}, {expected_sums},
+                     expect<block_sum_mistakes>);
   }
 }
 

@@ -9,6 +9,8 @@
 namespace onepass::rmsnorm::forward_checks {
 namespace {
 
+const Outputs kBoth = {expected_rstd, expected_y};
+
 void check(const Outputs& outputs, Matrix x, double eps, const Arrangement& arrangement = {}) {
   Matrix weight = random_weight(x.dtype(), x.cols());
   expect<forward_mistakes>(forward_call(std::move(x), std::move(weight), eps, arrangement),
@@ -31,6 +33,11 @@ void check_random_rstd(Dtype dtype, std::int64_t rows, std::int64_t cols,
 void check_random_y(Dtype dtype, std::int64_t rows, std::int64_t cols,
                     const Arrangement& arrangement) {
   check({expected_y}, random_x(dtype, rows, cols), kEps, arrangement);
+}
+
+void check_random_both(Dtype dtype, std::int64_t rows, std::int64_t cols,
+                       const Arrangement& arrangement) {
+  check(kBoth, random_x(dtype, rows, cols), kEps, arrangement);
 }
 
 /// Row r of x made `factor(r)` times as large.
@@ -127,6 +134,8 @@ TEST_SUITE("rmsnorm/forward") {
 
   CHECK_CASE("65,536 columns: the widest rows there are", points(1), todo(2)) {
     check_widest(kForward, check_random_y, {Dtype::fp32, Dtype::fp16});
+    sweep_ends(kForward, check_random_both);
+    sweep_wide_ways(kForward, check_random_both);
   }
 
   CHECK_CASE("row * stride is beyond 2^31: compute it in 64 bits", points(1), todo(2)) {
@@ -141,8 +150,13 @@ TEST_SUITE("rmsnorm/forward") {
     check_again(check_random_y);
   }
 
-  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
+  CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",
+             points(1), todo(2)) {
     draw_rows(kForward, 6, check_random_y);
+    sweep_values(4, 300, [](const Matrix& x, double eps) { check(kBoth, x, eps); });
+    check_not_finite(
+        forward_call(random_x(Dtype::fp16, 4, 300), random_weight(Dtype::fp16, 300), kEps), {"x"},
+        kBoth, expect<forward_mistakes>);
   }
 }
 

@@ -117,6 +117,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
       check_loaded_once(5, 64, dtype);
       check_loaded_once(2, 1001, dtype);                                    // odd
       check_loaded_once(2, 1000, dtype, {{"x", {24, 1}}, {"y", {24, 0}}});  // one past 16 bytes
+      check_loaded_once(2, 1000, dtype, {{"x", {40000}}, {"y", {40000}}});
     }
     check_loaded_once(1, 16384, Dtype::fp32);
     check_loaded_once(1, 16384, Dtype::bf16);
@@ -142,8 +143,14 @@ TEST_SUITE("rmsnorm/forward_fast") {
     check_row_counts(kForwardFast, check_both);
   }
 
-  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
+  CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",
+             points(1), todo(2)) {
     draw_rows(kForwardFast, 6, check_both);
+    for (std::int64_t cols : {300, 1024}) {  // odd rows of 16 bits, and rows of packs
+      sweep_values(4, cols, [](const Matrix& x, double eps) { check(kBoth, x, {}, eps); });
+      check_not_finite(call_of(random_x(Dtype::fp16, 4, cols)), {"x"}, kBoth,
+                       expect<forward_mistakes>);
+    }
   }
 
   // ---- TODO 3: packs of 16 bytes ----
@@ -172,12 +179,15 @@ TEST_SUITE("rmsnorm/forward_fast") {
     check(kBoth, random_x(Dtype::fp16, 1, 65536));
     check(kBoth, random_x(Dtype::fp16, 1, 131079));  // odd
     check_widest(kForwardFast, check_both);
+    sweep_ends(kForwardFast, check_both);
+    sweep_wide_ways(kForwardFast, check_both);
     check({expected_rstd}, small_but_for(Dtype::fp16, 40000, {0, 32767, 32768, 39999}));
   }
 
   CHECK_CASE("wide rows, apart and at any address", points(1), todo(4)) {
     for (Dtype dtype : kEveryDtype) {
-      check_both(dtype, 2, 33000, {{"x", {8, 1}}, {"y", {24, 0}}});
+      check_both(dtype, 2, 33000, {{"x", {8008, 1}}, {"y", {24, 0}}});
+      check_both(dtype, 2, 33000, {{"x", {8}}, {"y", {8008}}});
       check_without_weight(random_x(dtype, 1, 33000));
     }
   }

@@ -134,6 +134,8 @@ TEST_SUITE("rmsnorm/residual") {
 
   CHECK_CASE("four strides of their own, at any address", points(2), todo(3)) {
     sweep_arrangements(kResidual, rows_of(kAll));
+    sweep_ends(kResidual, rows_of(kAll));
+    sweep_wide_ways(kResidual, rows_of(kAll));
   }
 
   CHECK_CASE("in place: y is written over x, with the sum over residual or not", points(2),
@@ -172,8 +174,16 @@ TEST_SUITE("rmsnorm/residual") {
     check_again(rows_of(kAll));
   }
 
-  CHECK_CASE("shapes drawn at random", points(1), todo(3)) {
+  CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",
+             points(1), todo(3)) {
     draw_rows(kResidual, 6, rows_of(kAll));
+    sweep_values(4, 300, [](const Matrix& x, double eps) {
+      const Matrix mirrored = changed(
+          x, [&](auto row, auto col, double) { return 0.5 * x.get(row, x.cols() - 1 - col); });
+      check(kAll, {x, mirrored}, {}, eps);
+    });
+    check_not_finite(call_of(random_inputs(Dtype::fp16, 4, 300)), {"x", "residual"}, kAll,
+                     expect<residual_mistakes>);
   }
 }
 

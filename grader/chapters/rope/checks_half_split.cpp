@@ -208,9 +208,12 @@ TEST_SUITE("rope/half_split") {
     check_both({.tokens = 1, .head_dim = 4});
     expect_nothing_done(kHalfSplit);
     check_both({.tokens = 129, .head_dim = 4});
-    if (session().device() == "gpu") {
-      check_both({.tokens = 65537, .head_dim = 4});  // more than a grid's y and z can have
-    }
+    sweep_large_sizes(
+        kHalfSplit,
+        {{"tokens"}, {"q_heads"}, {"k_heads"}, {"head_dim"}, {"rotary_dim", "head_dim"}},
+        [](const Case& call) {
+          expect<half_split_mistakes>(call, outputs_of(expected, {"q", "k"}));
+        });
   }
 
   CHECK_CASE("heads of a language model: 32 of q, 8 of k, 128 elements each", points(1), todo(3)) {
@@ -226,7 +229,8 @@ TEST_SUITE("rope/half_split") {
     }
   }
 
-  CHECK_CASE("shapes drawn at random", points(1), todo(3)) {
+  CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",
+             points(1), todo(3)) {
     for (std::uint64_t number = 0; number < 6; ++number) {
       const DrawnShape drawn = drawn_shape(number);
       check_both({.dtype = drawn.dtype,
@@ -242,6 +246,13 @@ TEST_SUITE("rope/half_split") {
                   .ids = drawn_positions(drawn.tokens, 30),
                   .arrangement = drawn_arrangement(kHalfSplit, number)});
     }
+    for (double size : {1e-6, 1e4}) {
+      for (Dtype dtype : kEveryDtype) {
+        check_both({.dtype = dtype, .deviation = size});
+      }
+    }
+    check_not_finite(call_of({.dtype = Dtype::fp16}), {"q", "k"}, outputs_of(expected, {"q", "k"}),
+                     expect<half_split_mistakes>);
   }
 }
 

@@ -162,9 +162,7 @@ TEST_SUITE("rope/interleaved") {
     check_turned(random_x(Dtype::fp32, 1, 64), 1);
     expect_nothing_done(kInterleaved);
     check_turned(random_x(Dtype::fp16, 257, 3 * 6), 3);
-    if (session().device() == "gpu") {
-      check_turned(random_x(Dtype::fp16, 65537, 2 * 2), 2);  // more than a grid's y and z can have
-    }
+    sweep_large_sizes(kInterleaved, {{"tokens"}, {"heads"}, {"head_dim"}}, expect_x);
   }
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(2)) {
@@ -174,12 +172,16 @@ TEST_SUITE("rope/interleaved") {
     }
   }
 
-  CHECK_CASE("shapes drawn at random", points(1), todo(2)) {
+  CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",
+             points(1), todo(2)) {
     for (std::uint64_t number = 0; number < 6; ++number) {
       const DrawnShape shape = drawn_shape(number);
       check_turned(random_x(shape.dtype, shape.tokens, shape.heads * shape.head_dim), shape.heads,
                    shape.first, drawn_arrangement(kInterleaved, number));
     }
+    sweep_values(4, 3 * 64, [](const Matrix& x, double) { check_turned(x, 3); });
+    check_not_finite(call_of(kInterleaved, random_x(Dtype::fp16, 4, 3 * 64), tables(kFirst, 4, 32)),
+                     {"x"}, outputs_of(expected, {"x"}), expect<interleaved_mistakes>);
   }
 }
 

@@ -177,6 +177,32 @@ TEST_CASE("in the sweep every two ways meet, and none that exclude each other") 
   }
 }
 
+TEST_CASE("among the sweep's ways are those in which all tensors are alike") {
+  const auto is_off = [](const auto& named) { return named.second.offset == 1; };
+  const auto all_off = [&](const Way& way) {
+    const auto& places = way.arrangement.places;
+    return places.size() > 2 && std::all_of(places.begin(), places.end(), is_off);
+  };
+  const std::vector<Way> ways = sweep(kNorm, Dtype::fp32, Random(1));
+  CHECK(std::any_of(ways.begin(), ways.end(), all_off));
+  const std::vector<Way> wide = sweep_wide(kNorm, Dtype::fp32, Random(1), 4096);
+  CHECK(std::any_of(wide.begin(), wide.end(), all_off));
+  CHECK(wide.size() < 6);
+}
+
+TEST_CASE("widths past ends: of each octave its first, and one that is drawn") {
+  for (std::uint64_t seed = 1; seed < 9; ++seed) {
+    const std::vector<std::int64_t> past = widths_past_ends(5000, Random(seed));
+    CHECK(std::count(past.begin(), past.end(), 1025) == 1);
+    CHECK(std::count(past.begin(), past.end(), 2001) == 1);  // of 1000, the only one there
+    CHECK(std::count(past.begin(), past.end(), 4097) == 1);
+    for (const std::int64_t width : past) {
+      CHECK(((width - 1) % 1000 == 0 || (width - 1) % 1024 == 0));
+      CHECK(width <= 5000);
+    }
+  }
+}
+
 TEST_CASE("the sweep is the same for the same seed") {
   const auto all = [](std::uint64_t seed) {
     std::vector<std::int64_t> offsets;

@@ -9,6 +9,7 @@ namespace onepass::verdict::contract {
 namespace {
 
 constexpr std::int64_t kOddGap = 7;
+constexpr std::int64_t kLastDrawn = 16'384;
 constexpr std::int64_t kAffordable = std::int64_t{1} << 18;  // columns of a row
 
 /// One way that a tensor may lie; of all of them, that their rows fill no vector, though each may
@@ -84,6 +85,39 @@ std::vector<Option> options_of(const Function& function, Dtype dtype,
   return options;
 }
 
+/// All tensors alike: off a boundary, rows apart, left out, over their inputs.
+std::vector<Way> alike(const Function& function, std::int64_t gap) {
+  std::vector<Way> ways(4);
+  for (const Tensor& tensor : function.tensors) {
+    if (!tensor.is_data()) {
+      continue;
+    }
+    ways[0].arrangement.places[tensor.name].offset = 1;
+    if (tensor.traits.strided) {
+      ways[1].arrangement.places[tensor.name].gap = gap;
+    }
+    if (tensor.traits.optional) {
+      ways[2].arrangement.left_out.insert(tensor.name);
+    }
+    if (!tensor.traits.over.empty()) {
+      ways[3].arrangement.over.insert(tensor.name);
+    }
+  }
+  const auto is_plain = [](const Way& way) {
+    const Arrangement& arrangement = way.arrangement;
+    return arrangement.places.empty() && arrangement.left_out.empty() && arrangement.over.empty();
+  };
+  ways.erase(std::remove_if(ways.begin(), ways.end(), is_plain), ways.end());
+  return ways;
+}
+
+/// For options_of(): an offset of each tensor that is drawn.
+auto drawn_offset(const Random& random) {
+  return [&random](const Tensor& tensor, std::int64_t vector) {
+    return std::vector{random.stream(tensor.name).integer(0, 1, vector - 1)};
+  };
+}
+
 using Pair = std::pair<std::size_t, std::size_t>;  // numbers of options, the smaller first
 
 std::set<Pair> all_pairs(const std::vector<Option>& options) {
@@ -148,16 +182,26 @@ std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& rand
   for (const Option& option : options_of(function, dtype, only, every)) {
     apply(option, function, ways.emplace_back());
   }
-  const auto drawn = [&](const Tensor& tensor, std::int64_t vector) {
-    return std::vector{random.stream(tensor.name).integer(0, 1, vector - 1)};
-  };
-  const std::vector<Option> options = options_of(function, dtype, only, drawn);
+  const std::vector<Way> all_alike = alike(function, kOddGap);
+  ways.insert(ways.end(), all_alike.begin(), all_alike.end());
+  const std::vector<Option> options = options_of(function, dtype, only, drawn_offset(random));
   for (std::set<Pair> pairs = all_pairs(options); !pairs.empty();) {
     Way& way = ways.emplace_back();
     for (const std::size_t option : next_row(options, pairs)) {
       apply(options[option], function, way);
     }
   }
+  return ways;
+}
+
+std::vector<Way> sweep_wide(const Function& function, Dtype dtype, const Random& random,
+                            std::int64_t cols) {
+  std::vector<Way> ways = alike(function, cols / 4 + kOddGap);
+  std::vector<Option> options = options_of(function, dtype, {}, drawn_offset(random));
+  const auto last = static_cast<std::int64_t>(options.size()) - 1;
+  Option& option = options[static_cast<std::size_t>(random.integer(0, 0, last))];
+  option.elements += option.kind == Option::gap ? cols / 4 / 16 * 16 : 0;
+  apply(option, function, ways.emplace_back());
   return ways;
 }
 
@@ -192,6 +236,22 @@ std::vector<Arrangement> far_apart(const Function& function) {
 std::vector<std::int64_t> widths(std::int64_t least, std::int64_t most) {
   const auto all = beside({2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}, least, most);
   return {all.begin(), all.end()};
+}
+
+std::vector<std::int64_t> widths_past_ends(std::int64_t most, const Random& random) {
+  std::vector<std::int64_t> widths;
+  for (std::int64_t octave = 1024; octave < most; octave *= 2) {
+    const auto number = static_cast<std::uint64_t>(octave);
+    const std::int64_t step = random.integer(number, 0, 1) == 0 || octave == 1024 ? 1000 : 1024;
+    const std::int64_t first = octave / step + 1;
+    const std::int64_t end = step * random.integer(number + 1, first, (2 * octave - 1) / step);
+    for (const std::int64_t last : {octave, end}) {
+      if (last < most && (last == octave || last < kLastDrawn)) {
+        widths.push_back(last + 1);
+      }
+    }
+  }
+  return widths;
 }
 
 std::vector<std::int64_t> some_widths(std::int64_t least, std::int64_t most) {

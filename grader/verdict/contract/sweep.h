@@ -7,8 +7,9 @@
 //   - rows apart, if it has a stride: so that each row is on such a boundary, and not;
 //   - null, if it may be, and over its input, if it may be;
 // and of all of them together rows that fill no vector, without gaps or each starting with one.
-// Alone each of them shows which one a kernel cannot take. Then come a few calls in which every two
-// of these ways meet; there a tensor's offset is one drawn from the seed.
+// Alone each of them shows which one a kernel cannot take. Then come those in which all tensors are
+// alike, and a few calls in which every two of these ways meet; there a tensor's offset is one
+// drawn from the seed.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,16 @@ struct Way {
   bool odd_rows = false;  // take rows that fill no vector; else such as do
 };
 
-/// All tensors plain, each way alone, every two of them together. Of the named tensors only, if
-/// some are named: for a check that looks at a part of what the function does.
+/// All tensors plain, each way alone, all tensors alike, every two ways together. Of the named
+/// tensors only, if some are named: for a check that looks at a part of what the function does.
 std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& random,
                        const std::set<std::string>& only = {});
+
+/// For rows so wide, of `cols` columns, that all of these would take too long: all tensors alike,
+/// and one way alone that is drawn. Gaps are long too: beside a wide row a short one makes no
+/// difference to its mean.
+std::vector<Way> sweep_wide(const Function& function, Dtype dtype, const Random& random,
+                            std::int64_t cols);
 
 /// One drawn at random: any gap, any offset, now and then null or over its input.
 Arrangement drawn(const Function& function, const Random& random);
@@ -39,6 +46,11 @@ std::vector<Arrangement> far_apart(const Function& function);
 /// From `least` to `most`: the numbers beside the powers of two up to 1024, at which vectors, warps
 /// and blocks end, and the powers themselves.
 std::vector<std::int64_t> widths(std::int64_t least, std::int64_t most);
+
+/// Of each octave from 1024 to `most` one past the power of two that it begins with, and up to
+/// 16,384 one past a multiple of 1000 or of 1024 in it, drawn from the seed: there may be an end
+/// that a kernel takes for granted.
+std::vector<std::int64_t> widths_past_ends(std::int64_t most, const Random& random);
 
 /// Fewer of them, for what is multiplied by other sizes: those around vectors of 2, 4 and 8, a
 /// warp, and a block of 128.

@@ -1,5 +1,6 @@
-// Right: a block for each token and head, heads of q and k side by side in y; rounding intrinsics,
-// and fused multiply-adds of which either product may be the rounded one.
+// Right: a block for each token and head, heads of q and k side by side in y, which has an end, so
+// that a block may have several; rounding intrinsics, and fused multiply-adds of which either
+// product may be the rounded one.
 
 #include <onepass/rope.h>
 
@@ -8,19 +9,20 @@ namespace onepass {
 template <typename T, typename Table, typename Position>
 __global__ void turn_kernel(T* q, int64_t q_stride, T* k, int64_t k_stride,
                             const Position* positions, const Table* cos, const Table* sin,
-                            int q_heads, int head_dim, int half) {
+                            int q_heads, int64_t heads, int head_dim, int half) {
   const int64_t token = blockIdx.x;
-  const int head = blockIdx.y;
-  T* x = head < q_heads ? q + token * q_stride + head * head_dim
-                        : k + token * k_stride + (head - q_heads) * head_dim;
   const int64_t row = static_cast<int64_t>(__ldg(positions + token)) * half;
-  for (int i = threadIdx.x; i < half; i += blockDim.x) {
-    const float c = static_cast<float>(cos[row + i]);
-    const float s = static_cast<float>(sin[row + i]);
-    const float a = static_cast<float>(x[i]);
-    const float b = static_cast<float>(x[half + i]);
-    x[i] = static_cast<T>(__fmaf_rn(-b, s, __fmul_rn(a, c)));
-    x[half + i] = static_cast<T>(__fmaf_rn(a, s, __fmul_rn(b, c)));
+  for (int64_t head = blockIdx.y; head < heads; head += gridDim.y) {
+    T* x = head < q_heads ? q + token * q_stride + head * head_dim
+                          : k + token * k_stride + (head - q_heads) * head_dim;
+    for (int i = threadIdx.x; i < half; i += blockDim.x) {
+      const float c = static_cast<float>(cos[row + i]);
+      const float s = static_cast<float>(sin[row + i]);
+      const float a = static_cast<float>(x[i]);
+      const float b = static_cast<float>(x[half + i]);
+      x[i] = static_cast<T>(__fmaf_rn(-b, s, __fmul_rn(a, c)));
+      x[half + i] = static_cast<T>(__fmaf_rn(a, s, __fmul_rn(b, c)));
+    }
   }
 }
 
@@ -31,8 +33,9 @@ void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Posit
   if (tokens == 0) {
     return;
   }
-  turn_kernel<<<dim3(tokens, q_heads + k_heads), 64, 0, stream>>>(
-      q, q_stride, k, k_stride, positions, cos, sin, q_heads, head_dim, rotary_dim / 2);
+  const int64_t heads = static_cast<int64_t>(q_heads) + k_heads;
+  turn_kernel<<<dim3(tokens, heads < 65535 ? heads : 65535), 64, 0, stream>>>(
+      q, q_stride, k, k_stride, positions, cos, sin, q_heads, heads, head_dim, rotary_dim / 2);
 }
 
 }  // namespace onepass
