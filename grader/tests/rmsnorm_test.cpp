@@ -127,6 +127,7 @@ std::vector<Case> residual_calls() {
     add(dtype, 2, 200, 20.0, 1e-6, {});
     add(dtype, 2, 70, 300.0, 1e-6, {});
     add(dtype, 2, 100, 0.0, 0.25, {});
+    add(dtype, 8, 100, 0.0, 5.0, {});  // about the mean of the squares
     add(dtype, 4, 100, 0.0, 1e-6, {{"x", {7}}, {"residual", {4}}, {"sum", {11}}, {"y", {20}}});
   }
   return calls;

@@ -13,7 +13,7 @@ namespace onepass::verdict {
 namespace {
 
 constexpr std::int64_t kMostBlocksInY = 65535;  // and in z
-constexpr double kTie = 1e-6;  // bounds: closer together than that, two distances differ by noise
+constexpr double kTie = 0.02;  // bounds: closer together than that, two distances differ by noise
 
 /// |got - oracle| in units of the bound, which grows with the oracle's value where that is larger.
 double distance(double got, double oracle, double value, double bound) {
@@ -57,6 +57,23 @@ std::optional<double> mean_distance(const Matrix& got, const Expectation& expect
   return sum / static_cast<double>(got.size());
 }
 
+WrongRows wrong_rows(const Expectation& right, const Matrix& got) {
+  WrongRows wrong{.rows = got.rows()};
+  for (std::int64_t row = 0; row < got.rows(); ++row) {
+    bool is_right = true;
+    for (std::int64_t col = 0; col < got.cols() && is_right; ++col) {
+      is_right = std::abs(got.get(row, col) - right.value(row, col)) <= right.bound(row, col);
+    }
+    if (!is_right) {
+      wrong.first = wrong.first < 0 ? row : wrong.first;
+      wrong.last = row;
+    } else if (wrong.first >= 0 && wrong.right_again < 0) {
+      wrong.right_again = row;
+    }
+  }
+  return wrong;
+}
+
 Diagnosis explain_unwritten(const std::string& output, const Comparison& comparison) {
   const Pattern unwritten = describe(comparison.unwritten_mask);
   const std::int64_t missing = unwritten.cols.size - unwritten.cols.first;
@@ -92,8 +109,9 @@ Diagnosis explain_unwritten(const std::string& output, const Comparison& compari
 
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
                                   std::vector<Suspect> suspects) {
+  const WrongRows wrong = wrong_rows(right, got);
   std::erase_if(suspects, [&](Suspect& suspect) {
-    const std::optional<Field> result = suspect.oracle->result(call, right.output);
+    const std::optional<Field> result = suspect.oracle->result(call, right.output, wrong);
     const std::optional<double> away =
         result ? mean_distance(got, right, *result, suspect.oracle->slack) : std::nullopt;
     suspect.away += away.value_or(0.0);
@@ -102,7 +120,7 @@ std::vector<Suspect> that_explain(const Case& call, const Expectation& right, co
   return suspects;
 }
 
-std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects) {
+std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences) {
   double least = std::numeric_limits<double>::infinity();
   for (const Suspect& suspect : suspects) {
     least = std::min(least, suspect.away);
@@ -110,7 +128,7 @@ std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects) {
   std::vector<Diagnosis> all;
   for (const auto& [oracle, away] : suspects) {
     const bool known = std::any_of(all.begin(), all.end(), [&](const Diagnosis& other) {
-      return other.mistake == oracle->mistake;
+      return other.mistake == oracle->mistake && (!sentences || other.sentence == oracle->sentence);
     });
     if (away <= least + kTie && !known) {
       all.push_back({oracle->mistake, oracle->sentence});

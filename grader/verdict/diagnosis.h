@@ -30,12 +30,22 @@ struct Diagnosis {
 constexpr double kSlack = 4.0;
 constexpr double kSixteenBitSlack = 16.0;
 
+/// Which rows of an output are wrong. Where a block has several rows, they tell which.
+struct WrongRows {
+  std::int64_t rows = 0;               // of the output
+  std::int64_t first = -1, last = -1;  // that is wrong; -1: none is
+  std::int64_t right_again = -1;       // the first that is right after one that is not
+};
+
 struct Oracle {
   std::string mistake;   // id
   std::string sentence;  // "The result is what comes out without eps: add it to the mean."
   /// What `output` would be in fp64 with this mistake, rounded where the mistake says so; nothing
-  /// where the mistake does not affect that output or the case.
-  std::function<std::optional<Field>(const Case& call, const std::string& output)> result;
+  /// where the mistake does not affect that output or the case. wrong: what may be learned from
+  /// the output that is to be explained.
+  std::function<std::optional<Field>(const Case& call, const std::string& output,
+                                     const WrongRows& wrong)>
+      result;
   /// How many bounds the output may be away from this result. Raise it for mistakes whose result
   /// depends on the order of operations, such as sums in 16 bits.
   double slack = kSlack;
@@ -56,8 +66,9 @@ struct Suspect {
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
                                   std::vector<Suspect> suspects);
 
-/// The mistakes of those that are nearest, each once, with the sentence that stands first.
-std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects);
+/// The mistakes of those that are nearest, each once, with the sentence that stands first; or each
+/// once for every sentence.
+std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences = false);
 
 /// What the pattern of wrong and unwritten elements tells, or nothing.
 std::optional<Diagnosis> explain_pattern(const std::string& output, const Comparison& comparison);

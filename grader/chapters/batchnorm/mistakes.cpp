@@ -42,8 +42,31 @@ std::optional<Field> output_of(const Case& call, const std::string& output, cons
 
 // ---- Whose numbers an element is given: y, of 4.1 and of 4.2 ----
 
+/// Runs of neighbours, each with the numbers of its first element's channel.
+common::Mistake<Hooks> runs_across_channels() {
+  common::Mistake<Hooks> mistake{"run-across-channels", {}};
+  for (std::int64_t run : {8, 4, 2}) {
+    for (bool statistics_too : {true, false}) {
+      mistake.ways.push_back(
+          {"Neighbouring elements were given the numbers of the first one's channel, where a run "
+           "of "
+           "them reaches into the next channel too: a run has one channel only if its length "
+           "divides space.",
+           {.channel =
+                [run](const Inputs& in, auto c, auto j) {
+                  const auto place =
+                      (j / in.space() * in.channels() + c) * in.space() + j % in.space();
+                  return place / run * run / in.space() % in.channels();
+                },
+            .batch_statistics_too = statistics_too}});
+    }
+  }
+  return mistake;
+}
+
 Table channel_mistakes() {
-  return {{"position-ignored",
+  return {runs_across_channels(),
+          {"position-ignored",
            {{"Every element was given what belongs to channel 0: find its channel.",
              {.channel = [](const Inputs&, auto, auto) { return 0; }}}}},
           {"weight-by-row",
@@ -135,6 +158,42 @@ Hooks both_moved(const Hooks::Move& move) {
   return {.running_mean = move, .running_var = move};
 }
 
+/// n / (n - 1) of another n than the count.
+std::vector<common::Way<Hooks>> wrong_correction() {
+  struct Wrong {
+    const char* sentence;
+    double (*factor)(const Inputs& in);
+  };
+  static constexpr auto corrected = [](std::int64_t n) {
+    return static_cast<double>(n) / static_cast<double>(n - 1);
+  };
+  const Wrong all[] = {
+      {"The running variance was corrected by batch / (batch - 1): a channel has batch * space "
+       "elements.",
+       [](const Inputs& in) { return corrected(in.batch > 1 ? in.batch : in.count()); }},
+      {"The running variance was corrected by space / (space - 1): a channel has batch * space "
+       "elements.",
+       [](const Inputs& in) { return corrected(in.space() > 1 ? in.space() : in.count()); }},
+      {"The running variance was corrected by channels / (channels - 1): it is the count of the "
+       "elements of one channel, batch * space.",
+       [](const Inputs& in) { return corrected(in.channels() > 1 ? in.channels() : in.count()); }},
+      {"The running variance was corrected with the number of all elements: it is the count of "
+       "those of one channel, batch * space.",
+       [](const Inputs& in) { return corrected(in.channels() * in.count()); }},
+      {"The running variance was corrected by (count - 1) / count: it is the other way round.",
+       [](const Inputs& in) { return 1.0 / corrected(in.count()); }},
+      {"The running variance was corrected twice as much as it takes: by count / (count - 1), "
+       "once.",
+       [](const Inputs& in) { return corrected(in.count()) * corrected(in.count()); }}};
+  std::vector<common::Way<Hooks>> ways;
+  for (const auto& [sentence, factor] : all) {
+    ways.push_back({sentence, {.running_var = [factor](const Running& r) {
+                      return r.moved_to(r.biased * factor(r.in));
+                    }}});
+  }
+  return ways;
+}
+
 Table running_mistakes() {
   return {
       {"momentum-reversed",
@@ -146,6 +205,7 @@ Table running_mistakes() {
        {{"The running variance took the variance that is divided by count: it takes the one "
          "divided by count - 1.",
          {.running_var = [](const Running& r) { return r.moved_to(r.biased); }}}}},
+      {"wrong-correction", wrong_correction()},
       {"eps-in-running-variance",
        {{"The running variance took var + eps: eps is not part of it.",
          {.running_var = [](const Running& r) { return r.moved_to(r.unbiased + r.eps); }}}}},

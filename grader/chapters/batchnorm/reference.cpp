@@ -1,6 +1,7 @@
 // The fp64 reference of chapter 4.
 #include "chapters/batchnorm/reference.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace onepass::batchnorm {
@@ -13,40 +14,44 @@ common::Forward pass_of(const Inputs& in, const Field& x) {
   return {.dtype = in.dtype, .x = x, .eps = in.eps, .weight = in.weight, .bias = in.bias};
 }
 
-/// The inputs with what each element is given, all [channels, count]; nothing if there is no such
-/// channel.
-std::optional<Inputs> given(Inputs in, const Hooks& hooks) {
-  if (!hooks.channel) {
-    return in;
-  }
+/// Whose numbers each element is given, [channels, count]; nothing if there is no such channel.
+std::optional<Field> channels_of(const Inputs& in, const Hooks& hooks) {
   const Field channel = field_of(in.channels(), in.count(), [&](auto c, auto j) {
-    return static_cast<double>(hooks.channel(in, c, j));
+    return static_cast<double>(hooks.channel ? hooks.channel(in, c, j) : c);
   });
-  for (double c : channel.values) {
-    if (c < 0.0 || c >= static_cast<double>(in.channels())) {
-      return std::nullopt;
-    }
-  }
-  for (Field* field : {&in.weight, &in.bias, &in.running_mean, &in.running_var}) {
-    *field = field_of(channel.rows, channel.cols, [&](auto c, auto j) {
-      return (*field)(static_cast<std::int64_t>(channel(c, j)), 0);
-    });
-  }
-  return in;
+  const bool exist = std::all_of(channel.values.begin(), channel.values.end(), [&](double c) {
+    return c >= 0.0 && c < static_cast<double>(in.channels());
+  });
+  return exist ? std::optional(channel) : std::nullopt;
+}
+
+/// What each element is given of numbers [channels, 1].
+Field given(const Field& numbers, const Field& channel) {
+  return field_of(channel.rows, channel.cols, [&](auto c, auto j) {
+    return numbers(static_cast<std::int64_t>(channel(c, j)), 0);
+  });
 }
 
 /// y of the elements, with those statistics.
 std::optional<Field> y_of(const Inputs& all, const Hooks& hooks,
                           const Hooks::MadeWith& usual_statistics) {
-  const std::optional<Inputs> in = given(all, hooks);
-  if (!in) {
+  Inputs in = all;
+  const std::optional<Field> channel = channels_of(in, hooks);
+  if (!channel) {
     return std::nullopt;
   }
-  const auto used = (hooks.made_with ? hooks.made_with : usual_statistics)(*in, hooks);
+  for (Field* field : {&in.weight, &in.bias, &in.running_mean, &in.running_var}) {
+    *field = given(*field, *channel);
+  }
+  auto used = (hooks.made_with ? hooks.made_with : usual_statistics)(in, hooks);
   if (!used) {
     return std::nullopt;
   }
-  return common::scaled_and_shifted(pass_of(*in, in->x), *used, hooks.norm(*in));
+  if (hooks.batch_statistics_too && used->mean.cols == 1) {
+    used->mean = given(used->mean, *channel);
+    used->rstd = given(used->rstd, *channel);
+  }
+  return common::scaled_and_shifted(pass_of(in, in.x), *used, hooks.norm(in));
 }
 
 }  // namespace
@@ -97,7 +102,7 @@ std::optional<Field> batchnorm_forward(const Inputs& in, const std::string& outp
     const double unbiased = biased * count / (count - 1.0);
     const double rstd = batch->rstd(c, 0);
     const auto moved = [&](const Hooks::Move& move, double old, double statistic) {
-      return move({old, statistic, in.momentum, in.eps, mean, biased, unbiased, rstd});
+      return move({old, statistic, in.momentum, in.eps, mean, biased, unbiased, rstd, in});
     };
     return output == "save_mean"      ? mean
            : output == "save_rstd"    ? rstd

@@ -43,6 +43,7 @@ struct Running {
   double old, batch;  // of the statistic
   double momentum, eps;
   double mean, biased, unbiased, rstd;  // of the batch
+  const Inputs& in;
 
   double moved_to(double statistic) const { return (1.0 - momentum) * old + momentum * statistic; }
 };
@@ -64,6 +65,7 @@ struct Hooks {
   MadeWith made_with = {};
   /// Whose weight, bias and running statistics element j of channel c is given.
   std::function<std::int64_t(const Inputs& in, std::int64_t c, std::int64_t j)> channel = {};
+  bool batch_statistics_too = false;  // are those of that channel?
 };
 
 /// Nothing where a mistake makes no difference.

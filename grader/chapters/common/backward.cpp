@@ -20,6 +20,7 @@ Backward backward_of(const verdict::Case& call) {
   pass.weight = call.find("weight") ? call.values("weight").field() : Field(1, pass.x.cols, 1.0);
   pass.mean = pass.centred ? call.values("mean").field() : Field(pass.x.rows, 1);
   pass.rstd = call.values("rstd").field();
+  pass.stride = call.buffer("x").stride();
   if (call.integer("rows") == 0) {
     pass.dy = Field(0, pass.x.cols);
   }

@@ -29,6 +29,7 @@ struct Backward {
   Field dy, x;                 // [rows, cols]
   Field weight;                // [1, cols]
   Field mean, rstd;            // [rows, 1]
+  std::int64_t stride = 0;     // of x
 
   Field x_hat, wdy;              // [rows, cols]
   Field mean_wdy, mean_wdy_hat;  // [rows, 1]; [rows, cols] if each column has its thread's own

@@ -4,6 +4,7 @@
 
 #include "chapters/common/column_sums.h"
 #include "chapters/common/misread.h"
+#include "chapters/common/row_walks.h"
 
 namespace onepass::common {
 
@@ -44,6 +45,12 @@ BackwardTable wrong_formulas(bool centred) {
                 "it by the weight too.",
                 "The weight is in the mean only: also the dy in front of it is times the weight."),
          {.means = without_weight}}}},
+      {"weight-in-dweight",
+       {{"The terms were multiplied by the weight: dweight is the sum of dy * x_hat.",
+         {.terms =
+              [](const Backward& p, const std::string& output) {
+                return output == "dbias" ? p.dy : product(product(p.dy, p.weight), p.x_hat);
+              }}}}},
       {"weight-by-row",
        {{"wdy is dy * weight[row]: the weights belong to the columns.",
          {.when = [](const Case& call) { return call.integer("rows") <= call.integer("cols"); },
@@ -64,6 +71,71 @@ BackwardTable wrong_formulas(bool centred) {
         {"x was used for x_hat: it is " + x_hat + ".",
          {.x_hat = [](Backward& p) { p.x_hat = p.x; }}}}},
   };
+}
+
+Mistake<BackwardHooks> wrong_count(bool centred) {
+  Mistake<BackwardHooks> mistake{"wrong-count", {}};
+  for (const WrongCount& count : wrong_counts()) {
+    const std::string by = " divided by " + count.what + ", it seems: divide by cols.";
+    const auto scaled = [count](const Backward& p, const Field& mean) {
+      const auto cols = static_cast<double>(p.x.cols);
+      const double number = count.of(cols, static_cast<double>(p.stride));
+      return map(mean, [=](double value) { return value * cols / number; });
+    };
+    mistake.ways.push_back(
+        {(centred ? "Both sums were" : "The sum was") + by, {.means = [scaled](Backward& p) {
+           p.mean_wdy = scaled(p, p.mean_wdy);
+           p.mean_wdy_hat = scaled(p, p.mean_wdy_hat);
+         }}});
+    if (centred) {
+      mistake.ways.push_back({"The sum of wdy was" + by, {.means = [scaled](Backward& p) {
+                                p.mean_wdy = scaled(p, p.mean_wdy);
+                              }}});
+      mistake.ways.push_back({"The sum of wdy * x_hat was" + by, {.means = [scaled](Backward& p) {
+                                p.mean_wdy_hat = scaled(p, p.mean_wdy_hat);
+                              }}});
+    }
+  }
+  return mistake;
+}
+
+/// Where a block asks for its next row's numbers while it works on this one.
+Mistake<BackwardHooks> prefetch_mixed_up(bool centred) {
+  Mistake<BackwardHooks> mistake{"prefetch-mixed-up", {}};
+  const auto add = [&](const std::string& what, const std::vector<Field Backward::*>& fields) {
+    const auto add_walks = [&](const std::string& whose, const std::vector<RowWalk>& walks,
+                               auto rows_of) {
+      for (const RowWalk& walk : walks) {
+        mistake.ways.push_back(
+            {.sentence = what + whose,
+             .hooks = {},
+             .of_rows = [=](const verdict::WrongRows& wrong) -> std::optional<BackwardHooks> {
+               const std::optional<RowsBefore> before = walk(wrong);
+               if (!before) {
+                 return std::nullopt;
+               }
+               return BackwardHooks{
+                   .read = [fields, whose = rows_of(*before)](const Case&, Backward& pass) {
+                     for (Field Backward::*field : fields) {
+                       pass.*field = taken(pass.*field, whose);
+                     }
+                     return true;
+                   }};
+             }});
+      }
+    };
+    add_walks(" always the block's first row's: go on to the next row's in each turn of the loop.",
+              walks_right_at_first(), first_rows);
+    add_walks(" the block's next row's already: keep this row's until it is done.",
+              walks_right_at_last(), next_rows);
+  };
+  if (centred) {
+    add("mean and rstd are", {&Backward::mean, &Backward::rstd});
+    add("The mean is", {&Backward::mean});
+  }
+  add("rstd is", {&Backward::rstd});
+  add("dy and x are", {&Backward::dy, &Backward::x});
+  return mistake;
 }
 
 /// x or dy as `read` finds it.
@@ -111,7 +183,7 @@ BackwardTable wrong_row_sums(bool centred) {
              " what adding up in the 16-bit type gives: convert to float and add in float.",
          sum, verdict::kSixteenBitSlack});
   }
-  return placed(joined<RowSum>({{sixteen_bits}, wrong_shares(), wrong_totals()}),
+  return placed(joined<RowSum>({{sixteen_bits}, wrong_shares(), wrong_totals(), carried_sums()}),
                 [](const RowSum& sum) { return BackwardHooks{.row_sum = sum}; });
 }
 
@@ -152,12 +224,14 @@ std::vector<verdict::Oracle> backward_mistakes(
     const std::function<Backward(const Case& call)>& given) {
   // A sum whose parts are rounded to 16 bits is one that is added up in 16 bits, if each part has
   // one row: so the columns' sums, which know both, come before the rows'.
-  const BackwardTable all = joined<BackwardHooks>({wrong_formulas(centred),
-                                                   own,
-                                                   column_sum_mistakes(),
-                                                   {wrong_strides()},
-                                                   wrong_row_sums(centred),
-                                                   {wrong_indices()}});
+  const BackwardTable all =
+      joined<BackwardHooks>({wrong_formulas(centred),
+                             own,
+                             column_sum_mistakes(),
+                             {wrong_strides()},
+                             wrong_row_sums(centred),
+                             {wrong_count(centred), prefetch_mixed_up(centred)},
+                             {wrong_indices()}});
   return oracles<BackwardHooks>(
       all, [given](const Case& call, const std::string& output, const BackwardHooks& hooks) {
         return result(given, call, output, hooks);

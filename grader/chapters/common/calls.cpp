@@ -21,7 +21,8 @@ Forward forward_of(const Case& call) {
           .eps = eps_of(call),
           .centred = call.find("mean") != nullptr,
           .weight = values_or("weight", 1.0),
-          .bias = values_or("bias", 0.0)};
+          .bias = values_or("bias", 0.0),
+          .stride = call.buffer("x").stride()};
 }
 
 std::optional<Field> forward_reference(const Case& call, const std::string& output,

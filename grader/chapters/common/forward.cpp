@@ -6,7 +6,9 @@ using verdict::field_of;
 
 std::optional<Statistics> statistics(const Forward& pass, const ForwardHooks& hooks) {
   const Field& x = pass.x;
-  Row row{.cols = static_cast<double>(x.cols), .eps = pass.eps};
+  Row row{.cols = static_cast<double>(x.cols),
+          .eps = pass.eps,
+          .stride = static_cast<double>(pass.stride > 0 ? pass.stride : x.cols)};
   Statistics all{Field(x.rows, 1), {}, {}};
   if (pass.centred) {
     const std::optional<Field> sums = hooks.sum(pass.dtype, x);
@@ -33,6 +35,9 @@ std::optional<Statistics> statistics(const Forward& pass, const ForwardHooks& ho
       row.variance = all.variance(r, c) = hooks.variance(row);
       all.rstd(r, c) = hooks.rstd(row);
     }
+  }
+  if (hooks.rstd_total) {
+    all.rstd = hooks.rstd_total(all.rstd);
   }
   return all;
 }

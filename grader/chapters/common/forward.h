@@ -29,6 +29,7 @@ struct Forward {
   bool centred = true;              // is a mean subtracted?
   Field weight = Field(1, 1, 1.0);  // [1, cols], [rows, 1], or [1, 1] for all
   Field bias = Field(1, 1, 0.0);    // the same
+  std::int64_t stride = 0;          // of x; 0: x is dense
 };
 
 /// What is known of a row once it is summed up.
@@ -36,6 +37,7 @@ struct Row {
   double cols = 0.0, eps = 0.0;
   double sum = 0.0, mean = 0.0;          // of x
   double squares = 0.0, variance = 0.0;  // the sum of (x - mean)^2
+  double stride = 0.0;                   // of x
 };
 
 /// What is known of an element.
@@ -60,6 +62,8 @@ struct ForwardHooks {
   std::function<double(const Row&)> rstd = [](const Row& r) {
     return 1.0 / std::sqrt(r.variance + r.eps);
   };
+  /// From each row's rstd to what is made of them, if anything.
+  std::function<Field(const Field& rstd)> rstd_total = {};
   std::function<double(const Element&)> y = [](const Element& e) {
     return e.x_hat() * e.weight + e.bias;
   };

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "chapters/common/misread.h"
+#include "chapters/common/row_walks.h"
 #include "chapters/common/sixteen_bit_sums.h"
+#include "chapters/common/welford.h"
 
 namespace onepass::common {
 
@@ -162,6 +164,36 @@ std::vector<Way<Hooks>> sum_not_mean(const ForwardWords& words) {
   return ways;
 }
 
+std::vector<Way<Hooks>> wrong_count(const ForwardWords& words) {
+  std::vector<Way<Hooks>> ways;
+  for (Of of : sums_of(words)) {
+    for (const WrongCount& count : wrong_counts()) {
+      ways.push_back(
+          {fmt::format("The result is what dividing by {} gives: divide by {}.", count.what,
+                       words.cols),
+           divided_by([count](const Row& r) { return count.of(r.cols, r.stride); }, of)});
+    }
+  }
+  return ways;
+}
+
+/// Each thread, or warp, takes the root of its own share, and the roots are added up.
+std::vector<Way<Hooks>> roots_added_up(const ForwardWords& words) {
+  std::vector<Way<Hooks>> ways;
+  for (std::int64_t threads : {256, 1024, 512, 128, 64, 32}) {
+    for (bool warps : {false, true}) {
+      for (bool packs : {false, true}) {
+        ways.push_back(
+            {fmt::format("rstd is a sum of roots, of each {}'s share of the {}: add up "
+                         "the shares first, and take the root of the whole.",
+                         warps ? "warp" : "thread", words.of.row),
+             {.sum_of_squares = shares_of(threads, warps, packs), .rstd_total = row_sums}});
+      }
+    }
+  }
+  return ways;
+}
+
 /// Threads or lanes past the end of the row add (0 - mean)^2: up to a multiple of so many, or for 0
 /// to the next power of two.
 std::vector<Way<Hooks>> masked_lanes(const ForwardWords& words) {
@@ -202,6 +234,24 @@ std::vector<Way<Hooks>> eps_ignored(const ForwardWords& words) {
          {.rstd = [fixed](const Row& r) {
            return inverse_root(r.variance + static_cast<double>(fixed));
          }}});
+  }
+  return ways;
+}
+
+std::vector<Way<Hooks>> variance_clamped(const ForwardWords& words) {
+  std::vector<Way<Hooks>> ways = {
+      {say("The result is what the larger of {v} and eps gives: eps is added, however large {v} "
+           "is.",
+           words),
+       {.rstd = [](const Row& r) { return inverse_root(std::max(r.variance, r.eps)); }}}};
+  for (double least : {1e-5, 1e-6, 1e-4, 1e-3, 1e-8, 1e-12}) {
+    ways.push_back({say("{Variance} was raised to a number of the kernel's own where it is "
+                        "smaller: take it as "
+                        "it is, and add eps.",
+                        words),
+                    {.rstd = [least](const Row& r) {
+                      return inverse_root(std::max(r.variance, least) + r.eps);
+                    }}});
   }
   return ways;
 }
@@ -295,7 +345,23 @@ Table<Hooks> index_mistakes(const std::vector<std::string>& strides) {
            return with_stride(call, "x", call.integer(stride));
          })});
   }
+  Mistake<Hooks> not_moved{"prefetch-mixed-up", {}};
+  for (const RowWalk& walk : walks_right_at_first()) {
+    not_moved.ways.push_back(
+        {.sentence = "Each row came out as the first one of its block: go on to the next row's x "
+                     "in each turn of the loop.",
+         .hooks = {},
+         .of_rows = [walk](const verdict::WrongRows& wrong) -> std::optional<Hooks> {
+           const std::optional<RowsBefore> before = walk(wrong);
+           return before ? std::optional(
+                               x_read([first = first_rows(*before)](const Case&, const Field& x) {
+                                 return std::optional(taken(x, first));
+                               }))
+                         : std::nullopt;
+         }});
+  }
   return {wrong_stride,
+          not_moved,
           {"transposed-index",
            {{"Row and column of x are swapped in an index.",
              x_read([](const Case&, const Field& x) { return transposed(x); })}}},
@@ -323,6 +389,8 @@ Table<Hooks> statistics_mistakes(const ForwardWords& words) {
              words),
          {.rstd = [](const Row& r) { return inverse_root(r.squares / (r.cols - 1.0) + r.eps); }}}}},
       {"sum-not-mean", sum_not_mean(words)},
+      {"wrong-count", wrong_count(words)},
+      {"unfinished-sum", roots_added_up(words)},
       {"integer-division",
        {{say("{Variance} came out as 0: an integer divided by {cols} is 0. Divide a float.", words),
          {.variance = [](const Row&) { return 0.0; }}}}},
@@ -334,10 +402,12 @@ Table<Hooks> statistics_mistakes(const ForwardWords& words) {
   if (words.centred) {
     all.push_back({"masked-lanes-in-variance", masked_lanes(words)});
     all.push_back({"one-pass-variance", one_pass_variance()});
+    all = joined<Hooks>({all, wrong_merges()});
   }
   for (Of of : sums_of(words)) {
-    all = joined<Hooks>({all, placed(wrong_shares(words.of),
-                                     [of](const RowSum& sum) { return summed_by(sum, of); })});
+    const auto in_sums = [of](const RowSum& sum) { return summed_by(sum, of); };
+    all = joined<Hooks>(
+        {all, placed(wrong_shares(words.of), in_sums), placed(carried_sums(words.of), in_sums)});
   }
   const Of all_sums = words.centred ? Of::both : Of::squares;
   all = joined<Hooks>({all, placed(wrong_totals(), [all_sums](const RowSum& sum) {
@@ -358,6 +428,7 @@ Table<Hooks> scaling_mistakes(const ForwardWords& words) {
              words),
          {.rstd = [](const Row& r) { return 1.0 / (std::sqrt(r.variance) + r.eps); }}}}},
       {"eps-ignored", eps_ignored(words)},
+      {"variance-clamped", variance_clamped(words)},
       {"no-reciprocal",
        {{say("y is what multiplying by sqrt({v} + eps) gives: divide by it, or multiply by rstd.",
              words),

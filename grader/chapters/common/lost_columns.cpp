@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace onepass::common {
 namespace {
 
@@ -35,12 +37,23 @@ const std::vector<Loss> kLosses = {
      "This is the sum over the {column}s of each warp's lane 0 only: add up the 32 lanes of a warp "
      "before the warps meet.",
      [](auto col, auto, auto lanes) { return col % lanes == 0; }},
-    // As a butterfly with a step too few does. In a row of one warp that is a dropped tail.
-    {"one-warp-only",
+    // As a butterfly without its first steps does. In a row of one warp that is a dropped tail.
+    {"shuffle-step-missing",
      {16, 8},
      "This is the sum over the first {n} lanes of each warp only: a warp has 32 lanes, so it takes "
      "five steps, 16, 8, 4, 2, 1.",
      [](auto col, auto cols, auto lanes) { return cols <= 32 || col % 32 < lanes; }},
+    // And without its last ones: in the warps, and where it is used for them too.
+    {"shuffle-step-missing",
+     {2, 4},
+     "This is the sum over every {n}th lane of each warp only: a warp has 32 lanes, so it takes "
+     "five steps, 16, 8, 4, 2, 1.",
+     [](auto col, auto, auto n) { return col % n == 0; }},
+    {"shuffle-step-missing",
+     {2, 4},
+     "This is the sum over every {n}th lane of every {n}th warp only: 32 lanes, and 32 slots, take "
+     "five steps, 16, 8, 4, 2, 1.",
+     [](auto col, auto, auto n) { return col % n == 0 && col / 32 % n == 0; }},
     // `if (threadIdx.x < cols)` where a loop over the columns should be.
     {"no-stride-loop",
      {256, 1024, 512, 128, 64, 32},
@@ -67,6 +80,25 @@ const std::vector<Loss> kLosses = {
      "This is the sum without some threads' {column}s: halving {n} threads comes to an odd number, "
      "and the odd one is dropped. Use a power of two, or round up.",
      [](auto col, auto, auto threads) { return reaches_slot_0(col % threads, threads); }},
+    // As many threads as there are columns, or enough warps for them, up to n.
+    {"tree-needs-power-of-two",
+     {1024, 512, 256, 128},
+     "This is the sum without some threads' {column}s: halving the number of threads, which goes "
+     "with that of the {column}s, comes to an odd number, and the odd one is dropped. Use a power "
+     "of two, or round up.",
+     [](auto col, auto cols, auto most) {
+       const auto threads = std::min(most, cols);
+       return reaches_slot_0(col % threads, threads);
+     }},
+    {"tree-needs-power-of-two",
+     {1024, 512, 256, 128},
+     "This is the sum without some threads' {column}s: halving the number of threads, 32 for each "
+     "warp that the {row} needs, comes to an odd number, and the odd one is dropped. Use a power "
+     "of two, or round up.",
+     [](auto col, auto cols, auto most) {
+       const auto threads = std::min(most, (cols + 31) / 32 * 32);
+       return reaches_slot_0(col % threads, threads);
+     }},
 };
 
 }  // namespace

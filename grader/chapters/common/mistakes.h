@@ -20,11 +20,16 @@
 
 namespace onepass::common {
 
+/// Hooks that depend on which rows are wrong; nothing where those do not fit.
+template <typename Hooks>
+using HooksOfRows = std::function<std::optional<Hooks>(const verdict::WrongRows& wrong)>;
+
 template <typename Hooks>
 struct Way {
   std::string sentence;  // what to tell the student
   Hooks hooks;
   double slack = verdict::kSlack;
+  HooksOfRows<Hooks> of_rows{};  // instead, if there are any
 };
 
 /// id: that of its row in docs/mistakes.md. It stands once in a table.
@@ -51,8 +56,13 @@ std::vector<verdict::Oracle> oracles(const Table<Hooks>& table, const Reference<
     for (const Way<Hooks>& way : mistake.ways) {
       all.push_back(
           {mistake.id, way.sentence,
-           [reference, hooks = way.hooks](const verdict::Case& call, const std::string& output) {
-             return reference(call, output, hooks);
+           [reference, way](const verdict::Case& call, const std::string& output,
+                            const verdict::WrongRows& wrong) -> std::optional<verdict::Field> {
+             if (!way.of_rows) {
+               return reference(call, output, way.hooks);
+             }
+             const std::optional<Hooks> hooks = way.of_rows(wrong);
+             return hooks ? reference(call, output, *hooks) : std::nullopt;
            },
            way.slack});
     }
@@ -87,7 +97,14 @@ auto placed(const Table<Part>& table, Place place) {
   for (const Mistake<Part>& mistake : table) {
     all.push_back({mistake.id, {}});
     for (const Way<Part>& way : mistake.ways) {
-      all.back().ways.push_back({way.sentence, place(way.hooks), way.slack});
+      auto& ways = all.back().ways;
+      ways.push_back({way.sentence, place(way.hooks), way.slack});
+      if (way.of_rows) {
+        ways.back().of_rows = [of_rows = way.of_rows, place](const verdict::WrongRows& wrong) {
+          const std::optional<Part> hooks = of_rows(wrong);
+          return hooks ? std::optional(place(*hooks)) : std::nullopt;
+        };
+      }
     }
   }
   return all;

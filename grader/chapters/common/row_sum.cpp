@@ -1,5 +1,9 @@
 #include "chapters/common/row_sum.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "chapters/common/rows.h"
 #include "chapters/common/sixteen_bit_sums.h"
 #include "chapters/common/thread_sums.h"
@@ -21,30 +25,53 @@ RowSum with_surplus(std::int64_t threads, bool last) {
   };
 }
 
+/// The thread that has column 0, 1, ... of a row; empty where packs do not fit it.
+std::vector<std::size_t> threads_of_columns(Dtype dtype, std::int64_t cols, std::int64_t threads,
+                                            bool packs) {
+  const auto pack = packs ? static_cast<std::int64_t>(16 / verdict::size_of(dtype)) : 1;
+  std::vector<std::size_t> thread;
+  for (std::int64_t col = 0; col < cols && cols % pack == 0; ++col) {
+    thread.push_back(static_cast<std::size_t>(col / pack % threads));
+  }
+  return thread;
+}
+
+std::vector<double> shares_in(const Field& terms, std::int64_t row,
+                              const std::vector<std::size_t>& thread, std::int64_t threads) {
+  std::vector<double> shares(static_cast<std::size_t>(threads), 0.0);
+  for (std::int64_t col = 0; col < terms.cols; ++col) {
+    shares[thread[static_cast<std::size_t>(col)]] += terms(row, col);
+  }
+  return shares;
+}
+
 /// What each column's thread takes for the total.
 RowSum held(const ThreadSums& sums, bool packs) {
   return [=](Dtype dtype, const Field& terms) -> std::optional<Field> {
-    const auto pack = packs ? static_cast<std::int64_t>(16 / verdict::size_of(dtype)) : 1;
-    if (terms.cols % pack != 0) {
+    const auto thread = threads_of_columns(dtype, terms.cols, sums.threads, packs);
+    if (thread.empty()) {
       return std::nullopt;
-    }
-    std::vector<std::size_t> thread;  // of each column
-    for (std::int64_t col = 0; col < terms.cols; ++col) {
-      thread.push_back(static_cast<std::size_t>(col / pack % sums.threads));
     }
     Field result(terms.rows, terms.cols);
     for (std::int64_t row = 0; row < terms.rows; ++row) {
-      std::vector<double> shares(static_cast<std::size_t>(sums.threads), 0.0);
-      for (std::int64_t col = 0; col < terms.cols; ++col) {
-        shares[thread[static_cast<std::size_t>(col)]] += terms(row, col);
-      }
-      const std::vector<double> totals = sums.reduce(shares);
+      const std::vector<double> totals = sums.reduce(shares_in(terms, row, thread, sums.threads));
       for (std::int64_t col = 0; col < terms.cols; ++col) {
         result(row, col) = totals[thread[static_cast<std::size_t>(col)]];
       }
     }
     return result;
   };
+}
+
+/// The sum of the columns up to each.
+std::optional<Field> sums_so_far(Dtype, const Field& terms) {
+  Field sums = terms;
+  for (std::int64_t row = 0; row < terms.rows; ++row) {
+    for (std::int64_t col = 1; col < terms.cols; ++col) {
+      sums(row, col) += sums(row, col - 1);
+    }
+  }
+  return sums;
 }
 
 }  // namespace
@@ -86,7 +113,28 @@ Table<RowSum> wrong_shares(const RowWords& words) {
 Table<RowSum> wrong_totals() {
   return joined<RowSum>(
       {placed(thread_sums(), [](const ThreadSums& sums) { return held(sums, false); }),
-       placed(thread_sums(), [](const ThreadSums& sums) { return held(sums, true); })});
+       placed(thread_sums(), [](const ThreadSums& sums) { return held(sums, true); }),
+       {{"unfinished-sum",
+         {{"Each element used the sum of the elements up to it: finish the sum first, then use it.",
+           sums_so_far}}}}});
+}
+
+RowSum shares_of(std::int64_t threads, bool warps, bool packs) {
+  return [=](Dtype dtype, const Field& terms) -> std::optional<Field> {
+    const auto thread = threads_of_columns(dtype, terms.cols, threads, packs);
+    if (thread.empty()) {
+      return std::nullopt;
+    }
+    const std::int64_t together = warps ? 32 : 1;
+    Field shares(terms.rows, threads / together);
+    for (std::int64_t row = 0; row < terms.rows; ++row) {
+      const std::vector<double> all = shares_in(terms, row, thread, threads);
+      for (std::int64_t t = 0; t < threads; ++t) {
+        shares(row, t / together) += all[static_cast<std::size_t>(t)];
+      }
+    }
+    return shares;
+  };
 }
 
 std::vector<RowSum> sums_in_sixteen_bits() {
@@ -99,6 +147,26 @@ std::vector<RowSum> sums_in_sixteen_bits() {
       });
     }
   }
+  return all;
+}
+
+std::vector<WrongCount> wrong_counts() {
+  std::vector<WrongCount> all = {{"the stride, which counts what lies between the rows too",
+                                  [](double, double stride) { return stride; }}};
+  for (double pack : {8.0, 4.0, 2.0}) {
+    all.push_back(
+        {fmt::format("a {:g}th of the columns, as if by packs of {:g}", pack, pack),
+         [pack](double cols, double) { return cols < pack ? cols : std::floor(cols / pack); }});
+  }
+  const char* const padded = "a width that is rounded up, to whole packs, warps or blocks";
+  for (double group : {1024.0, 512.0, 256.0, 128.0, 64.0, 32.0, 16.0, 8.0, 4.0}) {
+    all.push_back(
+        {padded, [group](double cols, double) { return std::ceil(cols / group) * group; }});
+  }
+  all.push_back(
+      {padded, [](double cols, double) { return std::exp2(std::ceil(std::log2(cols))); }});
+  all.push_back(
+      {"one more than there are columns", [](double cols, double) { return cols + 1.0; }});
   return all;
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "chapters/common/lost_columns.h"
@@ -26,11 +27,24 @@ RowSum sum_of(const Counted& counted);
 /// Of columns that are left out, and of threads past the end of the row that count all the same.
 Table<RowSum> wrong_shares(const RowWords& words = {});
 
-/// Where the total does not reach every thread. A thread has single columns, or packs of 16 bytes.
+/// Where the total does not reach every thread, or not in time. A thread has single columns, or
+/// packs of 16 bytes.
 Table<RowSum> wrong_totals();
+
+/// The shares of a block's threads, or the sums of its warps, in the order of the threads. [rows,
+/// threads] or [rows, warps]
+RowSum shares_of(std::int64_t threads, bool warps, bool packs);
 
 /// Added up in the tensor's own 16-bit type, in the usual orders; nothing for fp32.
 std::vector<RowSum> sums_in_sixteen_bits();
+
+/// What a row's sum is divided by instead of its number of columns. stride: elements from one row
+/// to the next.
+struct WrongCount {
+  std::string what;
+  std::function<double(double cols, double stride)> of;
+};
+std::vector<WrongCount> wrong_counts();
 
 /// Threads of a block, so many, that have no column of the row in its last round.
 double surplus(std::int64_t threads, std::int64_t cols);

@@ -11,19 +11,17 @@ using Values = std::vector<double>;  // one a thread
 
 constexpr std::size_t kLanes = 32;
 
-/// Five steps of __shfl_xor_sync: every lane has its warp's sum.
-Values shuffle_xor(const Values& values) {
-  Values sums(values.size());
-  for (std::size_t first = 0; first < values.size(); first += kLanes) {
-    double sum = 0.0;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      sum += values[first + lane];
-    }
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      sums[first + lane] = sum;
+/// Steps of __shfl_xor_sync. With all five, 16 to 1, every lane has its warp's sum.
+template <std::size_t first = kLanes / 2, std::size_t last = 1>
+Values shuffle_xor(const Values& shares) {
+  Values values = shares;
+  for (std::size_t offset = first; offset >= last; offset /= 2) {
+    const Values before = values;
+    for (std::size_t thread = 0; thread < values.size(); ++thread) {
+      values[thread] += before[thread ^ offset];
     }
   }
-  return sums;
+  return values;
 }
 
 /// Five steps of __shfl_down_sync: only lane 0 has its warp's sum. A lane that looks past the end
@@ -85,6 +83,21 @@ const char* const kOwnShare =
     "Each thread used its own share for the sum over the row: the shares have to be added up over "
     "the block.";
 
+const char* const kStep =
+    "A step of the shuffles is missing, and each lane has the sum of some of the lanes only: 32 "
+    "lanes take five, 16, 8, 4, 2, 1.";
+
+/// Steps are missing within the warps and where the warps meet; within the warps only; and where
+/// there is one warp.
+template <std::size_t first, std::size_t last>
+Values incomplete_twice(const Values& shares) {
+  return shuffle_xor<first, last>(slots(shuffle_xor<first, last>(shares)));
+}
+template <std::size_t first, std::size_t last>
+Values incomplete_in_warps(const Values& shares) {
+  return shuffle_xor<>(slots(shuffle_xor<first, last>(shares)));
+}
+
 struct Reduction {
   const char* mistake;
   const char* sentence;
@@ -95,17 +108,23 @@ const Reduction kReductions[] = {
     {"shuffle-down-result", kDown,
      [](const Values& shares) { return shuffle_down(slots(shuffle_down(shares))); }},
     {"shuffle-down-result", kDown,
-     [](const Values& shares) { return shuffle_down(slots(shuffle_xor(shares))); }},
+     [](const Values& shares) { return shuffle_down(slots(shuffle_xor<>(shares))); }},
     {"shuffle-down-result", kDown, shuffle_down},
-    {"sum-not-broadcast", kFirstThread, known_to_first<1, shuffle_xor>},
+    {"sum-not-broadcast", kFirstThread, known_to_first<1, shuffle_xor<>>},
     {"sum-not-broadcast", kFirstThread, known_to_first<1, shuffle_down>},
     {"sum-not-broadcast", kFirstThread, known_to_first<1, unchanged>},
     {"sum-not-broadcast", kFirstThread, known_to_first<1, cleared>},
-    {"sum-not-broadcast", kFirstWarp, known_to_first<kLanes, shuffle_xor>},
+    {"sum-not-broadcast", kFirstWarp, known_to_first<kLanes, shuffle_xor<>>},
     {"sum-not-broadcast", kFirstWarp, known_to_first<kLanes, shuffle_down>},
     {"sum-not-broadcast", kFirstWarp, known_to_first<kLanes, unchanged>},
     {"sum-not-broadcast", kFirstWarp, known_to_first<kLanes, cleared>},
-    {"one-warp-only", kOwnWarp, shuffle_xor},
+    {"shuffle-step-missing", kStep, incomplete_twice<16, 2>},
+    {"shuffle-step-missing", kStep, incomplete_in_warps<16, 2>},
+    {"shuffle-step-missing", kStep, shuffle_xor<16, 2>},
+    {"shuffle-step-missing", kStep, incomplete_twice<8, 1>},
+    {"shuffle-step-missing", kStep, incomplete_in_warps<8, 1>},
+    {"shuffle-step-missing", kStep, shuffle_xor<8, 1>},
+    {"one-warp-only", kOwnWarp, shuffle_xor<>},
     {"one-warp-only", kOwnShare, unchanged},
 };
 

@@ -75,6 +75,12 @@ const common::Table<common::BackwardHooks> kOwnBackwardMistakes = {
       {"x_hat was rounded to the 16-bit type before it met dy: compute in float and round once, at "
        "the end.",
        {.when = common::in_sixteen_bits, .x_hat = round_x_hat}}}},
+    {"weight-in-dbias",
+     {{"The terms were multiplied by the weight: dbias is the sum of dy alone.",
+       {.terms =
+            [](const Backward& p, const std::string& output) {
+              return output == "dbias" ? product(p.dy, p.weight) : product(p.dy, p.x_hat);
+            }}}}},
     {"weight-bias-swapped",
      {{"The sums are those of the other of the two: dweight adds up dy * x_hat, dbias dy alone. "
        "Have they changed places?",

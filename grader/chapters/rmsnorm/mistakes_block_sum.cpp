@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "chapters/common/misread.h"
-#include "chapters/common/row_sum.h"
+#include "chapters/common/row_walks.h"
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
 
@@ -63,7 +63,8 @@ std::vector<verdict::Oracle> block_sum_mistakes() {
       {"half-accumulation", half_accumulation()}};
   const auto in_sum = [](const RowSum& sum) { return SumHooks{.sum = sum}; };
   return common::oracles<SumHooks>(
-      common::joined<SumHooks>({reading, placed(common::wrong_shares(), in_sum), writing}),
+      common::joined<SumHooks>({reading, placed(common::wrong_shares(), in_sum),
+                                placed(common::carried_sums(), in_sum), writing}),
       block_sum);
 }
 

@@ -70,6 +70,10 @@ const Table<Turn> kInterleavedMistakes = {
 // ---- 3.3: positions say the row, and a head may have elements in no pair ----
 
 const Table<Turn> kHalfSplitMistakes = {
+    {"consecutive-positions",
+     {{"Token t was turned by row positions[0] + t, as if positions counted up one by one: its row "
+       "is positions[t].",
+       {.row = [](const Heads& h, const Place& at) { return h.row_of(0) + at.token; }}}}},
     {"position-ignored",
      {{"Token t was turned by row t of the tables: its row is positions[t].",
        {.row = [](const Heads&, const Place& at) { return at.token; }}},

@@ -14,7 +14,8 @@ constexpr std::int64_t kCols = 1000;
 
 /// An oracle whose result is `factor` everywhere; the right result is 1 everywhere.
 Oracle constant(const std::string& mistake, double factor) {
-  return {mistake, "It is " + mistake + ".", [factor](const Case&, const std::string&) {
+  return {mistake, "It is " + mistake + ".",
+          [factor](const Case&, const std::string&, const WrongRows&) {
             return std::optional(Field(kRows, kCols, factor));
           }};
 }
@@ -70,8 +71,9 @@ TEST_CASE("an oracle that is not wrong itself explains nothing") {
 }
 
 TEST_CASE("an oracle that does not apply is passed over") {
-  const Oracle none = {"none", "",
-                       [](const Case&, const std::string&) { return std::optional<Field>(); }};
+  const Oracle none = {"none", "", [](const Case&, const std::string&, const WrongRows&) {
+                         return std::optional<Field>();
+                       }};
   CHECK(named(2.0, {none}) == "");
 }
 

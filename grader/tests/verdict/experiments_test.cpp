@@ -47,7 +47,8 @@ Expectation expected(const Case& call) {
 }
 
 Oracle oracle(const std::string& mistake, Counts counts) {
-  return {mistake, "It is " + mistake + ".", [counts](const Case& call, const std::string&) {
+  return {mistake, "It is " + mistake + ".",
+          [counts](const Case& call, const std::string&, const WrongRows&) {
             return std::optional(sums_of(call, counts));
           }};
 }

@@ -16,6 +16,11 @@ std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& 
                       std::move(suspects));
 }
 
+/// Do those that are nearest say the same?
+bool agree(const std::vector<Suspect>& suspects) {
+  return nearest(suspects, true).size() == 1;
+}
+
 /// What a size may be changed by: it stays a multiple of what it is a multiple of, up to a vector,
 /// so that a function that has a path for vectors takes the same one.
 std::int64_t step_of(std::int64_t size) {
@@ -67,7 +72,7 @@ Causes find_causes(const WrongOutput& wrong,
   std::vector<Suspect> suspects = question({oracles.begin(), oracles.end()}, wrong);
   bool confirmed = false;
   for (const Resizing& resizing : kResizings) {
-    if (suspects.empty() || (confirmed && nearest(suspects).size() == 1)) {
+    if (suspects.empty() || (confirmed && agree(suspects))) {
       break;
     }
     const std::optional<Case> other = resized(wrong.call, resizing);

@@ -44,6 +44,27 @@ Failure not_started(const std::string& outputs, bool launched) {
           .mistake = "not-started"};
 }
 
+/// Of a call that goes well if it is the first in its process. at_once: not so the second time.
+Failure left_behind(Failure failure, bool at_once) {
+  failure.mistake = "state-kept";
+  failure.message += fmt::format(
+      "\nThe same call is right in a process of its own, and wrong {}: what a call leaves behind "
+      "counts in a later one. Look at static and __device__ variables, at memory that is allocated "
+      "once and kept, and at variables that are never set.",
+      at_once ? "when it is made there a second time" : "after the calls before it");
+  return failure;
+}
+
+Failure out_of_order(Failure failure, BlockOrder order) {
+  failure.mistake = "block-order";
+  failure.message += fmt::format(
+      "\nThe same call is right when the blocks run in the order 0, 1, 2, ..., and wrong when {}. "
+      "CUDA promises no order: no block may count on what another one has done.",
+      order == BlockOrder::falling ? "the last one runs first, and 0 last"
+                                   : "they run in a shuffled order");
+  return failure;
+}
+
 /// Does the output hold what it held before the call: poison, or its own contents if it is changed
 /// in place?
 bool left_alone(const Case& call, const Answer& answer, const std::string& output,
@@ -104,44 +125,53 @@ Turn Session::next_turn() {
           turn};
 }
 
-/// `look` makes a call and judges it. What fails with the blocks in some other order is looked at
-/// with block 0 first. Only if that goes well, and the other order fails a second time, it is the
-/// order that is at fault.
+/// `look` makes a call and judges it. What fails is looked at again with one thing changed: in a
+/// worker of its own, which no call before has touched, and with block 0 first. Where that goes
+/// well, and the failure comes back with what was changed, that is the reason. Everywhere else it
+/// is looked for in the numbers.
 void Session::in_turn(const Case& call, const std::function<void(const Turn&)>& look) {
   const Turn turn = next_turn();
+  const bool others_before = any_right_ && worker_->has_answered();
   const Check before = check_;
   const int timeouts_before = timeouts_;
   const auto warned_before = warned_;
-  try {
-    look(turn);
-    return;
-  } catch (const CheckFailed&) {
-    const Failure& failure = *check_.failure;
-    const bool endless = failure.status == Status::timed_out && !failure.mistake;
-    if (turn.order == BlockOrder::rising || endless) {
-      throw;
-    }
-  }
-  Failure failure = *check_.failure;
-  const auto again = [&](const Turn& other) {
+  Failure failure;
+  const auto goes_well = [&](const Turn& other, bool find_causes = false) {
     check_ = before;
+    check_.find_causes = find_causes;
     timeouts_ = timeouts_before;
     warned_ = warned_before;
-    look(other);
+    try {
+      look(other);
+      check_.find_causes = true;
+      return true;
+    } catch (const CheckFailed&) {
+      failure = *check_.failure;
+      return false;
+    }
   };
-  again({turn.poison});
-  try {
-    again(turn);
-  } catch (const CheckFailed&) {
-    failure = *check_.failure;
-    failure.mistake = "block-order";
-    failure.message += fmt::format(
-        "\nThe same call is right when the blocks run in the order 0, 1, 2, ..., and wrong when "
-        "{}. CUDA promises no order: no block may count on what another one has done.",
-        turn.order == BlockOrder::falling ? "the last one runs first, and 0 last"
-                                          : "they run in a shuffled order");
+  if (goes_well(turn)) {
+    any_right_ = any_right_ || check_.wrote;
+    return;
   }
-  fail(call, std::move(failure));
+  const bool endless = failure.status == Status::timed_out;
+  if (endless && (turn.order == BlockOrder::rising || !failure.mistake)) {
+    fail(call, std::move(failure));
+  }
+  const Failure first = failure;
+  const bool final = turn.order == BlockOrder::rising && !check_.causes_left;
+  if (others_before && !endless) {
+    worker_->stop();
+    if (goes_well(turn)) {
+      const bool at_once = !goes_well(turn);
+      // Between two processes a GPU may differ by chance.
+      fail(call, at_once || device() == "cpu" ? left_behind(first, at_once) : first);
+    }
+  }
+  if (turn.order != BlockOrder::rising && goes_well({turn.poison})) {
+    fail(call, goes_well(turn) ? first : out_of_order(failure, turn.order));
+  }
+  fail(call, final || goes_well({turn.poison}, true) ? first : failure);
 }
 
 /// Calls the student's function.
@@ -157,7 +187,6 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines) {
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
   check_.launched = settings_.device != "cpu" || !run.traffic.empty();
-  check_.usual_order = turn.order == BlockOrder::rising;
   for (const Finding& finding : run.findings) {
     const std::string where = location_of(finding).value_or("");
     // Once a line: the next shape shows the same at another element.
@@ -352,10 +381,11 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
     if (!comparisons[i].right()) {
       const WrongOutput wrong = {call, answer, expectations[i], comparisons[i]};
       Causes causes;
-      if (check_.usual_order) {  // in another one it will be looked at again, see in_turn()
+      if (check_.find_causes) {
         causes = find_causes(wrong, outputs[i], oracles,
                              [this](const Case& other) { return try_out(other); });
       }
+      check_.causes_left = !check_.find_causes;
       fail(call, wrong_numbers(wrong, causes, check_.doubt));
     }
   }

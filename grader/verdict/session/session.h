@@ -53,8 +53,8 @@ class Session {
   /// with a warning that says so; the answer is then empty.
   ///
   /// On the simulator, calls of a check that follow one another run the blocks of a launch in other
-  /// orders. What fails in one of them is tried again with block 0 first, and told as it fails
-  /// there; if it does not, the order is the reason that is told.
+  /// orders. What fails is tried again in a fresh worker, and with block 0 first; if it does not
+  /// fail there, what earlier calls left behind, or the order, is the reason that is told.
   Answer expect(const Case& call, const Outputs& outputs, const std::vector<Oracle>& oracles = {});
 
   /// While it lives, expect() is of calls with more threads than the simulator runs in moments.
@@ -112,7 +112,8 @@ class Session {
     std::optional<std::string> fault;        // of the grader, which came in its way
     std::vector<std::string> warnings;       // those that no check before has told
     bool launched = true;          // a kernel, in the last call, as far as the device tells
-    bool usual_order = true;       // of blocks, in that call
+    bool find_causes = true;       // of numbers that are wrong, by experiments
+    bool causes_left = false;      // to be found
     std::optional<Finding> doubt;  // of the simulator about the last call: telling_warning()
   };
   void begin_check(const std::string& name);
@@ -138,6 +139,7 @@ class Session {
   std::unique_ptr<WorkerClient> worker_;
   Check check_;
   int timeouts_ = 0;
+  bool any_right_ = false;                         // did some call write what it should?
   std::set<std::pair<Kind, std::string>> warned_;  // of what, and where
   bool sampling_ = false;
   std::optional<double> memory_bytes_;  // of the device, once it was asked

@@ -101,6 +101,7 @@ Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, doub
   const Reply reply = request(message_of("run", std::move(asked)), kClockPerLimit * time_limit,
                               reply_limits(call), read);
   static_cast<wire::Ending&>(run) = reply;
+  has_answered_ = has_answered_ || reply.outcome == Outcome::ok;
   run.output = take_output();
   return run;
 }
@@ -146,6 +147,7 @@ void WorkerClient::stop() {
     last_output_ += process_->take_output();
     process_.reset();
   }
+  has_answered_ = false;
 }
 
 Reply WorkerClient::request(worker::Message message, double seconds, const worker::Limits& limits,

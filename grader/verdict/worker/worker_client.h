@@ -88,6 +88,8 @@ class WorkerClient {
   std::string take_output();
   /// Ends the worker, if there is one.
   void stop();
+  /// Has the worker that is there come to the end of a call?
+  bool has_answered() const { return has_answered_; }
 
  private:
   /// Takes a reply apart and gives the ending that it tells. Any but `ok`, or a reply that is none
@@ -104,6 +106,7 @@ class WorkerClient {
   std::vector<std::string> command_;
   double start_limit_;
   std::unique_ptr<process::Process> process_;
+  bool has_answered_ = false;
   std::uint64_t last_id_ = 0;
   std::string last_output_;
   wire::DeviceFacts device_;

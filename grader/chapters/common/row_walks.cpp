@@ -1,0 +1,115 @@
+#include "chapters/common/row_walks.h"
+
+#include <fmt/format.h>
+
+#include "chapters/common/rows.h"
+
+namespace onepass::common {
+
+using verdict::WrongRows;
+
+namespace {
+
+/// A block has every n-th row, or n side by side. One block for all rows is nothing to go by: who
+/// takes row 0's mean for every row does the same.
+std::optional<RowsBefore> every(std::int64_t n, std::int64_t rows) {
+  if (n < 2 || n >= rows) {
+    return std::nullopt;
+  }
+  RowsBefore before;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    before.push_back(row < n ? -1 : row - n);
+  }
+  return before;
+}
+
+std::optional<RowsBefore> side_by_side(std::int64_t n, std::int64_t rows) {
+  if (n < 2 || n >= rows) {
+    return std::nullopt;
+  }
+  RowsBefore before;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    before.push_back(row % n == 0 ? -1 : row - 1);
+  }
+  return before;
+}
+
+/// Each row's sum and `times` what its block's row before it came to.
+RowSum carried(const RowsBefore& before, double times) {
+  return [=](verdict::Dtype, const Field& terms) -> std::optional<Field> {
+    Field sums = row_sums(terms);
+    if (sums.values.size() != before.size()) {
+      return std::nullopt;
+    }
+    for (std::size_t row = 0; row < before.size(); ++row) {
+      sums.values[row] += before[row] < 0 ? 0.0 : times * sums(before[row], 0);
+    }
+    return sums;
+  };
+}
+
+}  // namespace
+
+std::vector<RowWalk> walks_right_at_first() {
+  return {[](const WrongRows& wrong) { return every(wrong.first, wrong.rows); },
+          [](const WrongRows& wrong) {
+            return wrong.first == 1 ? side_by_side(wrong.right_again, wrong.rows) : std::nullopt;
+          }};
+}
+
+std::vector<RowWalk> walks_right_at_last() {
+  return {[](const WrongRows& wrong) { return every(wrong.rows - 1 - wrong.last, wrong.rows); },
+          [](const WrongRows& wrong) {
+            return wrong.first == 0 ? side_by_side(wrong.right_again + 1, wrong.rows)
+                                    : std::nullopt;
+          }};
+}
+
+std::vector<std::int64_t> first_rows(const RowsBefore& before) {
+  std::vector<std::int64_t> first;
+  for (std::size_t row = 0; row < before.size(); ++row) {
+    first.push_back(before[row] < 0 ? static_cast<std::int64_t>(row)
+                                    : first[static_cast<std::size_t>(before[row])]);
+  }
+  return first;
+}
+
+std::vector<std::int64_t> next_rows(const RowsBefore& before) {
+  std::vector<std::int64_t> next;
+  for (std::size_t row = 0; row < before.size(); ++row) {
+    next.push_back(static_cast<std::int64_t>(row));
+    if (before[row] >= 0) {
+      next[static_cast<std::size_t>(before[row])] = static_cast<std::int64_t>(row);
+    }
+  }
+  return next;
+}
+
+Field taken(const Field& field, const std::vector<std::int64_t>& whose) {
+  return verdict::field_of(field.rows, field.cols, [&](auto row, auto col) {
+    return field(whose[static_cast<std::size_t>(row)], col);
+  });
+}
+
+Table<RowSum> carried_sums(const RowWords& words) {
+  const std::string reset =
+      fmt::format(" of the block's {0} before this one: set it to 0 for each {0}.", words.row);
+  Mistake<RowSum> mistake{"sum-not-reset", {}};
+  for (const RowWalk& walk : walks_right_at_first()) {
+    // A thread goes on with its own share, or with the total of all threads, each of them.
+    for (double times : {1.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0}) {
+      mistake.ways.push_back({.sentence = (times == 1.0 ? "The sum still held that"
+                                                        : "Each thread began with the sum") +
+                                          reset,
+                              .hooks = {},
+                              .of_rows = [=](const WrongRows& wrong) -> std::optional<RowSum> {
+                                const std::optional<RowsBefore> before = walk(wrong);
+                                return before ? std::optional(carried(*before, times))
+                                              : std::nullopt;
+                              }});
+    }
+  }
+  return {mistake};
+}
+
+}  // namespace onepass::common
