@@ -176,8 +176,19 @@ void add_conclusion(Json& exercise, const TodoStates& todos, const Conclusion& c
     exercise["todos"].push_back({{"todo", todo}, {"state", name(state)}});
   }
   exercise["which_todo"] = conclusion.sentence;
-  for (Json& check : exercise["checks"]) {
-    if (check["status"] != "passed" && conclusion.right.count(check["todo"].get<int>()) != 0) {
+  const std::set<int> faulty = in_states(todos, {TodoState::wrong, TodoState::unknown});
+  const auto fails_in = [](const std::set<int>& among) {
+    return [&among](const Json& check) {
+      return check["status"] != "passed" && among.count(check["todo"].get<int>()) != 0;
+    };
+  };
+  Json& checks = exercise["checks"];
+  // Where only checks of right TODOs show a fault, they are what it costs.
+  if (!faulty.empty() && std::none_of(checks.begin(), checks.end(), fails_in(faulty))) {
+    return;
+  }
+  for (Json& check : checks) {
+    if (fails_in(conclusion.right)(check)) {
       check["granted"] = true;
     }
   }

@@ -53,7 +53,8 @@ void set_rest_not_run(Json& exercise);
 void note_begun(Json& exercise, int todo, bool begun);
 
 /// What experiments say of the TODOs: as "todos" and "which_todo". The failed checks of those that
-/// are right are "granted": their points count.
+/// are right are "granted": their points count, as long as a check of one that is not right fails
+/// too.
 void add_conclusion(Json& exercise, const TodoStates& todos, const Conclusion& conclusion);
 
 /// Computes the exercises' status and score, and the report's score, from the checks.

@@ -310,6 +310,20 @@ void write_lines(Out out, const Json& report, Style style) {
   }
 }
 
+// The TODO of a failed check; where that is known to be right, the first one that is not.
+int todo_at_fault(const Json& exercise, const Json& check) {
+  const int own = check["todo"].get<int>();
+  int first = own;
+  for (const Json& known : exercise.value("todos", Json::array())) {
+    const bool right = text(known, "state") == name(TodoState::right);
+    if (known["todo"] == own && !right) {
+      return own;
+    }
+    first = first == own && !right ? known["todo"].get<int>() : first;
+  }
+  return first;
+}
+
 // The first TODO whose check is not passed, in the order of the workbook.
 std::string what_to_open_next(const Json& report) {
   if (is_interrupted(report)) {
@@ -326,7 +340,8 @@ std::string what_to_open_next(const Json& report) {
         return fmt::format("Bring back next: {}", text(exercise, "file"));
       }
       if (status != "passed" && status != "ungraded" && !check.value("granted", false)) {
-        return fmt::format("Open next: {}, TODO {}", text(exercise, "file"), text(check, "todo"));
+        return fmt::format("Open next: {}, TODO {}", text(exercise, "file"),
+                           todo_at_fault(exercise, check));
       }
     }
   }

@@ -94,7 +94,7 @@ json grade(const Entry& entry, int seed, std::string& output) {
   if (entry.status == "timed out") {
     command.insert(command.end(), {"--time-limit", "1"});  // twice, and for nothing
   }
-  if (entry.kind == "wrong" && entry.check.empty()) {
+  if (entry.kind == "wrong" && entry.check.empty() && entry.diagnosis != onepass::corpus::kNone) {
     command.insert(command.end(), {"--until", entry.diagnosis});
   }
   const onepass::process::Result result = onepass::process::run({command}, 300);
@@ -109,8 +109,15 @@ bool has(const json& check, const char* key, const std::string& value) {
   return check.contains(key) && check.at(key).is_string() && check.at(key) == value;
 }
 
-/// Does a failing check name the mistake (and is it the check that was meant)?
+/// Does a failing check name the mistake (and is it the check that was meant)? Of one that has no
+/// name: is none given?
 bool names_mistake(const json& exercise, const Entry& entry) {
+  if (entry.diagnosis == onepass::corpus::kNone) {
+    const json& checks = exercise.at("checks");
+    return std::all_of(checks.begin(), checks.end(), [](const json& check) {
+      return has(check, "status", "passed") || check.value("diagnosis", json()).is_null();
+    });
+  }
   for (const json& check : exercise.at("checks")) {
     const bool meant = check.at("name").get<std::string>().find(entry.check) == 0;
     if (!has(check, "status", "passed") && meant && has(check, "diagnosis", entry.diagnosis)) {

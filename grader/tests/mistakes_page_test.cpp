@@ -99,6 +99,7 @@ TEST_CASE("what the corpus expects to be diagnosed is on the page") {
     }
   }
   CHECK(expected.size() > 50);
+  expected.erase("none");
   for (const std::string& name : without(expected, on_page())) {
     FAIL_CHECK("expected by the corpus, but not in docs/mistakes.md: ", name);
   }

@@ -7,6 +7,9 @@
 
 namespace onepass::corpus {
 
+/// The diagnosis of a wrong kernel whose mistake has no name.
+constexpr const char* kNone = "none";
+
 struct Entry {
   std::string name;              // "rmsnorm/forward/wrong/eps-ignored"
   std::string exercise;          // "rmsnorm/forward"
@@ -15,7 +18,7 @@ struct Entry {
   std::string text;              // the student's file
 
   std::string status = "failed";  // of the exercise; for right ones "passed"
-  std::string diagnosis;          // the id that a failing check must have, or empty
+  std::string diagnosis;          // the id that a failing check must have, kNone, or empty
   std::string check;              // how that check's name begins, or empty
   std::string needs;              // "gpu" or empty
   std::string base;               // "right/welford.cu": what an .edit changes; empty: the solution

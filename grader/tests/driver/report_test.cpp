@@ -49,6 +49,19 @@ TEST_CASE("points are those of the passed checks") {
   CHECK_FALSE(has_ungraded(report));
 }
 
+TEST_CASE("a fault that only a right TODO's check shows costs that check's points") {
+  const TodoStates todos = {{1, TodoState::wrong}, {2, TodoState::right}};
+  const auto score_of = [&](const std::vector<std::string>& statuses) {
+    Json report = report_with(statuses);
+    add_conclusion(report["exercises"][0], todos, {"", {2}});
+    settle(report);
+    return report["score"].get<int>();
+  };
+  CHECK(score_of({"passed", "failed"}) == 1);
+  CHECK(score_of({"failed", "failed"}) == 1);
+  CHECK(score_of({"failed", "passed"}) == 1);
+}
+
 TEST_CASE("a grader cannot add a check or change what one is worth") {
   Json report = report_with({"passed"});
   Json& exercise = report["exercises"][0];
