@@ -170,6 +170,14 @@ void note_begun(Json& exercise, int todo, bool begun) {
   }
 }
 
+namespace {
+
+bool fails_in(const std::set<int>& todos, const Json& check) {
+  return check["status"] != "passed" && todos.count(check["todo"].get<int>()) != 0;
+}
+
+}  // namespace
+
 void add_conclusion(Json& exercise, const TodoStates& todos, const Conclusion& conclusion) {
   exercise["todos"] = Json::array();
   for (const auto& [todo, state] : todos) {
@@ -177,18 +185,14 @@ void add_conclusion(Json& exercise, const TodoStates& todos, const Conclusion& c
   }
   exercise["which_todo"] = conclusion.sentence;
   const std::set<int> faulty = in_states(todos, {TodoState::wrong, TodoState::unknown});
-  const auto fails_in = [](const std::set<int>& among) {
-    return [&among](const Json& check) {
-      return check["status"] != "passed" && among.count(check["todo"].get<int>()) != 0;
-    };
-  };
   Json& checks = exercise["checks"];
   // Where only checks of right TODOs show a fault, they are what it costs.
-  if (!faulty.empty() && std::none_of(checks.begin(), checks.end(), fails_in(faulty))) {
+  if (!faulty.empty() && std::none_of(checks.begin(), checks.end(),
+                                      [&](const Json& check) { return fails_in(faulty, check); })) {
     return;
   }
   for (Json& check : checks) {
-    if (fails_in(conclusion.right)(check)) {
+    if (fails_in(conclusion.right, check)) {
       check["granted"] = true;
     }
   }

@@ -187,7 +187,30 @@ void write_not_started(Out out, const Json& exercise, const std::set<int>& todos
   }
 }
 
-// The first failure in full; of the others, which may have the same cause, a few names.
+bool has_cause(const Json& check) {
+  const std::string diagnosis = text(check, "diagnosis");
+  return (!diagnosis.empty() && diagnosis != "not-started") || !text(check, "location").empty();
+}
+
+// The checks that did not pass, in the order of the workbook, but before all the first of which
+// the cause is known: it may well be the others' cause too.
+std::vector<const Json*> failures(const Json& exercise) {
+  std::vector<const Json*> failed;
+  for (const Json& check : exercise["checks"]) {
+    const std::string status = text(check, "status");
+    if (status != "passed" && status != "ungraded") {
+      failed.push_back(&check);
+    }
+  }
+  const auto root = std::find_if(failed.begin(), failed.end(),
+                                 [](const Json* check) { return has_cause(*check); });
+  if (root != failed.end()) {
+    std::rotate(failed.begin(), root, root + 1);
+  }
+  return failed;
+}
+
+// A failure in full; of the others, which may have the same cause, a few names.
 void write_failures(Out out, const Json& exercise, const std::string& fault, Style style) {
   const std::string status = text(exercise, "status");
   if (status == "compile error" || status == "missing") {
@@ -203,11 +226,11 @@ void write_failures(Out out, const Json& exercise, const std::string& fault, Sty
   }
   const std::set<int> untouched = not_started(exercise);
   int failed = 0;
-  for (const Json& check : exercise["checks"]) {
+  for (const Json* failure : failures(exercise)) {
+    const Json& check = *failure;
     const std::string state = text(check, "status");
-    const bool to_come = state == "not started" && untouched.count(check["todo"].get<int>()) != 0;
-    if (state == "passed" || to_come || state == "ungraded") {
-      continue;
+    if (state == "not started" && untouched.count(check["todo"].get<int>()) != 0) {
+      continue;  // still to come
     }
     ++failed;
     if (failed == 1) {
@@ -324,25 +347,27 @@ int todo_at_fault(const Json& exercise, const Json& check) {
   return first;
 }
 
-// The first TODO whose check is not passed, in the order of the workbook.
+// The TODO of the failure that is told first.
 std::string what_to_open_next(const Json& report) {
   if (is_interrupted(report)) {
     return "Interrupted: this is what was known by then.";
   }
   for (const Json& exercise : report["exercises"]) {
-    for (const Json& check : exercise["checks"]) {
+    for (const Json* failure : failures(exercise)) {
+      const Json& check = *failure;
+      if (check.value("granted", false)) {
+        continue;
+      }
       const std::string status = text(check, "status");
-      if (status == "compile error" && !check.value("granted", false)) {
+      if (status == "compile error") {
         return fmt::format("Open next: {}, which does not compile",
                            compile_error_at(exercise, check));
       }
       if (status == "missing") {
         return fmt::format("Bring back next: {}", text(exercise, "file"));
       }
-      if (status != "passed" && status != "ungraded" && !check.value("granted", false)) {
-        return fmt::format("Open next: {}, TODO {}", text(exercise, "file"),
-                           todo_at_fault(exercise, check));
-      }
+      return fmt::format("Open next: {}, TODO {}", text(exercise, "file"),
+                         todo_at_fault(exercise, check));
     }
   }
   return has_ungraded(report) ? "Not everything could be graded." : "All passed.";

@@ -52,14 +52,15 @@ TEST_CASE("points are those of the passed checks") {
 TEST_CASE("a fault that only a right TODO's check shows costs that check's points") {
   const TodoStates todos = {{1, TodoState::wrong}, {2, TodoState::right}};
   const auto score_of = [&](const std::vector<std::string>& statuses) {
-    Json report = report_with(statuses);
+    Json report = report_with(statuses);  // of 1 and of 2 points
+    report["exercises"][0]["checks"][1]["todo"] = 2;
     add_conclusion(report["exercises"][0], todos, {"", {2}});
     settle(report);
     return report["score"].get<int>();
   };
   CHECK(score_of({"passed", "failed"}) == 1);
-  CHECK(score_of({"failed", "failed"}) == 1);
-  CHECK(score_of({"failed", "passed"}) == 1);
+  CHECK(score_of({"failed", "failed"}) == 2);
+  CHECK(score_of({"failed", "passed"}) == 2);
 }
 
 TEST_CASE("a grader cannot add a check or change what one is worth") {

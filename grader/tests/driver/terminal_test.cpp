@@ -42,3 +42,22 @@ TEST_CASE("colour is added around the same words") {
   CHECK(plain.find('\x1b') == std::string::npos);
   CHECK(coloured.find("\x1b[1mScore: 0 of 0\x1b[0m") != std::string::npos);
 }
+
+TEST_CASE("of several failures the first one with a cause is told first, and opened") {
+  onepass::wire::ExerciseInfo info{"toy/first", "First", "docs/toy.md", {}};
+  Json report = make_report(Device::cpu, "CPU simulator", 1);
+  for (const int todo : {1, 2, 3}) {
+    info.checks.push_back({"check " + std::to_string(todo), 1, todo});
+  }
+  report["exercises"].push_back(make_exercise(info, "first.cu"));
+  for (Json& check : report["exercises"][0]["checks"]) {
+    check["status"] = "failed";
+  }
+  report["exercises"][0]["checks"][1]["diagnosis"] = "eps-ignored";
+  report["complete"] = true;
+  settle(report);
+  const std::string text = render_verdict(report, {}) + render_end(report, {});
+  CHECK(text.find("check 2") < text.find("check 1"));
+  CHECK(text.find("check 1") < text.find("check 3"));
+  CHECK(text.find("Open next: first.cu, TODO 2\n") != std::string::npos);
+}
