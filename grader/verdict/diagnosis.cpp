@@ -74,6 +74,17 @@ WrongRows wrong_rows(const Expectation& right, const Matrix& got) {
   return wrong;
 }
 
+/// Is something computed from whole rows, and so has one number a row?
+bool has_sums_of_rows(const Case& call) {
+  return call.contract() != nullptr &&
+         std::any_of(call.contract()->tensors.begin(), call.contract()->tensors.end(),
+                     [&](const contract::Tensor& tensor) {
+                       const Dtype dtype = tensor.dtype_in(call.dtype());
+                       return tensor.is_data() && tensor.cols == contract::Extent(1) &&
+                              dtype != Dtype::int32 && dtype != Dtype::int64;
+                     });
+}
+
 Diagnosis explain_unwritten(const std::string& output, const Comparison& comparison) {
   const Pattern unwritten = describe(comparison.unwritten_mask);
   const std::int64_t missing = unwritten.cols.size - unwritten.cols.first;
@@ -137,14 +148,15 @@ std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool senten
   return all;
 }
 
-std::optional<Diagnosis> explain_pattern(const std::string& output, const Comparison& comparison) {
+std::optional<Diagnosis> explain_pattern(const Case& call, const std::string& output,
+                                         const Comparison& comparison) {
   if (comparison.unwritten > 0) {
     return explain_unwritten(output, comparison);
   }
   const Pattern wrong = describe(comparison.wrong_mask);
   const IndexSet& cols = wrong.cols;
   if (wrong.product && cols.kind == IndexSet::Kind::all_but_some && cols.size > 1 &&
-      (cols.width == 1 || cols.width == 32)) {
+      (cols.width == 1 || cols.width == 32) && cols.period % 32 == 0 && has_sums_of_rows(call)) {
     const bool lane = cols.width == 1 && cols.period == 32;
     const char* who = lane              ? "lane 0 of each warp"
                       : cols.width == 1 ? "thread 0"

@@ -71,7 +71,8 @@ std::vector<Suspect> that_explain(const Case& call, const Expectation& right, co
 std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences = false);
 
 /// What the pattern of wrong and unwritten elements tells, or nothing.
-std::optional<Diagnosis> explain_pattern(const std::string& output, const Comparison& comparison);
+std::optional<Diagnosis> explain_pattern(const Case& call, const std::string& output,
+                                         const Comparison& comparison);
 
 /// A launch that failed: "grid-limit", "shared-row-too-big" or "launch-failed".
 Diagnosis explain_launch_error(const Case& call, const std::string& error);

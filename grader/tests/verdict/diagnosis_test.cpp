@@ -20,7 +20,12 @@ Oracle constant(const std::string& mistake, double factor) {
           }};
 }
 
-const Case kCall("function", Dtype::fp32);
+const contract::Function kRowNorm = {
+    "norm",
+    {{"rows"}, {"cols"}},
+    {{"y", Role::output, "rows", "cols"}, {"rstd", Role::output, "rows", 1}}};
+const Case kCall =
+    contract::call(kRowNorm, Dtype::fp32, {.sizes = {{"rows", kRows}, {"cols", kCols}}});
 const Field kValue(kRows, kCols, 1.0);
 const Field kBound(kRows, kCols, 1e-6);
 
@@ -46,7 +51,7 @@ std::optional<std::string> of_unwritten(std::int64_t first_row, std::int64_t fir
       }
     }
   }
-  return explain_pattern("y", compare(got, kValue, kBound, Poison::nan)).value().mistake;
+  return explain_pattern(kCall, "y", compare(got, kValue, kBound, Poison::nan)).value().mistake;
 }
 
 }  // namespace
@@ -84,15 +89,19 @@ TEST_CASE("unwritten elements tell what was left out") {
   CHECK(of_unwritten(1, 500) == "output-partly-written");
 }
 
-TEST_CASE("only lane 0 right: the sum was not broadcast") {
+TEST_CASE("only lane 0 right: the sum was not broadcast, if there is one") {
   Matrix got = Matrix::rounded(Dtype::fp32, Field(kRows, kCols, 7.0));
   for (std::int64_t row = 0; row < kRows; ++row) {
     for (std::int64_t col = 0; col < kCols; col += 32) {
       got.set(row, col, 1.0);
     }
   }
-  const auto diagnosis = explain_pattern("y", compare(got, kValue, kBound, Poison::nan));
+  const auto diagnosis = explain_pattern(kCall, "y", compare(got, kValue, kBound, Poison::nan));
   CHECK(diagnosis.value().mistake == "sum-not-broadcast");
+  const contract::Function no_sum = {
+      "scale", {{"rows"}, {"cols"}}, {{"y", Role::output, "rows", "cols"}}};
+  const Case other = contract::call(no_sum, Dtype::fp32, {.sizes = {{"rows", 4}, {"cols", 4}}});
+  CHECK_FALSE(explain_pattern(other, "y", compare(got, kValue, kBound, Poison::nan)));
 }
 
 TEST_CASE("a launch error is told by what the call asked for") {

@@ -41,14 +41,21 @@ Finding race(const std::string& first, int first_line, const std::string& second
   return finding;
 }
 
-std::optional<std::string> named(const Case& call, const Finding& finding, unsigned blocks = 3) {
+std::optional<std::string> named(const Case& call, const Finding& finding, unsigned blocks = 3,
+                                 bool twin_goes_well = true) {
   Run run;
   run.findings = {finding};
   run.traffic = {{"k", {blocks, 1, 1}, {64, 1, 1}}};
-  return explain_finding(call, run, finding).mistake;
+  return explain_finding(call, run, finding, [&](const Case&) { return twin_goes_well; }).mistake;
 }
 
 }  // namespace
+
+TEST_CASE("what goes wrong without gaps between the rows too is no matter of strides") {
+  const Finding outside = access(Kind::out_of_bounds_global, 300, 1);
+  CHECK(named(strided(80), outside, 3, false) == "no-tail-mask");
+  CHECK(named(strided(std::int64_t{1} << 31), outside, 3, false) == "no-tail-mask");
+}
 
 TEST_CASE("a read in the gap between rows: the stride was ignored, unless row 0's own block did") {
   CHECK(named(strided(80), access(Kind::uninitialised_global, 70, 1)) == "stride-ignored");
@@ -160,7 +167,7 @@ TEST_CASE("slots that are empty because their threads returned") {
   const Finding empty = access(Kind::uninitialised_shared, 1, 0);
   Run run;
   run.findings = {empty, returned};
-  CHECK(explain_finding(strided(65), run, empty).mistake == "early-return-barrier");
+  CHECK(explain_finding(strided(65), run, empty, kNobodyAsked).mistake == "early-return-barrier");
   CHECK(named(strided(65), empty) == "uninitialised-shared");
 }
 

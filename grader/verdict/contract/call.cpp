@@ -6,6 +6,8 @@
 namespace onepass::verdict::contract {
 namespace {
 
+constexpr std::int64_t kMostAligned = 64;  // elements, to which a row may be aligned
+
 /// All sizes, from those that are given and the extents of the tensors.
 Sizes all_sizes(const Function& function, const Arguments& arguments) {
   Sizes sizes = arguments.sizes;
@@ -143,6 +145,44 @@ class Maker {
   Case call_;
 };
 
+/// What a call was made from.
+struct Taken {
+  Arguments arguments;
+  Arrangement arrangement;
+};
+
+/// Nothing of one that was put together by hand, or is hash filled.
+std::optional<Taken> taken_apart(const Case& call) {
+  if (call.contract() == nullptr) {
+    return std::nullopt;
+  }
+  Taken taken;
+  taken.arguments.sizes = sizes_of(call);
+  for (const Scalar& scalar : call.contract()->scalars) {
+    taken.arguments.scalars[scalar.name] = call.real(scalar.name);
+  }
+  for (const Tensor& tensor : call.contract()->tensors) {
+    const Buffer& buffer = call.buffer(tensor.name);
+    if (buffer.hash) {
+      return std::nullopt;
+    }
+    if (!buffer.over.empty()) {
+      taken.arrangement.over.insert(tensor.name);
+    } else if (buffer.null) {
+      taken.arrangement.left_out.insert(tensor.name);
+    } else {
+      const bool aligned = buffer.stride() * size_of(buffer.dtype) % 16 == 0;
+      taken.arrangement.places[tensor.name] = {.gap = buffer.stride() - buffer.cols,
+                                               .offset = buffer.layout.offset,
+                                               .padded = tensor.traits.strided && aligned};
+      if (buffer.role != Role::output) {
+        taken.arguments.values[tensor.name] = buffer.values;
+      }
+    }
+  }
+  return taken;
+}
+
 }  // namespace
 
 Case call(const Function& function, Dtype dtype, Arguments arguments,
@@ -173,31 +213,12 @@ Sizes sizes_of(const Case& call) {
 }
 
 std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most) {
+  std::optional<Taken> taken = taken_apart(call);
+  if (!taken) {
+    return std::nullopt;
+  }
   const Function& function = *call.contract();
-  Arguments arguments{.sizes = sizes_of(call)};
-  Arrangement arrangement;
-  for (const Scalar& scalar : function.scalars) {
-    arguments.scalars[scalar.name] = call.real(scalar.name);
-  }
-  for (const Tensor& tensor : function.tensors) {
-    const Buffer& buffer = call.buffer(tensor.name);
-    if (buffer.hash) {
-      return std::nullopt;
-    }
-    if (!buffer.over.empty()) {
-      arrangement.over.insert(tensor.name);
-    } else if (buffer.null) {
-      arrangement.left_out.insert(tensor.name);
-    } else {
-      const bool aligned = buffer.stride() * size_of(buffer.dtype) % 16 == 0;
-      arrangement.places[tensor.name] = {.gap = buffer.stride() - buffer.cols,
-                                         .offset = buffer.layout.offset,
-                                         .padded = tensor.traits.strided && aligned};
-      if (buffer.role != Role::output) {
-        arguments.values[tensor.name] = buffer.values;
-      }
-    }
-  }
+  Arguments& arguments = taken->arguments;
   const Sizes before = all_sizes(function, arguments);
   arguments.sizes = before;
   for (const auto& [name, size] : sizes) {
@@ -221,7 +242,25 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
           [&](auto row, auto col) { return old.get(row % old.rows(), col % old.cols()); });
     }
   }
-  return contract::call(function, call.dtype(), std::move(arguments), arrangement);
+  return contract::call(function, call.dtype(), std::move(arguments), taken->arrangement);
+}
+
+std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
+  std::optional<Taken> taken = taken_apart(call);
+  if (!taken) {
+    return std::nullopt;
+  }
+  bool changed = false;
+  for (auto& [name, place] : taken->arrangement.places) {
+    if (place.gap > most) {
+      place.gap = most == 0 ? 0 : kMostAligned + place.gap % kMostAligned;
+      place.padded = place.padded && most > 0;
+      changed = true;
+    }
+  }
+  return !changed ? std::nullopt
+                  : std::optional(contract::call(*call.contract(), call.dtype(),
+                                                 std::move(taken->arguments), taken->arrangement));
 }
 
 const Tensor* tensor_of(const Case& call, const std::string& buffer) {

@@ -66,6 +66,11 @@ Sizes sizes_of(const Case& call);
 /// elements, or are hash filled.
 std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most);
 
+/// The same call with rows that lie nearer: gaps of more than `most` elements are closed, or, if
+/// `most` is not 0, as small as leaves each row aligned as it was; it is at least 128 then. Nothing
+/// if no gap is so large, or as of resized().
+std::optional<Case> with_gaps(const Case& call, std::int64_t most);
+
 /// What describes that buffer of the call; nullptr if nothing does.
 const Tensor* tensor_of(const Case& call, const std::string& buffer);
 /// Is it scratch?

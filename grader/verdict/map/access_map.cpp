@@ -46,7 +46,7 @@ json describe(const Case& call, const Run& run, const Finding& finding) {
   }
   return {{"kind", finding.kind},
           {"kernel", finding.kernel},
-          {"message", explain_finding(call, run, finding).sentence},
+          {"message", explain_finding(call, run, finding, kNobodyAsked).sentence},
           {"warning", finding.warning},
           {"buffer", finding.buffer},
           {"parties", parties}};
@@ -88,7 +88,7 @@ json access_map(const Exercise& exercise, const std::string& worker, const RowsB
     map["findings"].push_back(describe(call, run, finding));
   }
   if (run.outcome != Outcome::ok) {
-    const Failure failure = judge_ending(call, run).value();
+    const Failure failure = judge_ending(call, run, kNobodyAsked).value();
     map["status"] = failure.status;
     map["error"] = failure.message;
     if (failure.location) {

@@ -91,7 +91,7 @@ json lines_of(const Traffic& student, const Traffic& reference) {
 std::string fault_of(const Case& call, const Run& run, std::uint64_t seed,
                      const Measurement& measurement) {
   for (const auto judge : {judge_ending, judge_memory}) {
-    if (const std::optional<Failure> failure = judge(call, run)) {
+    if (const std::optional<Failure> failure = judge(call, run, kNobodyAsked)) {
       return failure->message;
     }
   }

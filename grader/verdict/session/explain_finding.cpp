@@ -10,6 +10,7 @@ namespace onepass::verdict {
 namespace {
 
 constexpr std::int64_t kBeyondInt = std::int64_t{1} << 31;
+constexpr std::int64_t kNearRows = 1024;  // the largest gap, in elements
 
 /// What the function calls the number of its columns.
 std::string columns_of(const Case& call, const std::string& buffer) {
@@ -33,7 +34,7 @@ const Finding* first_of_kind(const std::vector<Finding>& findings, Kind kind) {
 
 /// An address far from every buffer, in a call whose offsets do not fit an int. An index that
 /// counts from the start of the far buffer is no overflow, which leads to before the start.
-bool is_overflow(const Case& call, const Finding& finding) {
+bool may_be_overflow(const Case& call, const Finding& finding) {
   if (!first_far_row(call) ||
       !is_any(finding, {Kind::out_of_bounds_global, Kind::use_after_free, Kind::host_pointer})) {
     return false;
@@ -185,15 +186,26 @@ const Finding* telling_warning(const std::vector<Finding>& findings) {
   return returned != nullptr ? returned : first_of_kind(findings, Kind::inactive_lane_read);
 }
 
-Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding) {
-  if (is_overflow(call, finding)) {
+bool goes_well_nearer(const Case& call, const GoesWell& goes_well) {
+  const std::optional<Case> nearer = contract::with_gaps(call, kNearRows);
+  return nearer && goes_well(*nearer);
+}
+
+bool goes_well_densely(const Case& call, const GoesWell& goes_well) {
+  const std::optional<Case> dense = contract::with_gaps(call, 0);
+  return dense && goes_well(*dense);
+}
+
+Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
+                          const GoesWell& goes_well) {
+  if (may_be_overflow(call, finding) && goes_well_nearer(call, goes_well)) {
     return with_advice(finding, "index-overflow", kOverflowAdvice);
   }
   if (finding.kind == Kind::out_of_bounds_global && contract::is_scratch(call, finding.buffer)) {
     return with_advice(finding, "scratch-overrun", scratch_advice(finding.buffer));
   }
   if (misses_strided_rows(call, finding)) {
-    if (is_beyond_row_0(call, finding)) {
+    if (is_beyond_row_0(call, finding) && goes_well_densely(call, goes_well)) {
       return with_advice(finding, "stride-ignored", stride_advice(call, finding.buffer));
     }
     if (finding.kind == Kind::uninitialised_global) {

@@ -2,6 +2,7 @@
 // another mistake where rows lie far apart, or where one block does several rows.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +25,20 @@ const Finding* refused_launch(const std::vector<Finding>& findings);
 /// lane that takes no part: what may be the reason of wrong numbers. nullptr if there is neither.
 const Finding* telling_warning(const std::vector<Finding>& findings);
 
+/// Does another call of the function go well? Asked of calls that differ in one thing from the one
+/// that failed: is it the reason?
+using GoesWell = std::function<bool(const Case&)>;
+/// Where no call is made for that: nothing is said to be the reason.
+inline const GoesWell kNobodyAsked = [](const Case&) { return false; };
+
+/// Does the call go well with rows that lie as near as an `int` can count, gaps or not?
+bool goes_well_nearer(const Case& call, const GoesWell& goes_well);
+/// Does it go well with rows that follow one another without gaps?
+bool goes_well_densely(const Case& call, const GoesWell& goes_well);
+
 /// The simulator's message, and what to do.
-Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding);
+Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
+                          const GoesWell& goes_well);
 
 /// The first row of some buffer that an `int` cannot find: row * stride is 2^31 or more. Nothing if
 /// there is none.

@@ -108,7 +108,7 @@ bool left_as_it_was(const Case& call, const std::string& output, const Matrix& g
 
 }  // namespace
 
-std::optional<Failure> judge_ending(const Case& call, const Run& run) {
+std::optional<Failure> judge_ending(const Case& call, const Run& run, const GoesWell& goes_well) {
   const Finding* finding = run.outcome == Outcome::launch_error ? refused_launch(run.findings)
                                                                 : telling_error(run.findings);
   if (run.outcome == Outcome::ok && finding == nullptr) {
@@ -124,12 +124,13 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run) {
         (finding != nullptr ? account_of(*finding) : run.error) + "\n" + diagnosis.sentence;
     failure.mistake = diagnosis.mistake;
   } else if (finding != nullptr) {
-    const Diagnosis meaning = explain_finding(call, run, *finding);
+    const Diagnosis meaning = explain_finding(call, run, *finding, goes_well);
     failure.status = is_endless(*finding) ? Status::timed_out : failure.status;
     failure.message = meaning.sentence;
     failure.mistake = meaning.mistake;
   } else if (run.outcome == Outcome::device_error && first_far_row(call) &&
-             run.error.find("IllegalAddress") != std::string::npos) {
+             run.error.find("IllegalAddress") != std::string::npos &&
+             goes_well_nearer(call, goes_well)) {
     failure.mistake = "index-overflow";
     failure.message += std::string("\n") + kOverflowAdvice;
   }
@@ -148,7 +149,7 @@ std::optional<Failure> judge_launches(const Case& call, const Run& run) {
                  .mistake = "no-kernel-launched"};
 }
 
-std::optional<Failure> judge_memory(const Case& call, const Run& run) {
+std::optional<Failure> judge_memory(const Case& call, const Run& run, const GoesWell& goes_well) {
   for (const Buffer& buffer : call.buffers()) {
     if (buffer.role != Role::input || buffer.null) {
       continue;
@@ -173,7 +174,8 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run) {
   if (contract::is_scratch(call, buffer)) {
     failure.mistake = "scratch-overrun";
     failure.message += scratch_advice(buffer);
-  } else if (call.is_strided(buffer) && any_unwritten(call, run.answer)) {
+  } else if (call.is_strided(buffer) && any_unwritten(call, run.answer) &&
+             goes_well_densely(call, goes_well)) {
     // Who takes the stride for cols writes between the rows, and never gets to the end of the last.
     failure.mistake = "stride-ignored";
     failure.message += stride_advice(call, buffer);
@@ -185,7 +187,7 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run) {
 }
 
 Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
-                      const std::optional<Finding>& doubt) {
+                      const std::optional<Finding>& doubt, const GoesWell& goes_well) {
   const auto& [call, answer, expectation, comparison] = wrong;
   const std::string& output = expectation.output;
   const Matrix& got = answer[output];
@@ -201,13 +203,12 @@ Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
     cause = causes.mistakes.front();
   } else if (!causes.mistakes.empty()) {
     failure.possible = causes.mistakes;
-  } else if (only_far_rows_wrong(call, comparison)) {
+  } else if (only_far_rows_wrong(call, comparison) && goes_well_nearer(call, goes_well)) {
     cause = Diagnosis{"index-overflow", kOverflowAdvice};
   } else if (left_as_it_was(call, output, got, comparison)) {
-    cause = Diagnosis{"output-partly-written",
-                      "These elements are as they were before the call: nobody changed them."};
+    cause = Diagnosis{"output-partly-written", "These elements are as they were before the call."};
   } else if (!doubt || !std::isnan(comparison.got) || comparison.unwritten > 0) {
-    cause = explain_pattern(output, comparison);  // but a lane that is not there gives NaN
+    cause = explain_pattern(call, output, comparison);  // but a lane that is not there gives NaN
   }
   failure.message =
       fmt::format("{} is {}, expected {}", failure.where, failure.got, failure.expected);

@@ -9,24 +9,25 @@
 #include "verdict/compare.h"
 #include "verdict/diagnosis.h"
 #include "verdict/session/experiments.h"
+#include "verdict/session/explain_finding.h"
 #include "verdict/session/failure.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
 
 /// The call did not come to its end, or the simulator found an error in it.
-std::optional<Failure> judge_ending(const Case& call, const Run& run);
+std::optional<Failure> judge_ending(const Case& call, const Run& run, const GoesWell& goes_well);
 
 /// Something was written, yet no kernel was launched, in a call with something to do. Of a run on
 /// the simulator: a GPU does not tell its launches.
 std::optional<Failure> judge_launches(const Case& call, const Run& run);
 
 /// An input was modified, or memory between rows or around a buffer was written.
-std::optional<Failure> judge_memory(const Case& call, const Run& run);
+std::optional<Failure> judge_memory(const Case& call, const Run& run, const GoesWell& goes_well);
 
 /// An output that is wrong: where, by how much, in what pattern, and why. `causes`: what was found.
 /// `doubt`: a warning of the simulator that can be the reason, telling_warning().
 Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
-                      const std::optional<Finding>& doubt);
+                      const std::optional<Finding>& doubt, const GoesWell& goes_well);
 
 }  // namespace onepass::verdict

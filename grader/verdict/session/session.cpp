@@ -37,7 +37,12 @@ double start_limit(const std::string& device) {
   return device == "gpu" ? 60.0 : 15.0;
 }
 
-Failure not_started(const std::string& outputs, bool launched) {
+/// changed: what the outputs held is a result too, and may have been written again.
+Failure not_started(const std::string& outputs, bool launched, bool changed) {
+  if (launched && changed) {
+    return {.status = Status::not_started,
+            .message = fmt::format("What was in {} is still there after the call.", outputs)};
+  }
   const char* reason = launched ? "" : ": no kernel was launched";
   return {.status = Status::not_started,
           .message = fmt::format("Nothing was written to {}{}.", outputs, reason),
@@ -200,12 +205,12 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines) {
 /// A call that came to its end and left alone what is not its own; any other ends the check.
 Run Session::complete(const Case& call, const Turn& turn, bool count_lines) {
   Run result = attempt(call, turn, count_lines);
-  std::optional<Failure> failure = judge_ending(call, result);
+  std::optional<Failure> failure = judge_ending(call, result, ends_well());
   if (!failure && !check_.launched) {
     failure = judge_launches(call, result);
   }
   if (!failure) {
-    failure = judge_memory(call, result);
+    failure = judge_memory(call, result, ends_well());
   }
   if (failure) {
     timeouts_ += failure->status == Status::timed_out ? 1 : 0;
@@ -250,8 +255,13 @@ std::optional<Answer> Session::try_out(const Case& call) {
   }
   Run run = worker_->run(call, {}, kPatience);
   check_.out_of_patience = run.outcome == Outcome::timed_out;
-  const bool good = !judge_ending(call, run) && !judge_memory(call, run);
+  const bool good =
+      !judge_ending(call, run, kNobodyAsked) && !judge_memory(call, run, kNobodyAsked);
   return good ? std::optional(std::move(run.answer)) : std::nullopt;
+}
+
+GoesWell Session::ends_well() {
+  return [this](const Case& other) { return try_out(other).has_value(); };
 }
 
 Answer Session::expect(const Case& call, const Outputs& outputs,
@@ -357,6 +367,7 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
   std::vector<Comparison> comparisons;
   std::string names;
   bool untouched = false;
+  bool changed = false;
   for (const auto& [output, value, bound] : expectations) {
     const Matrix& got = answer[output];
     const bool poisoned = call.buffer(output).role == Role::output;
@@ -369,13 +380,14 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
       check_.error_over_bound =
           std::max(check_.error_over_bound.value_or(0.0), comparison.error_over_bound);
     }
+    changed = changed || !poisoned;
     names += (names.empty() ? "" : " and ") + output;
     const bool alone = left_alone(call, answer, output, comparison);
     untouched = untouched || (alone && !comparison.right());
     check_.wrote = check_.wrote || (comparison.size > 0 && !alone);
   }
   if (untouched && !check_.wrote) {
-    fail(call, not_started(names, check_.launched));
+    fail(call, not_started(names, check_.launched, changed));
   }
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
     if (!comparisons[i].right()) {
@@ -386,7 +398,12 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
                              [this](const Case& other) { return try_out(other); });
       }
       check_.causes_left = !check_.find_causes;
-      fail(call, wrong_numbers(wrong, causes, check_.doubt));
+      fail(call, wrong_numbers(wrong, causes, check_.doubt, [&](const Case& other) {
+             const std::optional<Answer> retried = try_out(other);
+             const auto [output, value, bound] = outputs[i](other);
+             return retried &&
+                    verdict::compare((*retried)[output], value, bound, retried->poison).right();
+           }));
     }
   }
 }

@@ -132,6 +132,7 @@ class Session {
   Run attempt(const Case& call, const Turn& turn, bool count_lines);
   Run complete(const Case& call, const Turn& turn, bool count_lines = false);
   std::optional<Answer> try_out(const Case& call);
+  std::function<bool(const Case&)> ends_well();
   bool machine_is_sound() const;
   bool fits(const Case& call);
 
