@@ -56,7 +56,8 @@ __attribute__((flatten)) void check_access(const Access& access) {
                                       access,
                                       {Area::inside, MemorySpace::global, found->number,
                                        access.address - found->begin}});
-  } else {
+  } else if (!thread.stack.contains(access.address) ||
+             (access.address & (access.alignment - 1)) != 0) {
     AccessEvent event = {thread.number, access, {Area::elsewhere}};
     memory.locate_in_shared(event);
     if (event.place.area == Area::elsewhere) {
