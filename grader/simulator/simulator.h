@@ -68,8 +68,8 @@ void set_block_order(BlockOrder order, std::uint64_t seed = 0);
 
 /// Of the next launches, only so many blocks run, spread evenly over the grid, the first and the
 /// last among them; 0, as at the start: all. The launch itself is checked as a whole. Who should
-/// have written a place may not have run, so with a sample no read of unwritten memory is a
-/// finding, nor that blocks wait for others in vain.
+/// have written a place may not have run, so from the first launch that has more blocks on no read
+/// of unwritten memory is a finding, nor that blocks of a sample wait for others in vain.
 void run_sample_of_blocks(std::uint64_t most);
 
 // ---- Streams --------------------------------------------------------------------------------

@@ -10,9 +10,13 @@
 namespace onepass::verdict {
 
 double Buffer::before(std::int64_t row, std::int64_t col) const {
-  return hash ? worker::hash_value(hash->seed, static_cast<std::uint64_t>(row * cols + col),
-                                   static_cast<float>(hash->mean), static_cast<float>(hash->scale))
-              : values.get(row, col);
+  if (!hash) {
+    return values.get(row, col);
+  }
+  const float value =
+      worker::hash_value(hash->seed, static_cast<std::uint64_t>(row * cols + col),
+                         static_cast<float>(hash->mean), static_cast<float>(hash->scale));
+  return round_to(dtype, value);
 }
 
 Case& Case::add(Buffer buffer) {

@@ -88,6 +88,7 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
 
   CHECK_CASE("no rows, wide rows, many rows", points(1), todo(2)) {
     check(expected_dweight, random_gradients(Dtype::fp32, 1, 33), {}, "rows");
+    const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check_widest(kBackwardDweightDbias, rows_of(expected_dweight), {Dtype::fp16}, 2);
     sweep_ends(kBackwardDweightDbias, rows_of(expected_dweight));
     sweep_wide_ways(kBackwardDweightDbias, rows_of(expected_dweight));

@@ -39,6 +39,7 @@ TEST_SUITE("layernorm/backward_fused") {
   }
 
   CHECK_CASE("dx of wide rows, to 65,536 columns", points(1), todo(1)) {
+    const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check_wide_rows(kBackward, rows_of(kDx));
     sweep_ends(kBackward, rows_of(kDx));
     sweep_wide_ways(kBackward, rows_of(kDx));
@@ -58,6 +59,7 @@ TEST_SUITE("layernorm/backward_fused") {
   }
 
   CHECK_CASE("dweight and dbias of wide rows, to 65,536 columns", points(1), todo(2)) {
+    const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check_wide_rows(kBackward, rows_of(kSums));
     sweep_wide_ways(kBackward, rows_of(kSums));
   }

@@ -100,6 +100,7 @@ TEST_SUITE("rmsnorm/backward") {
   }
 
   CHECK_CASE("dx of wide rows, to 65,536 columns", points(1), todo(1)) {
+    const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check_wide_rows(kBackward, rows_of(kDx));
     sweep_ends(kBackward, rows_of(kDx));
     sweep_wide_ways(kBackward, rows_of(kDx));
@@ -136,6 +137,7 @@ TEST_SUITE("rmsnorm/backward") {
   }
 
   CHECK_CASE("dweight of wide rows, to 65,536 columns", points(1), todo(2)) {
+    const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check(kDweight, random_gradients(Dtype::fp32, 2, 4101));  // odd
     check_widest(kBackward, rows_of(kDweight));
     sweep_wide_ways(kBackward, rows_of(kDweight));

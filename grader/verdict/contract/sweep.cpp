@@ -168,6 +168,12 @@ std::set<std::int64_t> beside(const std::vector<std::int64_t>& ends, std::int64_
 
 }  // namespace
 
+bool Way::has_gaps() const {
+  return std::any_of(arrangement.places.begin(), arrangement.places.end(), [](const auto& place) {
+    return place.second.gap != 0 || place.second.padded;
+  });
+}
+
 std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& random,
                        const std::set<std::string>& only) {
   std::vector<Way> ways = {{}};

@@ -23,6 +23,9 @@ namespace onepass::verdict::contract {
 struct Way {
   Arrangement arrangement;
   bool odd_rows = false;  // take rows that fill no vector; else such as do
+
+  /// Does any tensor have its rows apart?
+  bool has_gaps() const;
 };
 
 /// All tensors plain, each way alone, all tensors alike, every two ways together. Of the named

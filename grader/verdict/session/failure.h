@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct Failure {
   std::string pattern = {};   // "columns 256 to 999 of every row"
   std::string call = {};      // "fp16, rows 3, cols 1000"
   std::string output = {};    // what the student's code printed
+};
+
+/// Ends a check, whose failure is noted.
+struct CheckFailed : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 }  // namespace onepass::verdict

@@ -57,12 +57,17 @@ class Session {
   /// fail there, what earlier calls left behind, or the order, is the reason that is told.
   Answer expect(const Case& call, const Outputs& outputs, const std::vector<Oracle>& oracles = {});
 
-  /// While it lives, expect() is of calls with more threads than the simulator runs in moments.
-  /// There a few blocks of each launch run, the first and the last among them, and an element that
-  /// none of them has written is not looked at. Numbers that seem wrong so are tried again in full;
-  /// if that takes too long, the call is left out, with a warning.
+  /// While it lives, the simulator runs some blocks of each launch, spread over its grid, the first
+  /// and the last among them, and expect() does not look at an element that none of them has
+  /// written. Numbers that seem wrong so are tried again in full. It returns nothing.
+  enum class Sample {
+    none,
+    of_wide,  // rows so wide that the launches that work by columns have hundreds of blocks
+    of_many,  // a few blocks, of calls with more threads than the simulator runs in moments; if
+              // those that seem wrong take too long in full, they are left out, with a warning
+  };
   struct Sampling {
-    explicit Sampling(Session& session);
+    Sampling(Session& session, Sample sample);
     ~Sampling();
     Sampling(const Sampling&) = delete;
     Sampling& operator=(const Sampling&) = delete;
@@ -125,8 +130,9 @@ class Session {
  private:
   Turn next_turn();
   void in_turn(const Case& call, const std::function<void(const Turn&)>& look);
+  double time_limit(const Turn& turn) const;
   bool in_time(const std::function<void()>& work);
-  static bool is_right_in_sample(const Case& call, const Run& run, const Outputs& outputs);
+  bool is_right_in_sample(const Case& call, Turn turn, const Outputs& outputs);
   void expect_by_sample(const Case& call, const Outputs& outputs,
                         const std::vector<Oracle>& oracles);
   Run attempt(const Case& call, const Turn& turn, bool count_lines);
@@ -142,7 +148,7 @@ class Session {
   int timeouts_ = 0;
   bool any_right_ = false;                         // did some call write what it should?
   std::set<std::pair<Kind, std::string>> warned_;  // of what, and where
-  bool sampling_ = false;
+  Sample sample_ = Sample::none;
   std::optional<double> memory_bytes_;  // of the device, once it was asked
 };
 

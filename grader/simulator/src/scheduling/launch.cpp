@@ -59,6 +59,11 @@ void refuse(Machine& machine, const char* kernel, const std::string& message, Er
   machine.errors.note(error);
 }
 
+bool is_sampled(const Machine& machine, const LaunchShape& shape) {
+  const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
+  return ChosenBlocks(machine.blocks, blocks).is_sample();
+}
+
 void run(Launch& launch) {
   Machine& machine = launch.machine;
   machine.findings.begin_launch();
@@ -109,6 +114,7 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
     return;
   }
   device.memory.shared.prepare(shape.dynamic_shared_bytes);
+  if (is_sampled(device, shape)) device.settings.wanted.initialised = false;
   Launch next(kernel, shape, body, arguments, argument_bytes, device);
   run(next);
   keep_traffic(next);

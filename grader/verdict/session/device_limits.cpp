@@ -1,0 +1,37 @@
+// Does the device still work, and does it have room? A trusted worker is asked: the student's could
+// say no, and so be spared the case.
+#include "verdict/session/session.h"
+#include "verdict/worker/worker_client.h"
+
+namespace onepass::verdict {
+namespace {
+
+constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
+
+}  // namespace
+
+/// After a failure on a GPU: does the device still serve a worker that can be trusted?
+bool Session::machine_is_sound() const {
+  if (settings_.device != "gpu" || settings_.reference.empty()) {
+    return true;
+  }
+  WorkerClient probe({settings_.reference});
+  return probe.hello().outcome == Outcome::ok;
+}
+
+/// Does the device have room for the case? The simulator always has. A trusted worker is asked: the
+/// student's could say no, and so be spared the case.
+bool Session::fits(const Case& call) {
+  if (settings_.device != "gpu" || settings_.reference.empty() || call.span_bytes() < kAnyGpuHas) {
+    return true;
+  }
+  if (!memory_bytes_) {
+    WorkerClient trusted({settings_.reference});
+    const bool known = trusted.hello().outcome == Outcome::ok;
+    memory_bytes_ = known ? static_cast<double>(trusted.device().memory_bytes) : 0.0;
+  }
+  return *memory_bytes_ <= 0.0 ||
+         static_cast<double>(call.span_bytes()) <= kUsableMemory * *memory_bytes_;
+}
+
+}  // namespace onepass::verdict

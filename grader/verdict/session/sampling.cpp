@@ -1,0 +1,123 @@
+// Calls of which a sample of blocks is enough.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "verdict/compare.h"
+#include "verdict/contract/call.h"
+#include "verdict/session/session.h"
+#include "verdict/worker/worker_client.h"
+
+namespace onepass::verdict {
+namespace {
+
+constexpr std::int64_t kFewBlocks = 4;
+// At one thread a column, blocks of 128 threads all run for one past 32,768 columns: the sums of
+// their rows are whole then. What adds these up has more threads for each column, and more blocks.
+constexpr std::int64_t kBlocksOfWide = 257;
+
+constexpr double kFewLimit = 0.5;  // seconds for one launch; of all blocks:
+constexpr double kFullLimit = 20.0;
+
+// From how many blocks on a grid has them for the rows, not for the device.
+constexpr std::int64_t kBlocksForRows = 4096;
+
+std::int64_t most_blocks(const Run& run) {
+  std::int64_t blocks = 1;
+  for (const LaunchTraffic& launch : run.traffic) {
+    blocks = std::max(blocks, std::int64_t{launch.grid.x} * launch.grid.y * launch.grid.z);
+  }
+  return blocks;
+}
+
+/// How many numbers the blocks of a sample have written; 0 if some are wrong, or if they are not
+/// their share. If the grid has a block for each few rows, the last row must be among them; of sums
+/// down the columns the last one, and of what else wide rows give all.
+std::int64_t right_ones(const Case& call, const Run& run, const Expectation& expected,
+                        std::int64_t sampled) {
+  const auto& [output, value, bound] = expected;
+  const Matrix& got = run.answer[output];
+  const Comparison comparison = compare(got, value, bound, run.answer.poison);
+  const Buffer& buffer = call.buffer(output);
+  const auto unwritten = [&](std::int64_t row, std::int64_t col) {
+    return buffer.role == Role::in_place ? got.get(row, col) == buffer.before(row, col)
+                                         : comparison.unwritten_mask(row, col) != 0;
+  };
+  std::int64_t left = 0;
+  for (std::int64_t row = 0; row < got.rows(); ++row) {
+    for (std::int64_t col = 0; col < got.cols(); ++col) {
+      left += comparison.wrong_mask(row, col) != 0 && unwritten(row, col) ? 1 : 0;
+    }
+  }
+  const std::int64_t blocks = most_blocks(run);
+  const contract::Tensor* tensor = contract::tensor_of(call, output);
+  const bool is_sum = tensor != nullptr && tensor->rows == contract::Extent(1);
+  const bool all_run = blocks <= sampled || (sampled == kBlocksOfWide && !is_sum);
+  // Of many blocks the last may have less to do than the others.
+  const std::int64_t share = all_run ? got.size() : got.size() / blocks * (sampled - 1);
+  const bool good = comparison.wrong == left && got.size() - left >= share &&
+                    !(blocks > kBlocksForRows && unwritten(got.rows() - 1, 0)) &&
+                    !(is_sum && unwritten(0, got.cols() - 1));
+  return good ? got.size() - left : 0;
+}
+
+}  // namespace
+
+Session::Sampling::Sampling(Session& session, Sample sample) : session_(session) {
+  session_.sample_ = session_.device() == "cpu" ? sample : Sample::none;
+}
+
+Session::Sampling::~Sampling() {
+  session_.sample_ = Sample::none;
+}
+
+double Session::time_limit(const Turn& turn) const {
+  return sample_ != Sample::of_many ? settings_.time_limit
+         : turn.most_blocks > 0     ? kFewLimit
+                                    : kFullLimit;
+}
+
+/// `work`, unless it runs out of time: of so many threads that says nothing. Did it not?
+bool Session::in_time(const std::function<void()>& work) {
+  const int timeouts_before = timeouts_;
+  try {
+    work();
+    return true;
+  } catch (const CheckFailed&) {
+    if (check_.failure->status != Status::timed_out) {
+      throw;
+    }
+  }
+  timeouts_ = timeouts_before;
+  check_.failure.reset();
+  return false;
+}
+
+bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& outputs) {
+  const std::int64_t sampled = sample_ == Sample::of_wide ? kBlocksOfWide : kFewBlocks;
+  turn.most_blocks = static_cast<std::uint64_t>(sampled);
+  const Run run = complete(call, turn);
+  return std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
+    const std::int64_t right = right_ones(call, run, expected(call), sampled);
+    check_.compared += right;
+    check_.wrote = check_.wrote || right > 0;
+    return right > 0;
+  });
+}
+
+/// What the blocks of a sample do wrong ends the check, whatever the others do. Not so the numbers,
+/// in which other blocks may have a share: if they are not right, all blocks run.
+void Session::expect_by_sample(const Case& call, const Outputs& outputs,
+                               const std::vector<Oracle>& oracles) {
+  const Poison poison = next_turn().poison;
+  bool right = true;
+  in_time([&] { right = is_right_in_sample(call, {poison}, outputs); });
+  if (!right &&
+      !in_time([&] { compare(call, complete(call, {poison}).answer, outputs, oracles); })) {
+    check_.warnings.push_back(fmt::format(
+        "Left out: the simulator takes too long for the call {}. Grade on a GPU to see it.",
+        call.describe()));
+  }
+}
+
+}  // namespace onepass::verdict
