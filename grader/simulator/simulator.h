@@ -2,7 +2,8 @@
 // limits, and what the last launches did wrong and moved.
 //
 // Kernels reach it by launching (the rewritten <<<...>>> calls into device_calls.h) and by the CUDA
-// runtime functions. One launch runs at a time, on the calling thread, to its end.
+// runtime functions. One launch runs at a time, on the calling thread, to its end, unless work is
+// held.
 #pragma once
 
 #include <cstddef>
@@ -76,8 +77,13 @@ void run_sample_of_blocks(std::uint64_t most);
 
 /// From now on, host code that puts work on another stream than this one, or that waits for the
 /// device, is a finding; nullptr, as at the start: neither is. Whatever the stream, work is done at
-/// once and in order.
+/// once and in order, unless it is held.
 void expect_stream(const void* stream);
+
+/// From now on, work waits on its stream until host code waits for the device; not wanted, as at
+/// the start: it is done at once. Work that was put on two streams then runs in turns: half of the
+/// blocks of a launch, half of those of the other stream's, the other half.
+void hold_work(bool wanted);
 
 // ---- Limits and errors ----------------------------------------------------------------------
 

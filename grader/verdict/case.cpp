@@ -43,6 +43,16 @@ Case Case::with(std::vector<Buffer> buffers) const {
   return other;
 }
 
+Case Case::with(const std::string& integer, std::int64_t value) const {
+  Case other = *this;
+  for (auto& [name, scalar] : other.scalars_) {
+    if (name == integer) {
+      scalar = value;
+    }
+  }
+  return other;
+}
+
 bool Case::has_scalar(const std::string& name) const {
   return std::any_of(scalars_.begin(), scalars_.end(),
                      [&](const auto& scalar) { return scalar.first == name; });

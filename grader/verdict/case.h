@@ -67,8 +67,9 @@ class Case {
   Case& integer(const std::string& name, std::int64_t value);
   Case& real(const std::string& name, double value);
   Case& add(Buffer buffer);
-  /// The same call with other buffers.
+  /// The same call with other buffers; with another value of an integer that it has.
   Case with(std::vector<Buffer> buffers) const;
+  Case with(const std::string& integer, std::int64_t value) const;
 
   const std::string& function() const { return function_; }
   /// The description that the call was made from (contract/call.h): it outlives the call. nullptr

@@ -72,7 +72,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HashFill, seed, mean, scale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferSpec, name, dtype, rows, cols, stride, offset, is_output,
                                    is_null, over, fill, blob, byte, hash, send_back)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Call, function, dtype, scalars, buffers, time_limit_s, lines,
-                                   trace, most_blocks, block_order, order_seed, sets)
+                                   trace, most_blocks, block_order, order_seed, sets,
+                                   beside_scalars, beside_buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleOrder, count, warmup)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FetchOrder, rows)
 
@@ -82,7 +83,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ending, outcome, error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SeenBuffer, name, blob, padding_row, padding_col,
                                    elements_before, elements_after)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Observations, findings, traffic, trace)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ran, ending, observations, buffers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ran, ending, observations, buffers, beside_buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sampled, ending, ms, generation)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FetchedBuffer, name, rows, blob)
 

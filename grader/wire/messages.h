@@ -75,6 +75,10 @@ struct Call {
   simulator::BlockOrder block_order = simulator::BlockOrder::rising;  // in this order
   std::uint64_t order_seed = 0;                                       // of a shuffled one
   int sets = 1;  // "prepare": of buffers that take turns
+  // "run": of a second call of the function, on another stream, so that the work of both may run at
+  // the same time. Without buffers there is none.
+  std::map<std::string, double> beside_scalars;
+  std::vector<BufferSpec> beside_buffers;
 };
 
 /// "sample": timed calls of what is prepared.
@@ -145,6 +149,7 @@ struct Ran {
   Ending ending;
   Observations observations;
   std::vector<SeenBuffer> buffers;  // empty unless the outcome is ok
+  std::vector<SeenBuffer> beside_buffers;
 };
 
 /// To "sample".

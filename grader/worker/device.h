@@ -102,6 +102,11 @@ class Device {
   virtual Ending call(const Function& function, const ArgumentTable& table,
                       double time_limit_s) = 0;
 
+  /// Makes both calls one after the other, so that their work may run at the same time, the second
+  /// one's on a stream of its own; then waits until the device is idle.
+  virtual Ending call_both(const Function& function, const ArgumentTable& table,
+                           ArgumentTable beside, double time_limit_s) = 0;
+
   /// From now on counts requests by line of source, and keeps the first `trace` ones of each
   /// launch for a map of accesses. False if the device cannot.
   virtual bool observe_requests(bool lines, size_t trace) { return !lines && trace == 0; }

@@ -29,8 +29,14 @@ void hash_row(std::vector<std::byte>& row, Dtype dtype, const HashFill& fill, si
 
 class CpuDevice : public Device {
  public:
-  CpuDevice() { cudaStreamCreate(&stream_); }
-  ~CpuDevice() override { cudaStreamDestroy(stream_); }
+  CpuDevice() {
+    cudaStreamCreate(&stream_);
+    cudaStreamCreate(&stream_beside_);
+  }
+  ~CpuDevice() override {
+    cudaStreamDestroy(stream_);
+    cudaStreamDestroy(stream_beside_);
+  }
   CpuDevice(const CpuDevice&) = delete;
   CpuDevice& operator=(const CpuDevice&) = delete;
 
@@ -111,6 +117,22 @@ class CpuDevice : public Device {
     return wait_for_end(launcher_error);
   }
 
+  Ending call_both(const Function& function, const ArgumentTable& table, ArgumentTable beside,
+                   double time_limit_s) override {
+    simulator::reset();
+    simulator::set_time_limit(time_limit_s);
+    simulator::hold_work(true);
+    simulator::expect_stream(stream_);
+    std::string launcher_error = enter(function, table);
+    simulator::expect_stream(stream_beside_);
+    beside.stream = stream_beside_;
+    launcher_error += enter(function, beside);
+    simulator::expect_stream(nullptr);
+    const Ending ending = wait_for_end(launcher_error);
+    simulator::hold_work(false);
+    return ending;
+  }
+
   bool observe_requests(bool lines, size_t trace) override {
     simulator::count_requests(lines || trace > 0);
     simulator::trace_requests(trace);
@@ -128,6 +150,7 @@ class CpuDevice : public Device {
 
  private:
   cudaStream_t stream_ = nullptr;
+  cudaStream_t stream_beside_ = nullptr;
 };
 
 }  // namespace

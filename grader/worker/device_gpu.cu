@@ -1,7 +1,10 @@
 // An NVIDIA GPU as a device: memory between guard bands, fills, calls. Timing is in
 // stopwatch_gpu.cu.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "worker/call_outcome.h"
 #include "worker/device_gpu.h"
@@ -150,12 +153,45 @@ class GpuDevice : public Device {
     return ending;
   }
 
+  /// Both streams wait until all of the work is there; else the first call's might be done before
+  /// the second one's begins.
+  Ending call_both(const Function& function, const ArgumentTable& table, ArgumentTable beside,
+                   double) override {
+    wait("fill the buffers");
+    if (gate_ == nullptr) {
+      check(cudaStreamCreateWithFlags(&gate_, cudaStreamNonBlocking), "make a stream");
+      check(cudaStreamCreate(&stream_beside_), "make a stream");
+      check(cudaEventCreateWithFlags(&opened_, cudaEventDisableTiming), "make an event");
+    }
+    is_open_ = false;
+    check(cudaLaunchHostFunc(gate_, wait_for_gate, &is_open_), "hold streams");
+    check(cudaEventRecord(opened_, gate_), "hold streams");
+    check(cudaStreamWaitEvent(stream_, opened_, 0), "hold streams");
+    check(cudaStreamWaitEvent(stream_beside_, opened_, 0), "hold streams");
+    beside.stream = stream_beside_;
+    std::string launcher_error = enter(function, table);
+    launcher_error += enter(function, beside);
+    is_open_ = true;
+    const Ending ending = wait_for_end(launcher_error);
+    cudaSetDevice(0);
+    return ending;
+  }
+
   std::unique_ptr<Stopwatch> make_stopwatch() override {
     open_stream();
     return make_gpu_stopwatch(stream_);
   }
 
  private:
+  /// On CUDA's own thread. A launcher that waits for the device would wait for ever.
+  static void CUDART_CB wait_for_gate(void* is_open) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    while (!*static_cast<std::atomic<bool>*>(is_open) &&
+           std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+  }
+
   /// A stream of its own, which still waits for the legacy default stream and it for this one: a
   /// launcher that forgets its stream argument is right, and is timed right.
   void open_stream() {
@@ -202,6 +238,9 @@ class GpuDevice : public Device {
   }
 
   cudaStream_t stream_ = nullptr;
+  cudaStream_t stream_beside_ = nullptr, gate_ = nullptr;  // of call_both()
+  cudaEvent_t opened_ = nullptr;
+  std::atomic<bool> is_open_{false};
 };
 
 }  // namespace

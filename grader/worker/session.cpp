@@ -69,8 +69,10 @@ void check_buffer(const wire::BufferSpec& spec, const std::vector<Blob>& blobs) 
 }
 
 void check_call(const wire::Call& call, const std::vector<Blob>& blobs) {
-  for (const wire::BufferSpec& buffer : call.buffers) {
-    check_buffer(buffer, blobs);
+  for (const auto* buffers : {&call.buffers, &call.beside_buffers}) {
+    for (const wire::BufferSpec& buffer : *buffers) {
+      check_buffer(buffer, blobs);
+    }
   }
   if (!(call.time_limit_s > 0)) {
     throw std::invalid_argument("the time limit is no positive number");
@@ -79,14 +81,26 @@ void check_call(const wire::Call& call, const std::vector<Blob>& blobs) {
   check_range("sets", call.sets, 1, kMostSets);
 }
 
-/// What became of a buffer during the call. Appends its elements to the reply's blobs.
-wire::SeenBuffer observe(const Buffer& buffer, std::vector<Blob>& blobs) {
-  wire::SeenBuffer seen = buffer.strays();
-  if (buffer.spec().send_back && !buffer.spec().is_null) {
-    seen.blob = static_cast<int64_t>(blobs.size());
-    blobs.push_back(buffer.read(0, buffer.spec().rows));
+Timing::BufferSet make_buffers(Device& device, const std::vector<BufferSpec>& specs,
+                               const std::vector<Blob>& blobs) {
+  Timing::BufferSet buffers;
+  for (const BufferSpec& spec : specs) {
+    buffers.push_back(std::make_unique<Buffer>(device, spec, blobs));
   }
-  return seen;
+  return buffers;
+}
+
+/// What became of the buffers during the call. Appends their elements to the reply's blobs.
+std::vector<wire::SeenBuffer> observe(const Timing::BufferSet& buffers, std::vector<Blob>& blobs) {
+  std::vector<wire::SeenBuffer> all;
+  for (const auto& buffer : buffers) {
+    wire::SeenBuffer& seen = all.emplace_back(buffer->strays());
+    if (buffer->spec().send_back && !buffer->spec().is_null) {
+      seen.blob = static_cast<int64_t>(blobs.size());
+      blobs.push_back(buffer->read(0, buffer->spec().rows));
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -147,14 +161,17 @@ Message Session::run(const wire::Call& call, const std::vector<Blob>& blobs) {
     return refusal("this device does not see requests");
   }
   device_.choose_blocks(call.most_blocks, call.block_order, call.order_seed);
-  Timing::BufferSet buffers;
+  Timing::BufferSet buffers, beside;
   wire::Ran ran;
   try {
-    for (const BufferSpec& spec : call.buffers) {
-      buffers.push_back(std::make_unique<Buffer>(device_, spec, blobs));
-    }
-    ran.ending =
-        device_.call(function, make_arguments(device_, buffers, call.scalars), call.time_limit_s);
+    buffers = make_buffers(device_, call.buffers, blobs);
+    beside = make_buffers(device_, call.beside_buffers, blobs);
+    const ArgumentTable table = make_arguments(device_, buffers, call.scalars);
+    ran.ending = beside.empty()
+                     ? device_.call(function, table, call.time_limit_s)
+                     : device_.call_both(function, table,
+                                         make_arguments(device_, beside, call.beside_scalars),
+                                         call.time_limit_s);
   } catch (const OutOfMemory& error) {
     ran.ending = {Outcome::out_of_memory, error.what()};
   } catch (const std::bad_alloc&) {
@@ -163,9 +180,8 @@ Message Session::run(const wire::Call& call, const std::vector<Blob>& blobs) {
   ran.observations = device_.take_observations();
   std::vector<Blob> seen;
   if (ran.ending.outcome == Outcome::ok) {
-    for (const auto& buffer : buffers) {
-      ran.buffers.push_back(observe(*buffer, seen));
-    }
+    ran.buffers = observe(buffers, seen);
+    ran.beside_buffers = observe(beside, seen);
   }
   Message reply = message_of("ran", ran);
   reply.blobs = std::move(seen);

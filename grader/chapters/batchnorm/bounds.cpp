@@ -20,7 +20,7 @@ double mean_bound(const Channel& channel) {
 double variance_bound(const Channel& channel) {
   const double spread = std::sqrt(channel.variance);
   const double off = mean_bound(channel);
-  return u * (summation(channel.count) + 4.0) * channel.variance + off * off +
+  return u * (sum_of_squares(channel.count) + 4.0) * channel.variance + off * off +
          4.0 * u * channel.mean_magnitude * spread + kFlushed;
 }
 

@@ -62,6 +62,8 @@ TEST_SUITE("batchnorm/evaluate") {
     sweep_large_sizes(kEvaluate, {{"batch"}, {"channels"}, {"space"}}, [](const Case& call) {
       expect<evaluate_mistakes>(call, outputs_of(expected, {"y"}));
     });
+    check_far_rows(kEvaluate, "channels", {{"batch", 1}, {"space", 40}},
+                   outputs_of(expected, {"y"}));
   }
 
   CHECK_CASE("x, y, weight and bias may start at any address", points(1), todo(2)) {
@@ -78,6 +80,9 @@ TEST_SUITE("batchnorm/evaluate") {
       check_y(random_arguments(Dtype::fp32, {4, 3, 50}, repeat / 2));
       check_y(random_arguments(Dtype::bf16, {2 + repeat, 2, 24}));
     }
+    check_side_by_side([](std::int64_t batch) {
+      check_y(random_arguments(Dtype::fp32, {batch, 5, 30}));
+    });
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

@@ -152,6 +152,8 @@ TEST_SUITE("batchnorm/forward") {
     sweep_large_sizes(kForward, {{"batch"}, {"channels"}, {"space"}}, [](const Case& call) {
       expect<forward_mistakes>(call, outputs_of(expected, {"y"}));
     });
+    check_far_rows(kForward, "channels", {{"batch", 1}, {"space", 40}},
+                   outputs_of(expected, {"y"}));
   }
 
   CHECK_CASE("fp16 and bf16: y is rounded once, at the very end", points(1), todo(4)) {
@@ -185,6 +187,9 @@ TEST_SUITE("batchnorm/forward") {
       check(kAll, random_arguments(Dtype::fp32, {4, 3, 50}, repeat / 2));
       check(kAll, random_arguments(Dtype::bf16, {2 + repeat, 2, 24}));
     }
+    check_side_by_side([](std::int64_t batch) {
+      check(kAll, random_arguments(Dtype::fp32, {batch, 5, 30}));
+    });
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

@@ -9,8 +9,8 @@
 namespace onepass::batchnorm {
 
 verdict::Random numbers(const char* tensor, Dtype dtype, const Shape& shape) {
-  return verdict::session().random().stream(fmt::format(
-      "{} {} {} {} {}", tensor, verdict::name(dtype), shape.batch, shape.channels, shape.space));
+  return common::numbers(fmt::format("{} {}", tensor, shape.batch), dtype, shape.channels,
+                         shape.space);
 }
 
 Arguments random_arguments(Dtype dtype, const Shape& shape, double mean, double spread) {

@@ -19,7 +19,13 @@ constexpr std::int64_t kWholeVectors[] = {64, 256, 520};
 constexpr std::int64_t kOdd[] = {61, 257, 517};
 
 constexpr std::int64_t kAboveGridY = 65537;
+constexpr std::int64_t kFewRows = 4;     // of so many that they are far apart
 constexpr std::int64_t kLastEnd = 3000;  // of those that are drawn for each size
+
+// Rows from one to the next of four: there are 2^26 and more then, too many for a warp each to be
+// numbered by an int of threads; and enough for a thread each, but not more. Both are more than the
+// 1 MiB apart in which writes between rows would be looked for.
+constexpr std::int64_t kFar = 22'400'001, kNear = 400'001;
 
 // Where one pack a thread no longer holds a row, where its registers may not, and where a block's
 // surely do not.
@@ -123,6 +129,17 @@ void sweep_large_sizes(const Function& function, const std::vector<std::vector<s
   }
 }
 
+void check_far_rows(const Function& function, const std::string& size, const contract::Sizes& sizes,
+                    const verdict::Outputs& outputs) {
+  const verdict::Random draw = session().random();
+  const Dtype dtype = kSixteenBit[draw.bits(0) % kSixteenBit.size()];
+  contract::Arguments arguments{.sizes = sizes, .seed = draw.bits(1)};
+  arguments.sizes[size] = kFewRows;
+  const Case few = call(function, dtype, arguments);
+  session().expect_far(few, contract::spread(few, size, kFar), contract::spread(few, size, kNear),
+                       outputs);
+}
+
 void check_not_finite(const Case& call, const std::vector<std::string>& inputs,
                       const verdict::Outputs& outputs, const CheckOutputs& check) {
   verdict::Outputs lenient;
@@ -223,6 +240,12 @@ void check_row_counts(const Function& function, const CheckRows& check) {
   check(Dtype::fp16, kAboveGridY, 3, {});
 }
 
+void check_far_rows(const Function& function, const verdict::Outputs& outputs) {
+  for (const std::int64_t cols : {33, 40}) {  // no whole vectors, and whole ones
+    check_far_rows(function, "rows", {{"cols", cols}}, outputs);
+  }
+}
+
 void sweep_column_sums(const CheckRows& check) {
   for (Dtype dtype : kEveryDtype) {
     check(dtype, 17, 17, {});  // square: swapped axes stay inside
@@ -237,9 +260,15 @@ void sweep_column_sums(const CheckRows& check) {
 
 void check_many_rows(const CheckRows& check) {
   check(Dtype::fp32, 1031, 3, {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});  // a prime
-  check(Dtype::fp16, 514, 257, {});                                     // several warps a block
-  if (session().device() == "gpu") {
+  check(Dtype::fp16, 514, 257, {});                  // several warps a block
+  for (const std::int64_t rows : {511, 512, 513}) {  // scratch has room for 512 groups
+    check(Dtype::bf16, rows, 3, {});
+  }
+  {
+    const Session::Sampling sampled(session(), Session::Sample::of_many, false);
     check(Dtype::fp16, kAboveGridY, 3, {});
+  }
+  if (session().device() == "gpu") {
     check(Dtype::bf16, 3000, 4096, {});
     check(Dtype::fp32, 3000, 1000, {});
   }
@@ -251,6 +280,16 @@ void check_again(const CheckRows& check) {
     check(Dtype::fp32, 4, 1000, {});
     check(Dtype::fp32, 3, 400, {});
     check(Dtype::bf16, 2 + repeat, 300, {});
+  }
+  check_side_by_side([&](std::int64_t rows) { check(Dtype::fp32, rows, 300, {}); });
+}
+
+void check_side_by_side(const std::function<void(std::int64_t rows)>& check) {
+  const verdict::Session::SideBySide together(session());
+  int number = 0;
+  for (const std::int64_t rows : {40, 40, 23}) {
+    const Generation numbers(++number);
+    check(rows);
   }
 }
 

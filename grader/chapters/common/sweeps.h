@@ -30,6 +30,11 @@ using CheckCall = std::function<void(const Case& call)>;
 void sweep_large_sizes(const Function& function, const std::vector<std::vector<std::string>>& sizes,
                        const CheckCall& check);
 
+/// Runs the function with so many rows (tokens, channels) that the number of elements and of
+/// threads that take a row each, or a pair of elements, is beyond 2^31. sizes: all others.
+void check_far_rows(const Function& function, const std::string& size,
+                    const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs);
+
 /// Makes an element of each of these inputs of the call NaN, and infinite, one at a time. What the
 /// formula makes infinite or NaN of it must be one of them. What else depends on it is left open,
 /// as are statistics: the ways to compute them differ. All other numbers are what they were.
@@ -78,9 +83,11 @@ void sweep_wide_ways(const Function& function, const CheckRows& check);
 /// Rows that no block of threads holds at one element a thread, to the widest.
 void check_wide_rows(const Function& function, const CheckRows& check);
 
-/// No row, one row, numbers of rows that nothing divides, and on a GPU more than a grid's y and z
-/// can have.
+/// No row, one row, numbers of rows that nothing divides, and more than a grid's y and z can have.
 void check_row_counts(const Function& function, const CheckRows& check);
+
+/// As many rows as check_far_rows() takes.
+void check_far_rows(const Function& function, const verdict::Outputs& outputs);
 
 /// For sums down the columns: rows that no number of groups divides, columns that no number of
 /// threads does.
@@ -90,8 +97,12 @@ void sweep_column_sums(const CheckRows& check);
 void check_many_rows(const CheckRows& check);
 
 /// The same function on other numbers and on the same, then other shapes: at the same addresses, as
-/// far as the device gives them again.
+/// far as the device gives them again. And side by side with other calls.
 void check_again(const CheckRows& check);
+
+/// Calls of so many rows, tokens or samples that `check` makes, on other numbers each time: each
+/// also at the same time as the one before it, on two streams.
+void check_side_by_side(const std::function<void(std::int64_t rows)>& check);
 
 /// Shapes drawn from the seed, so that no list of shapes can be learned by heart.
 void draw_rows(const Function& function, int count, const CheckRows& check);

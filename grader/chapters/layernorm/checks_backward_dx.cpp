@@ -87,6 +87,7 @@ TEST_SUITE("layernorm/backward_dx") {
   CHECK_CASE("dy, x and dx have strides of their own, and start at any address", points(2),
              todo(2)) {
     sweep_arrangements(kBackwardDx, check_random);
+    check_far_rows(kBackwardDx, {expected_dx});
   }
 
   CHECK_CASE("no rows, one row, many rows, 65,536 columns", points(1), todo(2)) {

@@ -159,6 +159,8 @@ TEST_SUITE("rmsnorm/backward") {
       check(kBoth, random_gradients(Dtype::fp32, 40, 300));
       check(kBoth, random_gradients(Dtype::bf16, 20 + repeat, 100));
     }
+    check_side_by_side(
+        [](std::int64_t rows) { check(kBoth, random_gradients(Dtype::fp32, rows, 300)); });
   }
 
   // ---- TODO 3: LLaMA's order ----

@@ -134,6 +134,7 @@ TEST_SUITE("rmsnorm/residual") {
 
   CHECK_CASE("four strides of their own, at any address", points(2), todo(3)) {
     sweep_arrangements(kResidual, rows_of(kAll));
+    check_far_rows(kResidual, kAll);
     sweep_ends(kResidual, rows_of(kAll));
     sweep_wide_ways(kResidual, rows_of(kAll));
   }

@@ -125,6 +125,8 @@ TEST_SUITE("rope/backward") {
     check_dx(random_x(Dtype::fp32, 300, 3 * 2), 3);
     expect_nothing_done(kBackward);
     sweep_large_sizes(kBackward, {{"tokens"}, {"heads"}, {"head_dim"}}, expect_dx);
+    check_far_rows(kBackward, "tokens", {{"heads", 2}, {"head_dim", 32}},
+                   outputs_of(expected, {"dx"}));
   }
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(2)) {
@@ -132,6 +134,8 @@ TEST_SUITE("rope/backward") {
       check_dx(random_x(Dtype::fp32, 4, 6 * 40), 6);
       check_in_place(random_x(Dtype::bf16, 2 + repeat, 3 * 256), 3);
     }
+    check_side_by_side(
+        [](std::int64_t tokens) { check_dx(random_x(Dtype::fp32, tokens, 6 * 40), 6); });
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

@@ -202,6 +202,10 @@ TEST_SUITE("rope/half_split") {
     for (const Arrangement& arrangement : verdict::contract::far_apart(kHalfSplit)) {
       check_both({.dtype = Dtype::fp16, .arrangement = arrangement});
     }
+    check_far_rows(
+        kHalfSplit, "tokens",
+        {{"q_heads", 2}, {"k_heads", 1}, {"head_dim", 32}, {"rotary_dim", 32}, {"table_rows", 1}},
+        outputs_of(expected, {"q", "k"}));
   }
 
   CHECK_CASE("no tokens, one token, many tokens: each is turned", points(1), todo(3)) {
@@ -227,6 +231,9 @@ TEST_SUITE("rope/half_split") {
       check_both({.dtype = Dtype::fp32});
       check_both({.dtype = Dtype::bf16, .tokens = 2 + repeat});
     }
+    check_side_by_side([](std::int64_t tokens) {
+      check_both({.dtype = Dtype::fp32, .tokens = tokens, .q_heads = 6, .head_dim = 40});
+    });
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

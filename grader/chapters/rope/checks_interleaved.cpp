@@ -163,6 +163,8 @@ TEST_SUITE("rope/interleaved") {
     expect_nothing_done(kInterleaved);
     check_turned(random_x(Dtype::fp16, 257, 3 * 6), 3);
     sweep_large_sizes(kInterleaved, {{"tokens"}, {"heads"}, {"head_dim"}}, expect_x);
+    check_far_rows(kInterleaved, "tokens", {{"heads", 2}, {"head_dim", 32}},
+                   outputs_of(expected, {"x"}));
   }
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(2)) {
@@ -170,6 +172,8 @@ TEST_SUITE("rope/interleaved") {
       check_turned(random_x(Dtype::fp32, 4, 2 * 20), 2);
       check_turned(random_x(Dtype::bf16, 2 + repeat, 3 * 16), 3);
     }
+    check_side_by_side(
+        [](std::int64_t tokens) { check_turned(random_x(Dtype::fp32, tokens, 6 * 40), 6); });
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

@@ -263,6 +263,17 @@ std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
                                                  std::move(taken->arguments), taken->arrangement));
 }
 
+Case spread(const Case& call, const std::string& size, std::int64_t apart) {
+  std::vector<Buffer> buffers = call.buffers();
+  for (Buffer& buffer : buffers) {
+    const std::vector<std::string>& factors = tensor_of(call, buffer.name)->rows.factors;
+    if (std::find(factors.begin(), factors.end(), size) != factors.end()) {
+      buffer.layout.stride = apart * buffer.cols;
+    }
+  }
+  return call.with(std::move(buffers)).with(size, (call.integer(size) - 1) * apart + 1);
+}
+
 const Tensor* tensor_of(const Case& call, const std::string& buffer) {
   return call.contract() == nullptr ? nullptr : call.contract()->find(buffer);
 }

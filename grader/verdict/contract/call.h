@@ -71,6 +71,10 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
 /// if no gap is so large, or as of resized().
 std::optional<Case> with_gaps(const Case& call, std::int64_t most);
 
+/// The same call with a size so much larger that those rows that it has are now `apart` rows from
+/// one to the next, the last one the last. Between them is memory that nobody has filled.
+Case spread(const Case& call, const std::string& size, std::int64_t apart);
+
 /// What describes that buffer of the call; nullptr if nothing does.
 const Tensor* tensor_of(const Case& call, const std::string& buffer);
 /// Is it scratch?

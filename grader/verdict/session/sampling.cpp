@@ -5,6 +5,7 @@
 
 #include "verdict/compare.h"
 #include "verdict/contract/call.h"
+#include "verdict/session/explain_finding.h"
 #include "verdict/session/session.h"
 #include "verdict/worker/worker_client.h"
 
@@ -16,7 +17,8 @@ constexpr std::int64_t kFewBlocks = 4;
 // their rows are whole then. What adds these up has more threads for each column, and more blocks.
 constexpr std::int64_t kBlocksOfWide = 257;
 
-constexpr double kFewLimit = 0.5;  // seconds for one launch; of all blocks:
+constexpr double kFewLimit = 0.5;   // seconds for one launch; of one that has too much to do:
+constexpr double kFarLimit = 0.05;  // and of all blocks:
 constexpr double kFullLimit = 20.0;
 
 // From how many blocks on a grid has them for the rows, not for the device.
@@ -63,8 +65,10 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
 
 }  // namespace
 
-Session::Sampling::Sampling(Session& session, Sample sample) : session_(session) {
+Session::Sampling::Sampling(Session& session, Sample sample, bool in_full) : session_(session) {
   session_.sample_ = session_.device() == "cpu" ? sample : Sample::none;
+  session_.in_full_ = in_full;
+  session_.sample_limit_ = kFewLimit;
 }
 
 Session::Sampling::~Sampling() {
@@ -72,9 +76,10 @@ Session::Sampling::~Sampling() {
 }
 
 double Session::time_limit(const Turn& turn) const {
-  return sample_ != Sample::of_many ? settings_.time_limit
-         : turn.most_blocks > 0     ? kFewLimit
-                                    : kFullLimit;
+  if (turn.most_blocks > 0 && sample_ != Sample::of_wide) {
+    return sample_limit_;
+  }
+  return sample_ == Sample::of_many ? kFullLimit : settings_.time_limit;
 }
 
 /// `work`, unless it runs out of time: of so many threads that says nothing. Did it not?
@@ -93,12 +98,15 @@ bool Session::in_time(const std::function<void()>& work) {
   return false;
 }
 
-bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& outputs) {
+/// numbers: of which call, if it is another one.
+bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& outputs,
+                                 const Case* numbers) {
   const std::int64_t sampled = sample_ == Sample::of_wide ? kBlocksOfWide : kFewBlocks;
   turn.most_blocks = static_cast<std::uint64_t>(sampled);
-  const Run run = complete(call, turn);
+  const Run run = complete(call, turn, goes_right(outputs));
   return std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
-    const std::int64_t right = right_ones(call, run, expected(call), sampled);
+    const std::int64_t right = right_ones(numbers == nullptr ? call : *numbers, run,
+ expected(numbers == nullptr ? call : *numbers), sampled);
     check_.compared += right;
     check_.wrote = check_.wrote || right > 0;
     return right > 0;
@@ -112,11 +120,60 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
   const Poison poison = next_turn().poison;
   bool right = true;
   in_time([&] { right = is_right_in_sample(call, {poison}, outputs); });
-  if (!right &&
-      !in_time([&] { compare(call, complete(call, {poison}).answer, outputs, oracles); })) {
+  if (!right && in_full_ && !in_time([&] {
+        compare(call, complete(call, {poison}, goes_right(outputs)).answer, outputs, oracles);
+      })) {
     check_.warnings.push_back(fmt::format(
         "Left out: the simulator takes too long for the call {}. Grade on a GPU to see it.",
         call.describe()));
+  }
+}
+
+/// In a sample nothing can be said of an element that is not written, or that other blocks have a
+/// share in: near or far.
+void Session::expect_far(const Case& few, const Case& far, const Case& near,
+                         const Outputs& outputs) {
+  if (!can_hold(far)) {
+    return;
+  }
+  const bool sampled = settings_.device == "cpu";
+  sample_limit_ = kFarLimit;
+  // Nothing where it takes too long.
+  const auto is_right = [&](const Case& call) -> std::optional<bool> {
+    bool right = true;
+    const bool in_time = this->in_time([&] {
+      const Turn turn = {next_turn().poison};
+      if (sampled) {
+        right = is_right_in_sample(call, turn, outputs, &few);
+      } else {
+        compare(few, complete(call, turn, kNobodyAsked).answer, outputs);
+      }
+    });
+    return in_time ? std::optional(right) : std::nullopt;
+  };
+  std::optional<Failure> failure;
+  bool right_near = false;
+  try {
+    if (is_right(far) == false) {
+      failure = {.message = "Results are missing or wrong that are right among fewer rows."};
+    }
+  } catch (const CheckFailed&) {
+    failure = check_.failure;
+  }
+  const bool ended = check_.failure.has_value();
+  try {
+    right_near = failure && is_right(near) == true;
+  } catch (const CheckFailed&) {
+  }
+  sample_limit_ = kFewLimit;
+  check_.failure.reset();
+  if (right_near) {
+    failure->mistake = "index-overflow";
+    failure->message =
+        failure->message.substr(0, failure->message.find('\n')) + "\n" + kOverflowAdvice;
+  }
+  if (right_near || ended) {
+    fail(far, *failure);
   }
 }
 

@@ -25,6 +25,7 @@ double start_limit(const std::string& device) {
 }
 
 /// changed: what the outputs held is a result too, and may have been written again.
+/// changed: what the outputs held is a result too, and may have been written again.
 Failure not_started(const std::string& outputs, bool launched, bool changed) {
   if (launched && changed) {
     return {.status = Status::not_started,
@@ -80,11 +81,13 @@ void Session::begin_check(const std::string& name) {
 }
 
 /// Calls the student's function.
-Run Session::attempt(const Case& call, const Turn& turn, bool count_lines) {
+Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const Case* beside) {
   if (timeouts_ >= kMostTimeouts) {
     fail(call, {Status::timed_out, "Not run, since two checks before this one ran out of time."});
   }
-  Run run = worker_->run(call, turn, time_limit(turn), count_lines);
+  const double limit = time_limit(turn);
+  Run run = beside == nullptr ? worker_->run(call, turn, limit, count_lines)
+                              : worker_->run_both(call, *beside, turn, limit);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
@@ -100,25 +103,30 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines) {
 }
 
 /// A call that came to its end and left alone what is not its own; any other ends the check.
-Run Session::complete(const Case& call, const Turn& turn, bool count_lines) {
+Run Session::complete(const Case& call, const Turn& turn, const GoesWell& goes_well,
+                      bool count_lines) {
   Run result = attempt(call, turn, count_lines);
-  std::optional<Failure> failure = judge_ending(call, result, ends_well());
+  judge(call, result, goes_well);
+  return result;
+}
+
+void Session::judge(const Case& call, const Run& run, const GoesWell& goes_well) {
+  std::optional<Failure> failure = judge_ending(call, run, goes_well);
   if (!failure && !check_.launched) {
-    failure = judge_launches(call, result);
+    failure = judge_launches(call, run);
   }
   if (!failure) {
-    failure = judge_memory(call, result, ends_well());
+    failure = judge_memory(call, run, goes_well);
   }
   if (failure) {
     timeouts_ += failure->status == Status::timed_out ? 1 : 0;
-    if (result.outcome != Outcome::ok && !machine_is_sound()) {
+    if (run.outcome != Outcome::ok && !machine_is_sound()) {
       failure->status = Status::ungraded;
       failure->message =
           "The device does not work any more, even for a trusted kernel: " + failure->message;
     }
     fail(call, *failure);
   }
-  return result;
 }
 
 /// For an experiment: nothing of it counts, or is told.
@@ -133,18 +141,32 @@ std::optional<Answer> Session::try_out(const Case& call) {
   return good ? std::optional(std::move(run.answer)) : std::nullopt;
 }
 
-GoesWell Session::ends_well() {
-  return [this](const Case& other) { return try_out(other).has_value(); };
+GoesWell Session::goes_right(const Outputs& outputs) {
+  return [this, outputs](const Case& other) {
+    const std::optional<Answer> answer = try_out(other);
+    return answer && std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
+             const auto [output, value, bound] = expected(other);
+             return verdict::compare((*answer)[output], value, bound, answer->poison).right();
+           });
+  };
+}
+
+/// A call that does not fit is left out.
+bool Session::can_hold(const Case& call) {
+  if (fits(call)) {
+    return true;
+  }
+  ++check_.left_out;
+  check_.warnings.push_back(fmt::format(
+      "Left out: this GPU's memory is too small for the {:.1f} GB of the call {}. Grade on the CPU "
+      "to see it.",
+      static_cast<double>(call.span_bytes()) * 1e-9, call.describe()));
+  return false;
 }
 
 Answer Session::expect(const Case& call, const Outputs& outputs,
                        const std::vector<Oracle>& oracles) {
-  if (!fits(call)) {
-    ++check_.left_out;
-    check_.warnings.push_back(fmt::format(
-        "Left out: this GPU's memory is too small for the {:.1f} GB of the call {}. Grade on the "
-        "CPU to see it.",
-        static_cast<double>(call.span_bytes()) * 1e-9, call.describe()));
+  if (!can_hold(call)) {
     return {};
   }
   if (sample_ == Sample::of_many) {
@@ -154,10 +176,16 @@ Answer Session::expect(const Case& call, const Outputs& outputs,
   Answer answer;
   in_turn(call, [&](const Turn& turn) {
     if (sample_ != Sample::of_wide || !is_right_in_sample(call, turn, outputs)) {
-      answer = complete(call, turn).answer;
+      answer = complete(call, turn, goes_right(outputs)).answer;
       compare(call, answer, outputs, oracles);
     }
   });
+  if (side_by_side_) {
+    if (last_) {
+      expect_side_by_side(*last_, call, outputs);
+    }
+    last_ = call;
+  }
   return answer;
 }
 
@@ -167,7 +195,7 @@ std::optional<Traffic> Session::expect_and_count(const Case& call, const Outputs
     expect(call, outputs, oracles);
     return std::nullopt;
   }
-  const Run result = complete(call, {next_turn().poison}, true);
+  const Run result = complete(call, {next_turn().poison}, goes_right(outputs), true);
   compare(call, result.answer, outputs, oracles);
   return traffic_of(result);
 }
@@ -209,19 +237,14 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
                              [this](const Case& other) { return try_out(other); });
       }
       check_.causes_left = !check_.find_causes;
-      fail(call, wrong_numbers(wrong, causes, check_.doubt, [&](const Case& other) {
-             const std::optional<Answer> retried = try_out(other);
-             const auto [output, value, bound] = outputs[i](other);
-             return retried &&
-                    verdict::compare((*retried)[output], value, bound, retried->poison).right();
-           }));
+      fail(call, wrong_numbers(wrong, causes, check_.doubt, goes_right({outputs[i]})));
     }
   }
 }
 
 void Session::expect_untouched(const Case& call, const std::string& sentence) {
   in_turn(call, [&](const Turn& turn) {
-    const Answer answer = complete(call, turn).answer;
+    const Answer answer = complete(call, turn, kNobodyAsked).answer;
     for (const Buffer& buffer : call.buffers()) {
       if (buffer.role == Role::output && !buffer.null &&
           !is_poison(answer[buffer.name], 0, 0, answer.poison)) {

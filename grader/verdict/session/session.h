@@ -24,6 +24,7 @@ class WorkerClient;
 struct Run;
 struct Traffic;
 struct Turn;
+using GoesWell = std::function<bool(const Case&)>;  // explain_finding.h
 
 class Session {
  public:
@@ -66,11 +67,30 @@ class Session {
     of_many,  // a few blocks, of calls with more threads than the simulator runs in moments; if
               // those that seem wrong take too long in full, they are left out, with a warning
   };
+  /// in_full: not so, if it is false; nothing is said of the numbers then.
   struct Sampling {
-    Sampling(Session& session, Sample sample);
+    Sampling(Session& session, Sample sample, bool in_full = true);
     ~Sampling();
     Sampling(const Sampling&) = delete;
     Sampling& operator=(const Sampling&) = delete;
+
+   private:
+    Session& session_;
+  };
+
+  /// The call `far` has the numbers of `few`, in rows that lie among a great many others
+  /// (contract::spread), and so has `near`, where there are fewer of them. On the simulator a few
+  /// blocks run. What they do wrong ends the check, and so do results that are right near and
+  /// wrong far.
+  void expect_far(const Case& few, const Case& far, const Case& near, const Outputs& outputs);
+
+  /// While it lives, expect() makes each call a second time, together with the one before it: the
+  /// work of both may run at the same time, on two streams. Right alone, they must be so together.
+  struct SideBySide {
+    explicit SideBySide(Session& session);
+    ~SideBySide();
+    SideBySide(const SideBySide&) = delete;
+    SideBySide& operator=(const SideBySide&) = delete;
 
    private:
     Session& session_;
@@ -132,13 +152,18 @@ class Session {
   void in_turn(const Case& call, const std::function<void(const Turn&)>& look);
   double time_limit(const Turn& turn) const;
   bool in_time(const std::function<void()>& work);
-  bool is_right_in_sample(const Case& call, Turn turn, const Outputs& outputs);
+  bool can_hold(const Case& call);
+  bool is_right_in_sample(const Case& call, Turn turn, const Outputs& outputs,
+                          const Case* numbers = nullptr);
   void expect_by_sample(const Case& call, const Outputs& outputs,
                         const std::vector<Oracle>& oracles);
-  Run attempt(const Case& call, const Turn& turn, bool count_lines);
-  Run complete(const Case& call, const Turn& turn, bool count_lines = false);
+  void expect_side_by_side(const Case& call, const Case& beside, const Outputs& outputs);
+  Run attempt(const Case& call, const Turn& turn, bool count_lines, const Case* beside = nullptr);
+  void judge(const Case& call, const Run& run, const GoesWell& goes_well);
+  Run complete(const Case& call, const Turn& turn, const GoesWell& goes_well,
+               bool count_lines = false);
   std::optional<Answer> try_out(const Case& call);
-  std::function<bool(const Case&)> ends_well();
+  GoesWell goes_right(const Outputs& outputs);
   bool machine_is_sound() const;
   bool fits(const Case& call);
 
@@ -149,6 +174,10 @@ class Session {
   bool any_right_ = false;                         // did some call write what it should?
   std::set<std::pair<Kind, std::string>> warned_;  // of what, and where
   Sample sample_ = Sample::none;
+  bool in_full_ = true;        // if the numbers of a sample are not right, all blocks run
+  double sample_limit_ = 0.0;  // seconds for a launch of a sample of many
+  bool side_by_side_ = false;
+  std::optional<Case> last_;            // of them
   std::optional<double> memory_bytes_;  // of the device, once it was asked
 };
 

@@ -55,6 +55,33 @@ void read_trespasses(const wire::SeenBuffer& seen, std::vector<Trespass>& trespa
   }
 }
 
+std::map<std::string, double> scalars_of(const Case& call) {
+  std::map<std::string, double> scalars;
+  for (const auto& [name, value] : call.scalars()) {
+    scalars[name] = call.real(name);
+  }
+  return scalars;
+}
+
+/// The buffers after the call.
+void read_buffers(const Case& call, const std::vector<wire::SeenBuffer>& all,
+                  const worker::Message& reply, Answer& answer, std::vector<Trespass>& trespasses) {
+  for (const Buffer& buffer : call.buffers()) {
+    if (buffer.null) {
+      continue;
+    }
+    const auto seen = std::find_if(all.begin(), all.end(), [&](const wire::SeenBuffer& other) {
+      return other.name == buffer.name;
+    });
+    if (seen == all.end()) {
+      throw std::runtime_error("a buffer is missing");
+    }
+    read_trespasses(*seen, trespasses);
+    const worker::Blob& bytes = reply.blobs.at(static_cast<std::size_t>(seen->blob));
+    answer.buffers.emplace(buffer.name, Matrix(buffer.dtype, buffer.rows, buffer.cols, bytes));
+  }
+}
+
 void require(bool is_sound) {
   if (!is_sound) {
     throw std::out_of_range("the trace makes no sense");
@@ -73,13 +100,18 @@ Request request_of(const Case& call, Poison poison) {
   Request request;
   request.call.function = call.function();
   request.call.dtype = call.dtype_name();
-  for (const auto& [name, value] : call.scalars()) {
-    request.call.scalars[name] = call.real(name);
-  }
+  request.call.scalars = scalars_of(call);
   for (const Buffer& buffer : call.buffers()) {
     request.call.buffers.push_back(spec_of(buffer, poison, request.blobs));
   }
   return request;
+}
+
+void add_beside(Request& request, const Case& beside, Poison poison) {
+  request.call.beside_scalars = scalars_of(beside);
+  for (const Buffer& buffer : beside.buffers()) {
+    request.call.beside_buffers.push_back(spec_of(buffer, poison, request.blobs));
+  }
 }
 
 worker::Message message_of(const char* operation, Request request) {
@@ -117,27 +149,17 @@ void require_sound_trace(const wire::Observations& seen) {
   }
 }
 
-Run read_run(const Case& call, Poison poison, const worker::Message& reply) {
+Run read_run(const Case& call, Poison poison, const worker::Message& reply, const Case* beside) {
   auto ran = wire::read<wire::Ran>(reply.body.at("content"));
   require_sound_trace(ran.observations);
-  Run run{std::move(ran.observations), std::move(ran.ending), {}, {}, {}};
+  Run run{std::move(ran.observations), std::move(ran.ending), {}, {}, {}, {}};
   if (run.outcome != Outcome::ok) {
     return run;
   }
-  run.answer.poison = poison;
-  for (const Buffer& buffer : call.buffers()) {
-    if (buffer.null) {
-      continue;
-    }
-    const auto seen =
-        std::find_if(ran.buffers.begin(), ran.buffers.end(),
-                     [&](const wire::SeenBuffer& other) { return other.name == buffer.name; });
-    if (seen == ran.buffers.end()) {
-      throw std::runtime_error("a buffer is missing");
-    }
-    read_trespasses(*seen, run.trespasses);
-    const worker::Blob& bytes = reply.blobs.at(static_cast<std::size_t>(seen->blob));
-    run.answer.buffers.emplace(buffer.name, Matrix(buffer.dtype, buffer.rows, buffer.cols, bytes));
+  run.answer.poison = run.beside.poison = poison;
+  read_buffers(call, ran.buffers, reply, run.answer, run.trespasses);
+  if (beside != nullptr) {
+    read_buffers(*beside, ran.beside_buffers, reply, run.beside, run.trespasses);
   }
   return run;
 }

@@ -18,6 +18,8 @@ struct Request {
   std::vector<worker::Blob> blobs;
 };
 Request request_of(const Case& call, Poison poison);
+/// Another call of the same function and type, at the same time.
+void add_beside(Request& request, const Case& beside, Poison poison);
 
 worker::Message message_of(const char* operation, Request request);
 
@@ -28,7 +30,9 @@ worker::Limits reply_limits(const Case& call);
 /// page that draws them.
 void require_sound_trace(const wire::Observations& seen);
 
-/// Reads the reply to a run of it. Throws std::exception if it is not one.
-Run read_run(const Case& call, Poison poison, const worker::Message& reply);
+/// Reads the reply to a run of it. Throws std::exception if it is not one. beside: another call
+/// that was made at the same time.
+Run read_run(const Case& call, Poison poison, const worker::Message& reply,
+             const Case* beside = nullptr);
 
 }  // namespace onepass::verdict

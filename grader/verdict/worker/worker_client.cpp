@@ -20,6 +20,7 @@ using process::Exit;
 using process::Waited;
 
 constexpr double kClockPerLimit = 3.0;  // the machine may be busy; the simulator counts CPU time
+constexpr double kLeastClock = 1.5;     // seconds: findings take time too
 constexpr long kMostProcesses = 100;    // of a worker
 constexpr std::size_t kRequests = 0, kReplies = 1;  // its pipes
 
@@ -30,6 +31,14 @@ Reply failure(Outcome outcome, std::string error) {
 Reply nonsense() {
   return failure(Outcome::ended_early,
                  "What came back is no answer. Descriptor 4 belongs to the grader.");
+}
+
+Request request_of(const Case& call, const Turn& turn) {
+  Request request = request_of(call, turn.poison);
+  request.call.block_order = turn.order;
+  request.call.order_seed = turn.order_seed;
+  request.call.most_blocks = turn.most_blocks;
+  return request;
 }
 
 Reply describe_exit(const Exit& exit) {
@@ -77,12 +86,16 @@ Reply WorkerClient::hello() {
 }
 
 Run WorkerClient::run(const Case& call, const Turn& turn, double time_limit, bool lines) {
-  Request request = request_of(call, turn.poison);
-  request.call.block_order = turn.order;
-  request.call.order_seed = turn.order_seed;
-  request.call.most_blocks = turn.most_blocks;
+  Request request = request_of(call, turn);
   request.call.lines = lines;
   return carry_out(std::move(request), call, turn.poison, time_limit);
+}
+
+Run WorkerClient::run_both(const Case& call, const Case& beside, const Turn& turn,
+                           double time_limit) {
+  Request request = request_of(call, turn);
+  add_beside(request, beside, turn.poison);
+  return carry_out(std::move(request), call, turn.poison, time_limit, &beside);
 }
 
 Run WorkerClient::trace(const Case& call, std::size_t most, double time_limit) {
@@ -91,15 +104,22 @@ Run WorkerClient::trace(const Case& call, std::size_t most, double time_limit) {
   return carry_out(std::move(request), call, Poison::nan, time_limit);
 }
 
-Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, double time_limit) {
+Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, double time_limit,
+                            const Case* beside) {
   asked.call.time_limit_s = time_limit;
   Run run;
   const Read read = [&](const worker::Message& message) -> wire::Ending {
-    run = read_run(call, poison, message);
+    run = read_run(call, poison, message, beside);
     return run;
   };
-  const Reply reply = request(message_of("run", std::move(asked)), kClockPerLimit * time_limit,
-                              reply_limits(call), read);
+  worker::Limits limits = reply_limits(call);
+  if (beside != nullptr) {
+    const worker::Limits more = reply_limits(*beside);
+    limits.blobs += more.blobs;
+    limits.blob_bytes += more.blob_bytes;
+  }
+  const Reply reply = request(message_of("run", std::move(asked)),
+                              std::max(kLeastClock, kClockPerLimit * time_limit), limits, read);
   static_cast<wire::Ending&>(run) = reply;
   has_answered_ = has_answered_ || reply.outcome == Outcome::ok;
   run.output = take_output();

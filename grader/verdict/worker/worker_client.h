@@ -45,6 +45,7 @@ struct Trespass {
 struct Run : wire::Observations, wire::Ending {
   std::vector<Trespass> trespasses;
   Answer answer;       // if the outcome is ok
+  Answer beside;       // of the call beside it
   std::string output;  // what the student's code printed
 };
 
@@ -71,9 +72,12 @@ class WorkerClient {
   const wire::DeviceFacts& device() const { return device_; }
 
   /// One call. time_limit: seconds that the simulator gives each launch; the whole call may take
-  /// three times as long by the clock of this process, and is killed then.
+  /// three times as long by the clock of this process, or 1.5 seconds, and is killed then.
   /// lines: count the traffic by line of source too, on the simulator.
   Run run(const Case& call, const Turn& turn, double time_limit, bool lines = false);
+
+  /// Two calls of one function and type on two streams, whose work may run at the same time.
+  Run run_both(const Case& call, const Case& beside, const Turn& turn, double time_limit);
 
   /// The same on the simulator, with the first `most` requests of each launch.
   Run trace(const Case& call, std::size_t most, double time_limit);
@@ -96,7 +100,8 @@ class WorkerClient {
   /// (an exception), is the end of the worker.
   using Read = std::function<wire::Ending(const worker::Message&)>;
 
-  Run carry_out(Request request, const Case& call, Poison poison, double time_limit);
+  Run carry_out(Request request, const Case& call, Poison poison, double time_limit,
+                const Case* beside = nullptr);
   Reply request(worker::Message message, double seconds, const worker::Limits& limits,
                 const Read& read);
   Reply exchange(worker::Message message, double seconds, const worker::Limits& limits);

@@ -35,7 +35,7 @@ struct LaunchShape {
   uint3 grid;
   uint3 block;
   std::size_t dynamic_shared_bytes;
-  void* stream;  // launches run at once and in order, whatever the stream
+  void* stream;
 };
 
 /// Runs the kernel with this shape: body(arguments) once a thread. `kernel` is its name as written

@@ -2,7 +2,8 @@
 // defines them (simulator/src/runtime); those that need a type or a kernel's signature are
 // templates here.
 //
-// Copies and launches happen at once and in order, whatever their stream.
+// Copies and launches happen at once and in order, whatever their stream, unless they are held
+// (simulator.h).
 #pragma once
 
 #include "launch.h"

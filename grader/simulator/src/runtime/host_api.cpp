@@ -74,6 +74,10 @@ void expect_stream(const void* stream) {
   machine().host_calls.expect(stream);
 }
 
+void hold_work(bool wanted) {
+  machine().streams.hold(wanted);
+}
+
 void set_time_limit(double cpu_seconds_per_launch) {
   machine().time_limit = cpu_seconds_per_launch;
 }

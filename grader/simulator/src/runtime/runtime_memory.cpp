@@ -1,4 +1,5 @@
-// CUDA runtime functions: memory. Copies happen at once, whatever their stream.
+// CUDA runtime functions: memory. Copies happen at once, whatever their stream; if work is held,
+// those within the device wait for their turn, and all others for the device.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -23,7 +24,8 @@ bool is_right_side(const void* pointer, std::size_t bytes, bool on_device) {
          nullptr;
 }
 
-cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                 cudaStream_t stream) {
   if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
     return result(cudaErrorInvalidMemcpyDirection);
@@ -36,8 +38,12 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) 
   if (!is_right_side(to, bytes, to_device) || !is_right_side(from, bytes, from_device)) {
     return result(kErrorInvalidValue);
   }
-  std::memmove(to, from, bytes);
-  if (to_device) mark_initialised(to, bytes);
+  if (!to_device || !from_device) machine().streams.finish();
+  machine().streams.put(stream, [=] {
+    std::memmove(to, from, bytes);
+    if (to_device) mark_initialised(to, bytes);
+    return false;
+  });
   return result(kSuccess);
 }
 
@@ -47,18 +53,24 @@ void note_copy(const void* to, const void* from, const char* call, const void* s
   is_device(to) && is_device(from) ? note_work(nullptr, call, site) : note_wait(call, site);
 }
 
-cudaError_t set(void* pointer, int value, size_t bytes) {
+cudaError_t set(void* pointer, int value, size_t bytes, cudaStream_t stream) {
   if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (!is_right_side(pointer, bytes, true)) return result(kErrorInvalidValue);
-  std::memset(pointer, value, bytes);
-  mark_initialised(pointer, bytes);
+  machine().streams.put(stream, [=] {
+    std::memset(pointer, value, bytes);
+    mark_initialised(pointer, bytes);
+    return false;
+  });
   return result(kSuccess);
 }
 
-cudaError_t free_device(void* pointer) {
+cudaError_t free_device(void* pointer, cudaStream_t stream) {
   if (machine().errors.sticky() != kSuccess || pointer == nullptr) return result(kSuccess);
   if (machine().memory.device.starting_at(pointer) == nullptr) return result(kErrorInvalidValue);
-  release(pointer);
+  machine().streams.put(stream, [=] {
+    release(pointer);
+    return false;
+  });
   return result(kSuccess);
 }
 
@@ -94,11 +106,11 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
 }
 cudaError_t cudaFree(void* pointer) {
   if (pointer != nullptr) note_wait("cudaFree()", __builtin_return_address(0));
-  return free_device(pointer);
+  return free_device(pointer, nullptr);
 }
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
   note_work(stream, "cudaFreeAsync()", __builtin_return_address(0));
-  return free_device(pointer);
+  return free_device(pointer, stream);
 }
 cudaError_t cudaFreeHost(void* pointer) {
   std::free(pointer);
@@ -107,12 +119,12 @@ cudaError_t cudaFreeHost(void* pointer) {
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   note_copy(to, from, "cudaMemcpy()", __builtin_return_address(0));
-  return copy(to, from, bytes, kind);
+  return copy(to, from, bytes, kind, nullptr);
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   note_work(stream, "cudaMemcpyAsync()", __builtin_return_address(0));
-  return copy(to, from, bytes, kind);
+  return copy(to, from, bytes, kind, stream);
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
@@ -120,17 +132,17 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
   cudaError_t error = result(kSuccess);
   for (size_t row = 0; row < height && error == cudaSuccess; ++row) {
     error = copy(static_cast<char*>(to) + row * to_pitch,
-                 static_cast<const char*>(from) + row * from_pitch, width, kind);
+                 static_cast<const char*>(from) + row * from_pitch, width, kind, nullptr);
   }
   return error;
 }
 cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
   note_work(nullptr, "cudaMemset()", __builtin_return_address(0));
-  return set(pointer, value, bytes);
+  return set(pointer, value, bytes, nullptr);
 }
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
   note_work(stream, "cudaMemsetAsync()", __builtin_return_address(0));
-  return set(pointer, value, bytes);
+  return set(pointer, value, bytes, stream);
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   *total = limits::kMemoryBytes;

@@ -20,6 +20,7 @@ inline void note_work(const void* stream, const char* call, const void* site) {
 inline void note_wait(const char* call, const void* site) {
   Machine& device = machine();
   device.host_calls.note_wait(call, reinterpret_cast<CodeAddress>(site), device.findings);
+  device.streams.finish();
 }
 
 }  // namespace simulator

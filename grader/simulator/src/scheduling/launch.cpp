@@ -1,6 +1,10 @@
 // A launch: is its shape one that the device accepts, then run it and keep what it moved.
+#include <cstddef>
+#include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/limits.h"
 #include "scheduling/scheduler.h"
@@ -64,16 +68,18 @@ bool is_sampled(const Machine& machine, const LaunchShape& shape) {
   return ChosenBlocks(machine.blocks, blocks).is_sample();
 }
 
-void run(Launch& launch) {
+std::uint64_t run(Launch& launch, std::uint64_t first, Share share) {
   Machine& machine = launch.machine;
   machine.findings.begin_launch();
   running_launch = &launch;
+  std::uint64_t next = 0;
   {
     const Watchdog watchdog(machine.time_limit);
-    Scheduler(launch).run();
+    next = Scheduler(launch).run(first, share);
   }
   running_launch = nullptr;
   machine.findings.end_launch();
+  return next;
 }
 
 void keep_traffic(Launch& launch) {
@@ -85,6 +91,33 @@ void keep_traffic(Launch& launch) {
   machine.trace.emplace_back();
   launch.checkers.finish(traffic, machine.trace.back());
   machine.traffic.push_back(std::move(traffic));
+}
+
+/// Runs blocks of the launch from the one whose turn is `first` on; returns whose turn is next.
+std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(void*),
+                  void* arguments, std::size_t argument_bytes, std::uint64_t first, Share share) {
+  Machine& device = machine();
+  if (device.errors.sticky() != kSuccess) return first;
+  device.memory.shared.prepare(shape.dynamic_shared_bytes);
+  if (is_sampled(device, shape)) device.settings.wanted.initialised = false;
+  Launch launch(kernel, shape, body, arguments, argument_bytes, device);
+  const std::uint64_t next = run(launch, first, share);
+  keep_traffic(launch);
+  return next;
+}
+
+/// A launch that is held: half of its blocks run, then the others. The second half is a launch of
+/// its own to the checkers, for what other streams do in between is none of this one's.
+Work held(const char* kernel, const LaunchShape& shape, void (*body)(void*), const void* arguments,
+          std::size_t argument_bytes) {
+  std::vector<std::max_align_t> copy(argument_bytes / sizeof(std::max_align_t) + 1);
+  std::memcpy(copy.data(), arguments, argument_bytes);
+  return [=, next = std::optional<std::uint64_t>()]() mutable {
+    const bool is_first = !next;
+    next = run(kernel, shape, body, copy.data(), argument_bytes, next.value_or(0),
+               is_first ? Share::half : Share::all);
+    return is_first;
+  };
 }
 
 }  // namespace
@@ -113,11 +146,11 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
     refuse(device, kernel, wrong, kErrorInvalidConfiguration, {host_party(site, "launches")});
     return;
   }
-  device.memory.shared.prepare(shape.dynamic_shared_bytes);
-  if (is_sampled(device, shape)) device.settings.wanted.initialised = false;
-  Launch next(kernel, shape, body, arguments, argument_bytes, device);
-  run(next);
-  keep_traffic(next);
+  if (device.streams.hold_work()) {
+    device.streams.put(shape.stream, held(kernel, shape, body, arguments, argument_bytes));
+  } else {
+    run(kernel, shape, body, arguments, argument_bytes, 0, Share::all);
+  }
 }
 
 }  // namespace simulator

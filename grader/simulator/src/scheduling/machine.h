@@ -12,6 +12,7 @@
 #include "scheduling/fiber.h"
 #include "scheduling/host_calls.h"
 #include "scheduling/kernel_attributes.h"
+#include "scheduling/streams.h"
 #include "simulator.h"
 
 namespace simulator {
@@ -22,6 +23,7 @@ struct Machine {
   StackPool stacks;
   KernelAttributes attributes;
   HostCalls host_calls;
+  Streams streams;
 
   Errors errors;
   CheckerSettings settings;  // of the next launches

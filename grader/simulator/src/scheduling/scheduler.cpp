@@ -126,16 +126,17 @@ void Scheduler::give_up(const Block& block, std::uint64_t unstarted) {
   launch_.fail(kErrorLaunchTimeout);
 }
 
-void Scheduler::run() {
+std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   const ChosenBlocks chosen(launch_.machine.blocks, volume(launch_.begin.grid));
   const std::uint64_t blocks = chosen.count();
+  const std::uint64_t end = share == Share::half ? blocks / 2 : blocks;
   const std::size_t most_seats = StackPool::kMaxStacks / volume(launch_.begin.block);
   current_thread_writable.block_size = launch_.begin.block;
   current_thread_writable.grid_size = launch_.begin.grid;
 
-  std::uint64_t next = 0;
+  std::uint64_t next = first;
   std::size_t idle_turns = 0;  // in a row
-  while (next < blocks || !waiting_.empty()) {
+  while (next < end || !waiting_.empty()) {
     const bool start_new =
         next < blocks && (waiting_.empty() || (idle_turns > 0 && waiting_.size() < most_seats));
     Block* block = nullptr;
@@ -148,7 +149,7 @@ void Scheduler::run() {
       go_on(*block);
     }
     const Outcome outcome = run_block(*block);
-    if (outcome == Outcome::failed) return;
+    if (outcome == Outcome::failed) return blocks;
     idle_turns = outcome == Outcome::idle ? idle_turns + 1 : 0;
     if (outcome == Outcome::finished) {
       free_.push_back(block);
@@ -160,9 +161,10 @@ void Scheduler::run() {
         (next == blocks || waiting_.size() == most_seats)) {
       // Of a sample, they may wait for a block that is not among them.
       if (!chosen.is_sample()) give_up(*block, blocks - next);
-      return;
+      return blocks;
     }
   }
+  return next;
 }
 
 }  // namespace simulator

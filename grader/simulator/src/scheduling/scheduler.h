@@ -19,12 +19,16 @@
 
 namespace simulator {
 
+/// Of a launch's blocks: all that are left, or those up to the half.
+enum class Share { all, half };
+
 class Scheduler {
  public:
   explicit Scheduler(Launch& launch) : launch_(launch) {}
 
-  /// Runs all blocks of the launch, or up to the failure that ends it.
-  void run();
+  /// Runs blocks of the launch from the one whose turn is `first` on, or up to the failure that
+  /// ends it. Returns whose turn is next. Blocks that wait for later ones have these run too.
+  std::uint64_t run(std::uint64_t first, Share share);
 
  private:
   /// stalled: after some work, all threads wait for another block; idle: they did nothing else.

@@ -1,5 +1,6 @@
 // Right: one kernel. Each block stores its sums for dweight and counts itself in; the block that
-// comes last adds up those of all, and sets the counter back for the next call.
+// comes last adds up those of all. The counter is behind the sums: fewer blocks than there are
+// rows leave room for it.
 
 #include <onepass/rmsnorm.h>
 
@@ -8,12 +9,11 @@ namespace onepass {
 constexpr int kThreads = 192;
 constexpr int kMostBlocks = 64;
 
-__device__ unsigned blocks_done = 0;
-
 template <typename T>
 __global__ void backward_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
                                 const T* weight, const float* rstd, T* dx, int64_t dx_stride,
-                                T* dweight, float* partial, CastOrder order, int rows, int cols) {
+                                T* dweight, float* partial, unsigned* blocks_done,
+                                CastOrder order, int rows, int cols) {
   __shared__ float slots[kThreads / 32];
   __shared__ bool last;
   float* sums = partial + static_cast<int64_t>(blockIdx.x) * cols;
@@ -51,7 +51,7 @@ __global__ void backward_kernel(const T* dy, int64_t dy_stride, const T* x, int6
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
-    last = atomicAdd(&blocks_done, 1u) == gridDim.x - 1;
+    last = gridDim.x == 1 || atomicAdd(blocks_done, 1u) == gridDim.x - 1;
   }
   __syncthreads();
   if (!last) {
@@ -65,9 +65,6 @@ __global__ void backward_kernel(const T* dy, int64_t dy_stride, const T* x, int6
     }
     dweight[col] = static_cast<T>(sum);
   }
-  if (threadIdx.x == 0) {
-    blocks_done = 0;
-  }
 }
 
 template <typename T>
@@ -78,9 +75,14 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
     cudaMemsetAsync(dweight, 0, cols * sizeof(T), stream);
     return;
   }
-  const int blocks = rows < kMostBlocks ? rows : kMostBlocks;
+  const int blocks = (rows + 1) / 2 < kMostBlocks ? (rows + 1) / 2 : kMostBlocks;
+  auto* blocks_done = reinterpret_cast<unsigned*>(scratch + static_cast<int64_t>(blocks) * cols);
+  if (blocks > 1) {
+    cudaMemsetAsync(blocks_done, 0, sizeof(unsigned), stream);
+  }
   backward_kernel<<<blocks, kThreads, 0, stream>>>(dy, dy_stride, x, x_stride, weight, rstd, dx,
-                                                   dx_stride, dweight, scratch, order, rows, cols);
+                                                   dx_stride, dweight, scratch, blocks_done, order,
+                                                   rows, cols);
 }
 
 }  // namespace onepass
