@@ -51,19 +51,16 @@ std::optional<std::string> named(const Case& call, const Finding& finding, unsig
 
 }  // namespace
 
-TEST_CASE("what goes wrong without gaps between the rows too is no matter of strides") {
-  const Finding outside = access(Kind::out_of_bounds_global, 300, 1);
-  CHECK(named(strided(80), outside, 3, false) == "no-tail-mask");
-  CHECK(named(strided(std::int64_t{1} << 31), outside, 3, false) == "no-tail-mask");
-}
-
-TEST_CASE("a read in the gap between rows: the stride was ignored, unless row 0's own block did") {
-  CHECK(named(strided(80), access(Kind::uninitialised_global, 70, 1)) == "stride-ignored");
-  CHECK(named(strided(80), access(Kind::uninitialised_global, 70, 0)) == std::nullopt);
-  CHECK(named(strided(80), access(Kind::uninitialised_global, 3, 1)) == "accumulated-into-garbage");
-  CHECK(named(strided(80), access(Kind::out_of_bounds_global, 300, 1)) == "stride-ignored");
-  CHECK(named(strided(80), access(Kind::out_of_bounds_global, 225, 0)) == "stride-ignored");
+TEST_CASE(
+    "outside of a tensor or between rows: the stride was ignored, if without gaps all is right") {
+  for (const Kind kind : {Kind::uninitialised_global, Kind::out_of_bounds_global}) {
+    CHECK(named(strided(81), access(kind, 70, 1)) == "stride-ignored");
+    CHECK(named(strided(81), access(kind, 70, 1), 3, false) == "no-tail-mask");
+    // Rows of 65 are not aligned without gaps, and may be read in another way.
+    CHECK(named(strided(80), access(kind, 70, 1)) == std::nullopt);
+  }
   CHECK(named(strided(65), access(Kind::out_of_bounds_global, 195, 2)) == "no-tail-mask");
+  CHECK(named(strided(65), access(Kind::uninitialised_global, 3, 1)) == "accumulated-into-garbage");
 }
 
 TEST_CASE("far from a buffer whose offsets do not fit an int: overflow") {

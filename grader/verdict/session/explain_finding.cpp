@@ -43,24 +43,27 @@ bool may_be_overflow(const Case& call, const Finding& finding) {
   return buffer == nullptr || !is_far(*buffer) || finding.index < 0;
 }
 
-/// A read between two rows, or out of bounds where the rows have gaps.
-bool misses_strided_rows(const Case& call, const Finding& finding) {
-  if (!call.is_strided(finding.buffer)) {
-    return false;
-  }
-  const Buffer& buffer = call.buffer(finding.buffer);
-  const bool in_gap = finding.kind == Kind::uninitialised_global && finding.index >= 0 &&
-                      finding.index % buffer.stride() >= buffer.cols;
-  return in_gap || finding.kind == Kind::out_of_bounds_global;
+/// Does it lie between the end of a row and the start of the next?
+bool is_in_gap(const Case& call, const Finding& finding) {
+  const Buffer* buffer = call.find(finding.buffer);
+  return buffer != nullptr && finding.index >= 0 &&
+         finding.index % buffer->stride() >= buffer->cols;
 }
 
-/// Row 0 starts where it should even for who takes the stride for cols, and both blocks and rows
-/// come in order: who goes wrong in block 0, in row 0, may as well have run past the end of a row.
-/// Between rows that lie very far apart nobody looks, so there only the block tells.
-bool is_beyond_row_0(const Case& call, const Finding& finding) {
-  const Buffer& buffer = call.buffer(finding.buffer);
-  const bool later_row = !is_far(buffer) && finding.index >= buffer.stride();
-  return later_row || (!finding.parties.empty() && finding.parties[0].block != simulator::Dim3{});
+bool has_gaps(const Case& call) {
+  return std::any_of(call.buffers().begin(), call.buffers().end(),
+                     [&](const Buffer& buffer) { return call.is_strided(buffer.name); });
+}
+
+/// May a row have been looked for where it is not?
+bool may_be_misplaced(const Case& call, const Finding& finding) {
+  return has_gaps(call) &&
+         (is_any(finding, {Kind::out_of_bounds_global, Kind::global_race}) ||
+          (finding.kind == Kind::uninitialised_global && is_in_gap(call, finding)));
+}
+
+bool is_aligned(const Buffer& buffer, std::int64_t stride) {
+  return stride * static_cast<std::int64_t>(size_of(buffer.dtype)) % 16 == 0;
 }
 
 Diagnosis with_advice(const Finding& finding, const std::optional<std::string>& mistake,
@@ -74,8 +77,9 @@ Diagnosis explain_global_race(const Case& call, const Finding& finding) {
   const Party& other = finding.parties[1];
   if (one.line == other.line && one.file == other.file) {
     return with_advice(finding, "lost-updates",
-                       "Both threads change it there, and of two that come at once one is lost: "
-                       "use an atomic, or let each have a place of its own, and add those up.");
+                       "Both threads change it there, and of two that come at once one is lost. If "
+                       "each has a share, use an atomic, or let each have a place of its own, and "
+                       "add those up; if it is to change once, let one thread do it.");
   }
   const Buffer* buffer = call.find(finding.buffer);
   if (buffer != nullptr && buffer->role == Role::in_place) {
@@ -135,9 +139,9 @@ const char* const kOverflowAdvice =
     "64 bits, as int64_t.";
 
 std::string stride_advice(const Case& call, const std::string& buffer) {
-  return "The rows of this call lie further apart than they are long: find a row with its stride, "
-         "not with " +
-         columns_of(call, buffer) + " or another tensor's stride.";
+  return "Without gaps between the rows the same call is right: find a row with its own tensor's "
+         "stride, not with " +
+         columns_of(call, buffer) + " or another tensor's.";
 }
 
 std::string scratch_advice(const std::string& buffer) {
@@ -192,9 +196,14 @@ bool goes_well_nearer(const Case& call, const GoesWell& goes_well) {
   return nearer && goes_well(*nearer);
 }
 
-bool goes_well_densely(const Case& call, const GoesWell& goes_well) {
+std::optional<bool> goes_well_densely(const Case& call, const GoesWell& goes_well) {
+  const bool same_ways =
+      std::all_of(call.buffers().begin(), call.buffers().end(), [](const Buffer& buffer) {
+        return buffer.null ||
+               is_aligned(buffer, buffer.stride()) == is_aligned(buffer, buffer.cols);
+      });
   const std::optional<Case> dense = contract::with_gaps(call, 0);
-  return dense && goes_well(*dense);
+  return dense && same_ways ? std::optional(goes_well(*dense)) : std::nullopt;
 }
 
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
@@ -205,16 +214,22 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
   if (finding.kind == Kind::out_of_bounds_global && contract::is_scratch(call, finding.buffer)) {
     return with_advice(finding, "scratch-overrun", scratch_advice(finding.buffer));
   }
-  if (misses_strided_rows(call, finding)) {
-    if (is_beyond_row_0(call, finding) && goes_well_densely(call, goes_well)) {
+  if (may_be_misplaced(call, finding)) {
+    const std::optional<bool> by_stride = goes_well_densely(call, goes_well);
+    if (by_stride.value_or(false)) {
       return with_advice(finding, "stride-ignored", stride_advice(call, finding.buffer));
     }
-    if (finding.kind == Kind::uninitialised_global) {
-      return with_advice(finding, std::nullopt,
-                         "That lies between two rows: check the column against " +
-                             columns_of(call, finding.buffer) +
-                             ", and find each row with its stride.");
+    if (finding.kind != Kind::global_race) {
+      return with_advice(finding,
+                         by_stride ? std::optional<std::string>("no-tail-mask") : std::nullopt,
+                         "Check the column against " + columns_of(call, finding.buffer) +
+                             ", and find each row with its own tensor's stride.");
     }
+  }
+  if (finding.kind == Kind::uninitialised_global && contract::is_scratch(call, finding.buffer)) {
+    return with_advice(
+        finding, mistake_of(finding),
+        "Scratch holds nothing yet: write each place before it is read or added to.");
   }
   if (finding.kind == Kind::out_of_bounds_shared && finding.index >= kMostThreads) {
     return with_advice(finding, "shared-row-too-big",

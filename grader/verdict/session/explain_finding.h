@@ -33,8 +33,9 @@ inline const GoesWell kNobodyAsked = [](const Case&) { return false; };
 
 /// Does the call go well with rows that lie as near as an `int` can count, gaps or not?
 bool goes_well_nearer(const Case& call, const GoesWell& goes_well);
-/// Does it go well with rows that follow one another without gaps?
-bool goes_well_densely(const Case& call, const GoesWell& goes_well);
+/// Does it go well with rows that follow one another without gaps? Nothing where that changes which
+/// rows can be read in vectors, and so perhaps what the kernel does.
+std::optional<bool> goes_well_densely(const Case& call, const GoesWell& goes_well);
 
 /// The simulator's message, and what to do.
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
@@ -45,7 +46,7 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
 std::optional<std::int64_t> first_far_row(const Case& call);
 
 extern const char* const kOverflowAdvice;
-/// For who takes rows of that buffer, which lie further apart than they are long, to be dense.
+/// For who looks for rows of that buffer where they are not, in a call that has gaps between some.
 std::string stride_advice(const Case& call, const std::string& buffer);
 /// For who wrote past the end of that buffer.
 std::string scratch_advice(const std::string& buffer);

@@ -175,7 +175,7 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run, const Goes
     failure.mistake = "scratch-overrun";
     failure.message += scratch_advice(buffer);
   } else if (call.is_strided(buffer) && any_unwritten(call, run.answer) &&
-             goes_well_densely(call, goes_well)) {
+             goes_well_densely(call, goes_well).value_or(false)) {
     // Who takes the stride for cols writes between the rows, and never gets to the end of the last.
     failure.mistake = "stride-ignored";
     failure.message += stride_advice(call, buffer);
