@@ -161,11 +161,12 @@ std::set<int> not_started(const Json& exercise) {
     return exercise["not_started"].get<std::set<int>>();
   }
   std::set<int> todos;
-  std::set<int> begun;
   for (const Json& check : exercise["checks"]) {
-    (check["status"] == "not started" ? todos : begun).insert(check["todo"].get<int>());
+    if (check["status"] != "not started") {
+      return {};
+    }
+    todos.insert(check["todo"].get<int>());
   }
-  std::erase_if(todos, [&](int todo) { return begun.count(todo) != 0; });
   return todos;
 }
 

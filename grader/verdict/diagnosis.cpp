@@ -171,6 +171,9 @@ std::optional<Diagnosis> explain_pattern(const Case& call, const std::string& ou
 }
 
 Diagnosis explain_launch_error(const Case& call, const std::string& error) {
+  if (error.find("must be allowed first") != std::string::npos) {
+    return {"launch-failed", "Allow as much as the call needs, before each launch that needs it."};
+  }
   const bool bad_value =
       error.find("Invalid") != std::string::npos || error.find("invalid") != std::string::npos;
   if (bad_value && call.contract() != nullptr) {

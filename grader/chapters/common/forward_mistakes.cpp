@@ -392,7 +392,10 @@ Table<Hooks> statistics_mistakes(const ForwardWords& words) {
       {"wrong-count", wrong_count(words)},
       {"unfinished-sum", roots_added_up(words)},
       {"integer-division",
-       {{say("{Variance} came out as 0: an integer divided by {cols} is 0. Divide a float.", words),
+       {{say("{Variance} came out as 0: as an integer that is divided by {cols}, or for want of "
+             "terms in "
+             "the sum. Divide a float, and add up every column.",
+             words),
          {.variance = [](const Row&) { return 0.0; }}}}},
       {"wrong-saved-statistics",
        {{say("rstd holds {variance}: save 1 / sqrt({v} + eps).", words),

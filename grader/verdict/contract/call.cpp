@@ -145,6 +145,12 @@ class Maker {
   Case call_;
 };
 
+/// Of the copies that a single row or column is repeated in each has numbers of its own: what is
+/// the same everywhere hides what is wrong.
+double unlike(std::int64_t index, std::int64_t extent) {
+  return extent == 1 ? 1.0 + 0.125 * static_cast<double>(index % 5) : 1.0;
+}
+
 /// What a call was made from.
 struct Taken {
   Arguments arguments;
@@ -212,13 +218,19 @@ Sizes sizes_of(const Case& call) {
   return sizes;
 }
 
-std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most) {
+std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most,
+                            double scalars) {
   std::optional<Taken> taken = taken_apart(call);
   if (!taken) {
     return std::nullopt;
   }
   const Function& function = *call.contract();
   Arguments& arguments = taken->arguments;
+  for (const Scalar& scalar : function.scalars) {
+    double& value = arguments.scalars[scalar.name];
+    const bool is_real = std::holds_alternative<double>(scalar.usual);
+    value *= is_real && value * scalars < 1.0 ? scalars : 1.0;
+  }
   const Sizes before = all_sizes(function, arguments);
   arguments.sizes = before;
   for (const auto& [name, size] : sizes) {
@@ -237,9 +249,13 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
     if (const auto given = arguments.values.find(tensor.name); given != arguments.values.end()) {
       const Matrix& old = *given->second;
       const std::int64_t beyond = old.rows() - tensor.rows.in(before);
+      const bool is_float = old.dtype() != Dtype::int32 && old.dtype() != Dtype::int64;
       given->second = matrix_of(
           old.dtype(), tensor.rows.in(arguments.sizes) + beyond, tensor.cols.in(arguments.sizes),
-          [&](auto row, auto col) { return old.get(row % old.rows(), col % old.cols()); });
+          [&](auto row, auto col) {
+            const double value = old.get(row % old.rows(), col % old.cols());
+            return is_float ? value * unlike(row, old.rows()) * unlike(col, old.cols()) : value;
+          });
     }
   }
   return contract::call(function, call.dtype(), std::move(arguments), taken->arrangement);

@@ -61,10 +61,12 @@ Case call(Function&&, Arguments, const Arrangement& = {}) = delete;
 
 /// The sizes that the call's function is told.
 Sizes sizes_of(const Case& call);
-/// The same call with other sizes: rows and columns of its inputs are repeated, or left out. All
-/// other arguments and how the tensors lie stay. Nothing if the inputs would have more than `most`
-/// elements, or are hash filled.
-std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most);
+/// The same call with other sizes: rows and columns of its inputs are repeated (a single one in
+/// other numbers), or left out. Real scalars are so many times what they were, if that is below 1;
+/// all other arguments and how the tensors lie stay. Nothing if the inputs would have more than
+/// `most` elements, or are hash filled.
+std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most,
+                            double scalars = 1.0);
 
 /// The same call with rows that lie nearer: gaps of more than `most` elements are closed, or, if
 /// `most` is not 0, as small as leaves each row aligned as it was; it is at least 128 then. Nothing

@@ -27,41 +27,76 @@ std::int64_t step_of(std::int64_t size) {
   return 2 * std::min<std::int64_t>(8, size & -size);
 }
 
-/// How to change the sizes of a call: its numbers of rows, and all others.
-struct Resizing {
+/// How to change a call: its numbers of rows, all other sizes, and its scalars.
+struct Varying {
   std::int64_t more_rows = 0;
   std::int64_t factor = 1, steps = 0, more = 0;
   bool ones = false;  // also those that are 1
+  double scalars = 1.0;
 };
 
-/// More rows, a square that stays one, wider or narrower rows, some that are longer than a block,
-/// and last, where the call has only one row or column, several.
-constexpr Resizing kResizings[] = {{.more_rows = 1},
-                                   {.more_rows = 2, .more = 2},
-                                   {.steps = 1},
-                                   {.factor = 3},
-                                   {.more_rows = 1, .factor = 9, .steps = 1},
-                                   {.factor = 33},
-                                   {.more_rows = 2, .factor = 5, .ones = true},
-                                   {.more_rows = 5, .factor = 33, .ones = true}};
+/// More rows, a square that stays one, wider or narrower rows, other scalars, some rows that are
+/// longer than a block, and last, where the call has only one row or column, several.
+constexpr Varying kChanges[] = {{.more_rows = 1},
+                                {.more_rows = 2, .more = 2},
+                                {.steps = 1},
+                                {.factor = 3},
+                                {.scalars = 4.0},
+                                {.more_rows = 1, .factor = 9, .steps = 1},
+                                {.factor = 33},
+                                {.more_rows = 2, .factor = 5, .ones = true},
+                                {.more_rows = 5, .factor = 33, .ones = true}};
 
-/// The call in the changed sizes; nothing if that is the same call or too large a one.
-std::optional<Case> resized(const Case& call, const Resizing& resizing) {
+/// Does a kernel go about both numbers of columns in the same way? Up to a warp, up to a block, and
+/// beyond, other parts of it may have their say, with mistakes of their own.
+bool are_alike(std::int64_t one, std::int64_t other) {
+  const auto way = [](std::int64_t cols) { return cols <= 32 ? 0 : cols <= 256 ? 1 : 2; };
+  return way(one) == way(other);
+}
+
+struct Variation {
+  Case call;
+  bool is_alike = true;
+};
+
+/// The changed call; nothing if that is the same one, or too large.
+std::optional<Variation> varied(const Case& call, const Varying& change) {
   const std::vector<std::string> row_sizes = call.contract()->row_sizes();
   contract::Sizes sizes = contract::sizes_of(call);
   const contract::Sizes before = sizes;
+  bool is_alike = true;
   for (const contract::Size& size : call.contract()->sizes) {
-    if (!size.is_argument || (sizes[size.name] <= 1 && !resizing.ones)) {
+    if (!size.is_argument || (sizes[size.name] <= 1 && !change.ones)) {
       continue;
     }
     std::int64_t& value = sizes[size.name];
     const bool is_rows = std::count(row_sizes.begin(), row_sizes.end(), size.name) > 0;
-    const std::int64_t steps = resizing.steps * step_of(value);
+    const std::int64_t steps = change.steps * step_of(value);
     const std::int64_t now =
-        is_rows ? value + resizing.more_rows : value * resizing.factor + steps + resizing.more;
+        is_rows ? value + change.more_rows : value * change.factor + steps + change.more;
     value = now <= size.most ? now : value - steps;
+    is_alike = is_alike && (is_rows || are_alike(value, before.at(size.name)));
   }
-  return sizes == before ? std::nullopt : contract::resized(call, sizes, kMostTriedAgain);
+  const bool is_other =
+      sizes != before || (change.scalars != 1.0 && !call.contract()->scalars.empty());
+  std::optional<Case> changed =
+      is_other ? contract::resized(call, sizes, kMostTriedAgain, change.scalars) : std::nullopt;
+  return changed ? std::optional(Variation{std::move(*changed), is_alike}) : std::nullopt;
+}
+
+/// Each mistake once, the nearest first.
+std::vector<Diagnosis> by_distance(std::vector<Suspect> suspects) {
+  std::stable_sort(suspects.begin(), suspects.end(),
+                   [](const Suspect& a, const Suspect& b) { return a.away < b.away; });
+  std::vector<Diagnosis> all;
+  for (const Suspect& suspect : suspects) {
+    if (std::none_of(all.begin(), all.end(), [&](const Diagnosis& known) {
+          return known.mistake == suspect.oracle->mistake;
+        })) {
+      all.push_back({suspect.oracle->mistake, suspect.oracle->sentence});
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -71,26 +106,32 @@ Causes find_causes(const WrongOutput& wrong,
                    const std::vector<Oracle>& oracles, const Attempt& attempt) {
   std::vector<Suspect> suspects = question({oracles.begin(), oracles.end()}, wrong);
   bool confirmed = false;
-  for (const Resizing& resizing : kResizings) {
-    if (suspects.empty() || (confirmed && agree(suspects))) {
+  for (const Varying& change : kChanges) {
+    if (suspects.empty()) {
       break;
     }
-    const std::optional<Case> other = resized(wrong.call, resizing);
-    const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
+    const std::optional<Variation> other = varied(wrong.call, change);
+    if (!other || (!other->is_alike && confirmed && agree(suspects))) {
+      continue;
+    }
+    const std::optional<Answer> answer = attempt(other->call);
     if (!answer) {
       continue;
     }
-    const Expectation expectation = expected(*other);
+    const Expectation expectation = expected(other->call);
     const Comparison comparison =
         compare((*answer)[expectation.output], expectation.value, expectation.bound, std::nullopt);
-    // What none of them explains may be another mistake, which this shape brings to light.
-    std::vector<Suspect> left = question(suspects, {*other, *answer, expectation, comparison});
-    if (!comparison.right() && !left.empty()) {
+    std::vector<Suspect> left = question(suspects, {other->call, *answer, expectation, comparison});
+    // What none of them explains in a shape unlike the first may be another mistake, which that
+    // brings to light.
+    if (other->is_alike || (!comparison.right() && !left.empty())) {
       suspects = std::move(left);
-      confirmed = true;
+      confirmed = confirmed || !comparison.right();
     }
   }
-  return {nearest(suspects), confirmed};
+  std::vector<Diagnosis> nearest_ones = nearest(suspects);
+  confirmed = confirmed && nearest_ones.size() == 1;
+  return {confirmed ? by_distance(std::move(suspects)) : std::move(nearest_ones), confirmed};
 }
 
 }  // namespace onepass::verdict

@@ -2,8 +2,9 @@
 //
 // In one shape several mistakes may give the same numbers, and with as many mistakes as a chapter
 // knows one of them may fit by accident. So a mistake is named only if it gives what the student's
-// function gives in another shape too, in which that is wrong as well, and if no other mistake does
-// so equally well in all that were tried.
+// function gives in another shape too, in which that is wrong as well, and in each that is much
+// like the first, right or wrong. If several do, the nearest; what other checks say goes before
+// that.
 #pragma once
 
 #include <functional>
@@ -26,8 +27,9 @@ struct WrongOutput {
 /// Runs the student's function; nothing if the call did not come to a good end.
 using Attempt = std::function<std::optional<Answer>(const Case&)>;
 
-/// The mistakes that explain the output equally well in every shape that was tried. confirmed:
-/// there was another one in which it is wrong.
+/// The mistakes that explain the output in every shape that counts, each once. confirmed: there was
+/// another one in which it is wrong, and the first mistake is nearer than all others. Else those
+/// that are nearest, in the order of the table.
 struct Causes {
   std::vector<Diagnosis> mistakes;
   bool confirmed = false;

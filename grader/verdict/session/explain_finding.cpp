@@ -144,6 +144,11 @@ std::string stride_advice(const Case& call, const std::string& buffer) {
          columns_of(call, buffer) + " or another tensor's.";
 }
 
+std::string place_advice(const Case& call, const std::string& buffer) {
+  return "Check the column against " + columns_of(call, buffer) +
+         ", and find each row with its own tensor's stride.";
+}
+
 std::string scratch_advice(const std::string& buffer) {
   return buffer +
          " has room for a limited number of groups of rows, and for no more than there are rows: "
@@ -222,8 +227,7 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
     if (finding.kind != Kind::global_race) {
       return with_advice(finding,
                          by_stride ? std::optional<std::string>("no-tail-mask") : std::nullopt,
-                         "Check the column against " + columns_of(call, finding.buffer) +
-                             ", and find each row with its own tensor's stride.");
+                         place_advice(call, finding.buffer));
     }
   }
   if (finding.kind == Kind::uninitialised_global && contract::is_scratch(call, finding.buffer)) {

@@ -48,6 +48,8 @@ std::optional<std::int64_t> first_far_row(const Case& call);
 extern const char* const kOverflowAdvice;
 /// For who looks for rows of that buffer where they are not, in a call that has gaps between some.
 std::string stride_advice(const Case& call, const std::string& buffer);
+/// For who came to a place outside of that buffer's rows, for whatever reason.
+std::string place_advice(const Case& call, const std::string& buffer);
 /// For who wrote past the end of that buffer.
 std::string scratch_advice(const std::string& buffer);
 

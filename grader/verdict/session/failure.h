@@ -29,7 +29,9 @@ struct Failure {
   Status status = Status::failed;
   std::string message = {};                 // one or more sentences for the student
   std::optional<std::string> mistake = {};  // the diagnosis' id
-  std::vector<Diagnosis> possible = {};     // what the other checks may tell for sure
+  /// Mistakes that explain it as well, its own first if it has one. Which it is, the other checks
+  /// may tell; only then the message says so.
+  std::vector<Diagnosis> possible = {};
   std::optional<double> error_over_bound = {};
   std::optional<std::string> location = {};  // "file:line" in the student's file
 

@@ -73,16 +73,6 @@ bool any_element(const Matrix& matrix, Test test) {
   return false;
 }
 
-/// Has some output an element that still holds the poison?
-bool any_unwritten(const Case& call, const Answer& answer) {
-  return std::any_of(call.buffers().begin(), call.buffers().end(), [&](const Buffer& buffer) {
-    return buffer.role == Role::output && !buffer.null &&
-           any_element(answer[buffer.name], [&](auto row, auto col) {
-             return is_poison(answer[buffer.name], row, col, answer.poison);
-           });
-  });
-}
-
 /// Are all wrong elements in rows that an `int` cannot find?
 bool only_far_rows_wrong(const Case& call, const Comparison& comparison) {
   const std::optional<std::int64_t> far = first_far_row(call);
@@ -119,7 +109,8 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
     failure.location = location_of(*finding);
   }
   if (run.outcome == Outcome::launch_error) {
-    const Diagnosis diagnosis = explain_launch_error(call, run.error);
+    const Diagnosis diagnosis =
+        explain_launch_error(call, run.error + (finding != nullptr ? finding->message : ""));
     failure.message =
         (finding != nullptr ? account_of(*finding) : run.error) + "\n" + diagnosis.sentence;
     failure.mistake = diagnosis.mistake;
@@ -174,11 +165,13 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run, const Goes
   if (contract::is_scratch(call, buffer)) {
     failure.mistake = "scratch-overrun";
     failure.message += scratch_advice(buffer);
-  } else if (call.is_strided(buffer) && any_unwritten(call, run.answer) &&
-             goes_well_densely(call, goes_well).value_or(false)) {
-    // Who takes the stride for cols writes between the rows, and never gets to the end of the last.
-    failure.mistake = "stride-ignored";
-    failure.message += stride_advice(call, buffer);
+  } else if (call.is_strided(buffer)) {
+    const std::optional<bool> by_stride = goes_well_densely(call, goes_well);
+    failure.mistake = by_stride.value_or(false) ? std::optional<std::string>("stride-ignored")
+                      : by_stride               ? std::optional<std::string>("no-tail-mask")
+                                                : std::nullopt;
+    failure.message +=
+        by_stride.value_or(false) ? stride_advice(call, buffer) : place_advice(call, buffer);
   } else {
     failure.mistake = "no-tail-mask";
     failure.message += "Check the index against the number of rows or columns.";
@@ -203,6 +196,7 @@ Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
     cause = causes.mistakes.front();
   } else if (!causes.mistakes.empty()) {
     failure.possible = causes.mistakes;
+    failure.mistake = causes.confirmed ? causes.mistakes.front().mistake : std::nullopt;
   } else if (only_far_rows_wrong(call, comparison) && goes_well_nearer(call, goes_well)) {
     cause = Diagnosis{"index-overflow", kOverflowAdvice};
   } else if (left_as_it_was(call, output, got, comparison)) {
@@ -219,7 +213,7 @@ Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
   if (cause) {
     failure.message += "\n" + cause->sentence;
     failure.mistake = cause->mistake;
-  } else if (doubt) {
+  } else if (doubt && failure.possible.empty()) {
     failure.message += "\n" + sentence_of(*doubt);
     failure.mistake = mistake_of(*doubt);
     failure.location = location_of(*doubt);

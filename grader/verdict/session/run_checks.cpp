@@ -100,11 +100,12 @@ std::vector<wire::CheckInfo> list_checks(const std::string& exercise) {
   return checks;
 }
 
+// A mistake that alone explains a failure speaks for itself, more than one that only does so best.
 void tell_apart(std::vector<Session::Check>& checks) {
-  std::map<std::string, int> explained;  // failures, by mistake
+  std::map<std::string, int> explained;
   for (const Session::Check& check : checks) {
     if (check.failure && check.failure->mistake) {
-      ++explained[*check.failure->mistake];
+      explained[*check.failure->mistake] += is_open(check) ? 1 : 2;
     } else if (check.failure) {
       for (const Diagnosis& possible : check.failure->possible) {
         ++explained[*possible.mistake];
@@ -120,7 +121,7 @@ void tell_apart(std::vector<Session::Check>& checks) {
         std::max_element(possible.begin(), possible.end(), [&](const auto& a, const auto& b) {
           return explained[*a.mistake] < explained[*b.mistake];
         });
-    if (explained[*most->mistake] > 1) {
+    if (check.failure->mistake || explained[*most->mistake] > 1) {
       check.failure->message += "\n" + most->sentence;
       check.failure->mistake = most->mistake;
     }

@@ -103,7 +103,7 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
                                  const Case* numbers) {
   const std::int64_t sampled = sample_ == Sample::of_wide ? kBlocksOfWide : kFewBlocks;
   turn.most_blocks = static_cast<std::uint64_t>(sampled);
-  const Run run = complete(call, turn, goes_right(outputs));
+  const Run run = complete(call, turn, numbers == nullptr ? goes_right(outputs) : kNobodyAsked);
   return std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
     const std::int64_t right = right_ones(numbers == nullptr ? call : *numbers, run,
  expected(numbers == nullptr ? call : *numbers), sampled);
