@@ -17,6 +17,7 @@ namespace {
 // third time, with a part of it.
 constexpr std::int64_t kWholeVectors[] = {64, 256, 520};
 constexpr std::int64_t kOdd[] = {61, 257, 517};
+constexpr std::int64_t kHalfVectors[] = {60, 260, 516};  // of bf16, but whole ones of fp32
 
 constexpr std::int64_t kAboveGridY = 65537;
 constexpr std::int64_t kFewRows = 4;     // of so many that they are far apart
@@ -46,7 +47,8 @@ void sweep_rows(const Function& function, const CheckRows& check,
                 const std::set<std::string>& only) {
   const auto check_way = [&](Dtype dtype, std::size_t number, const contract::Way& way) {
     const std::size_t width = number % std::size(kOdd);
-    check(dtype, 2, way.odd_rows ? kOdd[width] : kWholeVectors[width], way.arrangement);
+    const auto& odd = dtype == Dtype::bf16 ? kHalfVectors : kOdd;
+    check(dtype, 2, way.odd_rows ? odd[width] : kWholeVectors[width], way.arrangement);
   };
   sweep(function, check_way, only);
   Arrangement padded;  // shorter than a vector, though each row starts with one
@@ -303,8 +305,14 @@ void sweep_spikes(const CheckSpikes& check) {
 void draw_rows(const Function& function, int count, const CheckRows& check) {
   for (int number = 0; number < count; ++number) {
     const verdict::Random draw = session().random().stream(fmt::format("shape {}", number));
-    check(kEveryDtype[static_cast<std::size_t>(draw.integer(0, 0, 2))], draw.integer(1, 1, 9),
-          draw.integer(2, 1, 3000), contract::drawn(function, draw.stream("arrangement")));
+    const Dtype dtype = kEveryDtype[static_cast<std::size_t>(draw.integer(2, 0, 2))];
+    const auto shape = static_cast<std::uint64_t>(number);
+    check(dtype, contract::drawn_size(draw, shape, 0, 9), contract::drawn_size(draw, shape, 1, 99),
+          {});
+    if (number % 2 == 0) {
+      check(dtype, draw.integer(3, 1, 9), draw.integer(4, 1, 3000),
+            contract::drawn(function, draw.stream("arrangement")));
+    }
   }
 }
 

@@ -238,20 +238,23 @@ TEST_SUITE("rope/half_split") {
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",
              points(1), todo(3)) {
-    for (std::uint64_t number = 0; number < 6; ++number) {
+    for (std::uint64_t number = 0; number < 10; ++number) {
       const DrawnShape drawn = drawn_shape(number);
-      check_both({.dtype = drawn.dtype,
-                  .tokens = drawn.tokens,
-                  .q_heads = drawn.heads,
-                  .k_heads = drawn.k_heads,
-                  .head_dim = drawn.head_dim,
-                  .rotary_dim = drawn.rotary_dim,
-                  .position_dtype = number % 2 == 0 ? Dtype::int32 : Dtype::int64,
-                  .own_tables = number % 3 == 2,
-                  .first = drawn.first,
-                  .rows = 30,
-                  .ids = drawn_positions(drawn.tokens, 30),
-                  .arrangement = drawn_arrangement(kHalfSplit, number)});
+      Shape shape = {.dtype = drawn.dtype,
+                     .tokens = drawn.tokens,
+                     .q_heads = drawn.heads,
+                     .k_heads = drawn.k_heads,
+                     .head_dim = drawn.head_dim,
+                     .rotary_dim = drawn.rotary_dim,
+                     .position_dtype = number % 2 == 0 ? Dtype::int32 : Dtype::int64,
+                     .own_tables = number % 3 == 2,
+                     .first = drawn.first,
+                     .rows = 30,
+                     .ids = drawn_positions(drawn.tokens, 30)};
+      for (const Arrangement& arrangement : drawn_arrangements(kHalfSplit, number)) {
+        shape.arrangement = arrangement;
+        check_both(shape);
+      }
     }
     for (double size : {1e-6, 1e4}) {
       for (Dtype dtype : kEveryDtype) {

@@ -180,8 +180,10 @@ TEST_SUITE("rope/interleaved") {
              points(1), todo(2)) {
     for (std::uint64_t number = 0; number < 6; ++number) {
       const DrawnShape shape = drawn_shape(number);
-      check_turned(random_x(shape.dtype, shape.tokens, shape.heads * shape.head_dim), shape.heads,
-                   shape.first, drawn_arrangement(kInterleaved, number));
+      for (const Arrangement& arrangement : drawn_arrangements(kInterleaved, number)) {
+        check_turned(random_x(shape.dtype, shape.tokens, shape.heads * shape.head_dim), shape.heads,
+                     shape.first, arrangement);
+      }
     }
     sweep_values(4, 3 * 64, [](const Matrix& x, double) { check_turned(x, 3); });
     check_not_finite(call_of(kInterleaved, random_x(Dtype::fp16, 4, 3 * 64), tables(kFirst, 4, 32)),

@@ -55,19 +55,23 @@ std::vector<std::int64_t> drawn_positions(std::int64_t count, std::int64_t rows)
 DrawnShape drawn_shape(std::uint64_t number) {
   const verdict::Random draw = verdict::session().random().stream(fmt::format("shape {}", number));
   DrawnShape shape;
-  shape.dtype = kEveryDtype[static_cast<std::size_t>(draw.integer(0, 0, 2))];
-  shape.tokens = draw.integer(1, 1, 9);
-  shape.heads = draw.integer(2, 1, 9);
-  shape.k_heads = draw.integer(3, 1, 4);
-  shape.head_dim = 2 * draw.integer(4, 1, 80);
-  shape.rotary_dim = 2 * draw.integer(5, 1, shape.head_dim / 2);
+  shape.dtype = kEveryDtype[static_cast<std::size_t>(draw.integer(9, 0, 2))];
+  const auto size = [&](std::uint64_t i, std::int64_t most) {
+    return verdict::contract::drawn_size(draw, number, i, most);
+  };
+  shape.tokens = size(0, 9);
+  shape.heads = size(1, 9);
+  shape.rotary_dim = 2 * size(3, 40);
+  shape.head_dim = 2 * (size(2, 40) + 40);
+  shape.k_heads = size(4, 9);
   shape.first = draw.integer(8, 1, 100000);
   return shape;
 }
 
-Arrangement drawn_arrangement(const Function& function, std::uint64_t number) {
-  return verdict::contract::drawn(
-      function, verdict::session().random().stream(fmt::format("arrangement {}", number)));
+std::vector<Arrangement> drawn_arrangements(const Function& function, std::uint64_t number) {
+  const verdict::Random draw =
+      verdict::session().random().stream(fmt::format("arrangement {}", number));
+  return {Arrangement{}, verdict::contract::drawn(function, draw)};
 }
 
 }  // namespace onepass::rope

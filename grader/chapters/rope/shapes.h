@@ -41,7 +41,7 @@ struct DrawnShape {
   std::int64_t first;  // position
 };
 DrawnShape drawn_shape(std::uint64_t number);
-/// How its tensors lie.
-Arrangement drawn_arrangement(const Function& function, std::uint64_t number);
+/// How its tensors lie: plainly, and in a way that is drawn.
+std::vector<Arrangement> drawn_arrangements(const Function& function, std::uint64_t number);
 
 }  // namespace onepass::rope

@@ -203,6 +203,23 @@ TEST_CASE("widths past ends: of each octave its first, and one that is drawn") {
   }
 }
 
+TEST_CASE("drawn sizes: of any two, either alone fills vectors in some shape") {
+  for (std::uint64_t a = 0; a < 5; ++a) {
+    for (std::uint64_t b = 0; b < 5; ++b) {
+      bool only_a = a == b;
+      for (std::uint64_t shape = 0; shape < 10; ++shape) {
+        const auto fills = [&](std::uint64_t size) {
+          const std::int64_t drawn = drawn_size(Random(shape), shape, size, 9);
+          CHECK((3 <= drawn && drawn <= 9 && (drawn % 8 == 0 || drawn % 2 == 1)));
+          return drawn % 8 == 0;
+        };
+        only_a = (fills(a) && !fills(b)) || only_a;
+      }
+      CHECK(only_a);
+    }
+  }
+}
+
 TEST_CASE("the sweep is the same for the same seed") {
   const auto all = [](std::uint64_t seed) {
     std::vector<std::int64_t> offsets;

@@ -73,7 +73,7 @@ std::vector<Option> options_of(const Function& function, Dtype dtype,
     }
     if (tensor.traits.strided) {
       options.push_back({Option::gap, tensor.name, 2 * vector});
-      options.push_back({Option::gap, tensor.name, kOddGap});
+      options.push_back({Option::gap, tensor.name, dtype == Dtype::bf16 ? vector / 2 : kOddGap});
     }
     if (tensor.traits.optional) {
       options.push_back({Option::left_out, tensor.name});
@@ -209,6 +209,13 @@ std::vector<Way> sweep_wide(const Function& function, Dtype dtype, const Random&
   option.elements += option.kind == Option::gap ? cols / 4 / 16 * 16 : 0;
   apply(option, function, ways.emplace_back());
   return ways;
+}
+
+std::int64_t drawn_size(const Random& random, std::uint64_t shape, std::uint64_t size,
+                        std::int64_t most) {
+  const bool fills_vectors = (shape / 2 == size) != (shape % 2 == 1);
+  return fills_vectors ? 8 * random.integer(size, 1, most / 8)
+                       : 2 * random.integer(size, 1, (most - 1) / 2) + 1;
 }
 
 Arrangement drawn(const Function& function, const Random& random) {

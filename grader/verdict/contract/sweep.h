@@ -4,7 +4,8 @@
 // The ways are, of each tensor,
 //   - a start off a 16-byte boundary, by each number of elements that a vector of 16 bytes has;
 //     in bf16, which has as many as fp16, by 1, 2 and 4;
-//   - rows apart, if it has a stride: so that each row is on such a boundary, and not;
+//   - rows apart, if it has a stride: so that each row is on such a boundary, and not; in bf16
+//     half a vector past it, which a test with the number for fp32 takes for one;
 //   - null, if it may be, and over its input, if it may be;
 // and of all of them together rows that fill no vector, without gaps or each starting with one.
 // Alone each of them shows which one a kernel cannot take. Then come those in which all tensors are
@@ -38,6 +39,13 @@ std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& rand
 /// difference to its mean.
 std::vector<Way> sweep_wide(const Function& function, Dtype dtype, const Random& random,
                             std::int64_t cols);
+
+/// Size number `size` of shape number `shape`, of shapes drawn at random, from 3 to `most`: a
+/// multiple of 8, which fills vectors of every type, or odd. Of shapes 0 and 1 size 0 alone fills
+/// vectors, and all but it do; of 2 and 3 size 1, and so on. So any two sizes differ in some
+/// shapes: a kernel that looks at the wrong one before it takes vectors is seen.
+std::int64_t drawn_size(const Random& random, std::uint64_t shape, std::uint64_t size,
+                        std::int64_t most);
 
 /// One drawn at random: any gap, any offset, now and then null or over its input.
 Arrangement drawn(const Function& function, const Random& random);
