@@ -1,4 +1,5 @@
-# What a student calls: make -C build grade, grade_<chapter>, solutions, solutions_<chapter>, check.
+# What a student calls: make -C build grade, grade_<chapter>, solutions, solutions_<chapter>, check;
+# and a maintainer: mutants.
 get_property(chapters GLOBAL PROPERTY ONEPASS_CHAPTER_NAMES)
 
 # All that has to be built before an exercise can be, but the chapters' graders.
@@ -37,8 +38,20 @@ docs/contributing.md."
 add_custom_target(check_all
   COMMAND ${CMAKE_COMMAND} -E env ONEPASS_CHECK_ALL=1 ${tests}
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
+# Small changes to the solutions, each of which a check has to find (tests/mutants/mutants.py).
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_FOUND)
+  set(mutants ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/grader/tests/mutants/mutants.py
+              --onepass $<TARGET_FILE:onepass> --out ${CMAKE_BINARY_DIR}/mutants)
+  add_custom_target(mutants COMMAND ${mutants} USES_TERMINAL VERBATIM)
+  add_test(NAME mutants_test COMMAND ${mutants} --sample 1 --seed 1 --jobs 1)
+else()
+  add_custom_target(mutants
+    COMMAND ${CMAKE_COMMAND} -E echo "make mutants needs Python 3: install it and run cmake again."
+    COMMAND ${CMAKE_COMMAND} -E false VERBATIM)
+endif()
 list(TRANSFORM chapters PREPEND grade- OUTPUT_VARIABLE graders)
-foreach(target check check_all)
+foreach(target check check_all mutants)
   add_dependencies(${target} ${needed} ${graders})
 endforeach()
 # With a toolkit but no GPU, what runs on a GPU is at least compiled, and only for the tests.

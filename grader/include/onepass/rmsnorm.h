@@ -2,8 +2,8 @@
 //
 // Every function is a host launcher: it gets raw device pointers, starts its kernels on `stream`
 // and returns without waiting. The caller looks for launch errors afterwards, so a launcher neither
-// prints nor throws. Calls on two streams may run at the same time: what a call needs comes with its
-// arguments, and nothing is kept in memory that another call uses.
+// prints nor throws. Calls on two streams may run at the same time: what a call needs comes with
+// its arguments, and nothing is kept in memory that another call uses.
 //
 // For all functions here:
 //   T        float, __half or __nv_bfloat16. All arithmetic is fp32; a result is rounded to T once.

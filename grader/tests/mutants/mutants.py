@@ -1,159 +1,78 @@
 #!/usr/bin/env python3
-"""Changes the solutions in small ways, one at a time, and has each change graded.
+"""Changes the solutions in small ways, one at a time (operators.py), and has each change graded.
 
-A mutant that passes shows a hole in the checks, unless it breaks no promise: those stand in
-equivalent.txt, each with the reason. Results are remembered by the text of the mutant in OUT, so a
-run that was stopped goes on where it was; delete OUT after a change of the grader.
+A mutant that passes shows a hole in the checks, unless it breaks no promise: harmless.txt says of
+which that is known, and why. What was found is remembered in OUT by the text of the mutant and of
+the grader: a run that was stopped goes on where it was, and one that comes later grades what is new.
 
     mutants.py --onepass build/onepass --out build/mutants [--exercise rmsnorm/forward]
-               [--sample 40 --seed 1] [--jobs 2] [--list]
+               [--sample 2 --seed 1] [--like is_aligned] [--jobs 2] [--list]
 
-Exit: 0 if every mutant that was graded is killed or listed, 1 if one survives, 2 for wrong usage.
+Exit: 0 if every mutant that was graded is killed or known to be harmless, 1 if one survives or an
+entry of harmless.txt fits no mutant, 2 for wrong usage.
 """
 import argparse
+import fnmatch
 import hashlib
 import json
+import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
+sys.dont_write_bytecode = True  # next to the sources
+from operators import KINDS, blank_out
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[2]
 
 
-def blank_out(source):
-    """The source with comments, strings and preprocessor lines as blanks, of the same length."""
-    pattern = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^[ \t]*#[^\n]*'
-    return re.sub(pattern, lambda found: re.sub(r'[^\n]', ' ', found.group()), source,
-                  flags=re.DOTALL | re.MULTILINE)
-
-
-def closing(code, opening):
-    """Where the parenthesis that opens there closes."""
-    depth = 0
-    for at in range(opening, len(code)):
-        depth += {'(': 1, ')': -1}.get(code[at], 0)
-        if depth == 0:
-            return at
-    return len(code)
-
-
-# What is put in place of an operator. clang-format puts spaces around binary operators only, so
-# that brackets of templates, pointers and references are not taken for them.
-OPERATORS = {
-    ' < ': [' <= '], ' <= ': [' < '], ' > ': [' >= '], ' >= ': [' > '],
-    ' == ': [' != '], ' != ': [' == '], ' && ': [' || '], ' || ': [' && '],
-    ' + ': [' - '], ' - ': [' + '], ' * ': [' + '], ' / ': [' * '], ' % ': [' / '],
-    ' += ': [' -= ', ' = '], ' -= ': [' += '], ' *= ': [' /= '], ' /= ': [' *= '],
-}
-FUNCTIONS = {'rsqrtf': 'sqrtf', '__shfl_xor_sync': '__shfl_down_sync', 'fmaxf': 'fminf'}
-STATEMENTS = r'__syncthreads\(\);|__syncwarp\([^;]*\);|__threadfence\(\);|(?:break|continue);'
-# Names that are easily taken for one another.
-FAMILIES = [r'\w+_stride|cols|half|rotary_dim|head_dim', r'rows|cols|tokens|channels|space|batch',
-            r'lane|warp|threadIdx\.x|threadIdx\.y', r'blockDim\.x|gridDim\.x|blockDim\.y',
-            r'q_heads|k_heads|heads', r'mean|rstd', r'weight|bias', r'dweight|dbias', r'cos|sin']
-
-
-def replace_operators(code):
-    for operator, others in OPERATORS.items():
-        for found in re.finditer(re.escape(operator), code):
-            for other in others:
-                yield found.start(), found.end(), other, 'operator'
-
-
-def change_conditions(code):
-    for found in re.finditer(r'\b(?:if|while) \(', code):
-        opening = found.end() - 1
-        end = closing(code, opening)
-        yield opening, end + 1, '(!' + code[opening:end + 1] + ')', 'negated'
-        if found.group().startswith('if'):
-            yield opening, end + 1, '(true)', 'guard dropped'
-            yield opening, end + 1, '(false)', 'branch dropped'
-
-
-def drop_terms(code):
-    """Each term of a conjunction, for true: of the tests for alignment above all."""
-    for found in re.finditer(r'(?:= |\(|return )([^;{}=]*? && [^;{}]*?);', code):
-        at = found.start(1)
-        for term in re.split(r' &&\s+', found.group(1)):
-            start = code.index(term, at)
-            at = start + len(term)
-            if term.count('(') == term.count(')') and term.strip():
-                yield start, at, 'true', 'term dropped'
-
-
-def change_numbers(code):
-    for found in re.finditer(r'(?<![\w.])(\d+)(?![\w.])', code):
-        for other in {int(found.group()) + 1, max(int(found.group()) - 1, 0)}:
-            if other != int(found.group()):
-                yield found.start(), found.end(), str(other), 'number'
-    for found in re.finditer(r'(?<![\w.])(\d+\.\d+)f\b', code):
-        yield found.start(), found.end(), str(float(found.group(1)) + 1.0) + 'f', 'number'
-
-
-def drop_statements(code):
-    for found in re.finditer(STATEMENTS, code):
-        yield found.start(), found.end(), ';', 'statement dropped'
-
-
-def drop_casts(code):
-    for found in re.finditer(r'static_cast<(?:int64_t|float|T)>\(', code):
-        yield found.start(), found.end() - 1, '', 'cast dropped'
-
-
-def exchange_names(code):
-    for family in FAMILIES:
-        names = sorted(set(re.findall(r'(?<![\w.])(?:' + family + r')(?!\w)', code)))
-        for name in names:
-            # Not where it is declared: behind its type.
-            for found in re.finditer(r'(?<![\w.>*&] )(?<![\w.])' + re.escape(name) + r'(?![\w(])', code):
-                if re.search(r'(?:int|int64_t|float|auto|bool|double|[*&>]) $', code[:found.start()]):
-                    continue
-                for other in names:
-                    if other != name:
-                        yield found.start(), found.end(), other, 'name'
-
-
-def exchange_functions(code):
-    for name, other in FUNCTIONS.items():
-        for found in re.finditer(r'\b' + name + r'\b', code):
-            yield found.start(), found.end(), other, 'function'
-
-
-KINDS = [replace_operators, change_conditions, drop_terms, change_numbers, drop_statements,
-         drop_casts, exchange_names, exchange_functions]
+# The name of one that is defined there.
+FUNCTION = re.compile(r'^ {0,4}[\w<>,*& ]*?\b(?!if\b)(\w+)\((?=[^;]*?\) (?:const )?\{\n)',
+                      re.MULTILINE)
 
 
 class Mutant:
-    def __init__(self, exercise, source, start, end, text, kind):
+    """`line` is what is shown of it, and what harmless.txt is about: the function, and the line as
+    git diff --word-diff has it."""
+
+    def __init__(self, exercise, function, source, start, end, text, kind):
         self.exercise = exercise
-        self.kind = kind
         self.source = source[:start] + text + source[end:]
-        self.line = source.count('\n', 0, start) + 1
         first = source.rfind('\n', 0, start) + 1
         last = source.find('\n', end)
-        self.before = ' '.join(source[first:last].split())
-        self.after = ' '.join((source[first:start] + text + source[end:last]).split())
-        self.key = hashlib.sha256((exercise + self.source).encode()).hexdigest()[:24]
+        changed = f'[-{source[start:end].strip()}-]{{+{text.strip()}+}}'
+        around = (' ' * source[start:end].startswith(' '), ' ' * source[start:end].endswith(' '))
+        line = source[first:start] + around[0] + changed + around[1] + source[end:last]
+        self.line = function + ': ' + ' '.join(re.sub(r'//.*', '', line).split())
+        number = source.count('\n', 0, start) + 1
+        self.title = f'{exercise}:{number} [{kind}]\n    {self.line}'
 
-    def __str__(self):
-        return f'{self.exercise}:{self.line} [{self.kind}]\n  - {self.before}\n  + {self.after}'
+    def key(self, grader):
+        return hashlib.sha256((grader + self.source).encode()).hexdigest()[:24]
+
+    def order(self, seed):
+        """Its place in the samples of that seed: its own, whatever becomes of other lines."""
+        return hashlib.sha256(f'{seed} {self.exercise} {self.line}'.encode()).digest()
 
 
 def mutants_of(exercise, path):
     source = path.read_text()
     code = blank_out(source)
     body = code.find('namespace onepass')
-    known = set()
+    functions = [(found.start(1), found.group(1)) for found in FUNCTION.finditer(code)]
+    known = {source}
     for kind in KINDS:
         for start, end, text, name in kind(code):
-            mutant = Mutant(exercise, source, start, end, text, name)
-            if start > body and mutant.source != source and mutant.key not in known:
-                known.add(mutant.key)
+            within = [function for at, function in functions if at < start]
+            mutant = Mutant(exercise, (within or ['file'])[-1], source, start, end, text, name)
+            if start > body and mutant.source not in known:
+                known.add(mutant.source)
                 yield mutant
 
 
@@ -162,34 +81,116 @@ def solutions():
         yield path.parent.name.split('_', 1)[1] + '/' + path.stem, path
 
 
-def equivalents():
-    """From (exercise, line before, line after) to the reason."""
-    listed = {}
-    text = (pathlib.Path(__file__).parent / 'equivalent.txt').read_text()
-    for entry in re.split(r'\n\s*\n', re.sub(r'^#.*\n', '', text, flags=re.MULTILINE)):
-        fields = dict(line.split(': ', 1) for line in entry.strip().splitlines() if ': ' in line)
-        if fields:
-            listed[(fields['exercise'], fields['before'], fields['after'])] = fields['because']
-    return listed
+def grader_of(exercise):
+    """A name for what grades it: the grader without its tests and the other chapters."""
+    chapters = REPOSITORY / 'grader' / 'chapters'
+    others = {path for path in chapters.iterdir() if path.is_dir()}
+    others -= {chapters / 'common', chapters / exercise.split('/')[0]}
+    others.add(REPOSITORY / 'grader' / 'tests')
+    total = hashlib.sha256()
+    for path in sorted((REPOSITORY / 'grader').rglob('*')):
+        if path.is_file() and not others.intersection(path.parents):
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+class Entry:
+    """A line of harmless.txt: which mutants of which exercises."""
+
+    def __init__(self, line):
+        self.line = line.strip()
+        self.exercises, line = self.line.split(None, 1)
+        self.pattern = re.compile('.*'.join(re.escape(part) for part in line.split('...')))
+
+    def fits(self, mutant):
+        return (any(fnmatch.fnmatch(mutant.exercise, one) for one in self.exercises.split(','))
+                and self.pattern.fullmatch(mutant.line))
+
+
+def harmless():
+    return [Entry(line) for line in (HERE / 'harmless.txt').read_text().splitlines()
+            if line.startswith('  ')]
 
 
 def grade(mutant, onepass):
-    """'does not compile', 'killed' or 'survives'."""
+    """'no mutant' if it does not compile, 'killed' or 'passes'."""
     with tempfile.TemporaryDirectory() as scratch:
+        path = dict(solutions())[mutant.exercise]
         submission = pathlib.Path(scratch) / 'submission'
         shutil.copytree(REPOSITORY / 'exercises', submission)
-        folder = next(path for name, path in solutions() if name == mutant.exercise)
-        (submission / folder.parent.name / folder.name).write_text(mutant.source)
+        (submission / path.parent.name / path.name).write_text(mutant.source)
         report = pathlib.Path(scratch) / 'report.json'
-        subprocess.run([onepass, 'grade', '--submission', submission, '--exercise', mutant.exercise,
-                        '--device', 'cpu', '--checks-only', '--no-experiments', '--time-limit', '2',
-                        '--report', report],
-                       capture_output=True, check=False)
-        exercise = next(e for e in json.loads(report.read_text())['exercises']
-                        if e['id'] == mutant.exercise)
+        run = subprocess.run([onepass, 'grade', '--submission', submission, mutant.exercise,
+                              '--device', 'cpu', '--checks-only', '--no-experiments',
+                              '--time-limit', '2', '--report', report],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if not report.exists():
+            raise RuntimeError(f'No report of {mutant.title}\n{run.stderr}')
+        exercise = json.loads(report.read_text())['exercises'][0]
         if exercise['status'] == 'compile error':
-            return 'does not compile'
-        return 'survives' if exercise['score'] == exercise['max_score'] else 'killed'
+            return 'no mutant'
+        return 'passes' if exercise['score'] == exercise['max_score'] else 'killed'
+
+
+class Memory:
+    """What was found before, a line each: a run may be stopped at any time."""
+
+    def __init__(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / 'results.txt'
+        self.lock = threading.Lock()
+        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        self.results = dict(line.split(' ', 1) for line in lines if line.endswith(RESULTS))
+
+    def add(self, key, result):
+        with self.lock, self.path.open('a') as file:
+            file.write(f'{key} {result}\n')
+            self.results[key] = result
+
+
+RESULTS = ('no mutant', 'killed', 'passes')
+
+
+def grade_all(mutants, onepass, memory, jobs):
+    """(mutant, result) of each."""
+    graders = {exercise: grader_of(exercise) for exercise in {m.exercise for m in mutants}}
+    done = 0
+
+    def settle(mutant):
+        nonlocal done
+        key = mutant.key(graders[mutant.exercise])
+        if key not in memory.results:
+            memory.add(key, grade(mutant, onepass))
+        with memory.lock:
+            done += 1
+            if sys.stderr.isatty() or done % 100 == 0:
+                print(f'\r{done} of {len(mutants)}', end='', file=sys.stderr, flush=True)
+        return mutant, memory.results[key]
+
+    with ThreadPoolExecutor(jobs) as pool:
+        results = list(pool.map(settle, mutants))
+    print(file=sys.stderr)
+    return results
+
+
+def show(results, entries):
+    """The survivors, and a table. How many survive."""
+    table, total = [], 0
+    for exercise, _ in solutions():
+        own = [result for mutant, result in results if mutant.exercise == exercise]
+        passing = [m for m, result in results if m.exercise == exercise and result == 'passes']
+        surviving = [m for m in passing if not any(entry.fits(m) for entry in entries)]
+        total += len(surviving)
+        for mutant in surviving:
+            print(f'survives: {mutant.title}')
+        if own:
+            table.append((exercise, own.count('killed'), len(passing) - len(surviving),
+                          len(surviving)))
+    table.append(('all', *(sum(column) for column in list(zip(*table))[1:])))
+    print(f'{"":32}  killed  harmless  surviving')
+    for exercise, *numbers in table:
+        print('{:32}{:8}{:10}{:11}'.format(exercise, *numbers))
+    return total
 
 
 def main():
@@ -199,56 +200,34 @@ def main():
     parser.add_argument('--exercise', default='', help='those whose name begins so')
     parser.add_argument('--sample', type=int, help='so many of each exercise')
     parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--jobs', type=int, default=2)
+    parser.add_argument('--like', default='', help='those whose changed line has this')
+    parser.add_argument('--jobs', type=int, default=os.cpu_count())
     parser.add_argument('--list', action='store_true', help='list the mutants, grade none')
     arguments = parser.parse_args()
-    chosen = []
+    entries = harmless()
+    everything, chosen = [], []
     for exercise, path in solutions():
+        mutants = list(mutants_of(exercise, path))
+        everything += mutants
         if exercise.startswith(arguments.exercise):
-            mutants = list(mutants_of(exercise, path))
-            if arguments.sample is not None and arguments.sample < len(mutants):
-                mutants = random.Random(arguments.seed).sample(mutants, arguments.sample)
-            chosen += mutants
+            mutants = [mutant for mutant in mutants if re.search(arguments.like, mutant.line)]
+            if arguments.sample is not None:
+                mutants.sort(key=lambda mutant: mutant.order(arguments.seed))
+            chosen += mutants[:arguments.sample]
     if not chosen:
-        print(f'no exercise begins with "{arguments.exercise}"', file=sys.stderr)
+        print('no such mutant', file=sys.stderr)
         return 2
     if arguments.list:
-        for mutant in chosen:
-            print(mutant)
+        print(*(mutant.title for mutant in chosen), sep='\n')
         return 0
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    listed = equivalents()
-    done = 0
-
-    def settle(mutant):
-        nonlocal done
-        memory = arguments.out / (mutant.key + '.txt')
-        if not memory.exists():
-            result = grade(mutant, arguments.onepass.resolve())
-            memory.with_suffix('.new').write_text(result)
-            memory.with_suffix('.new').rename(memory)
-        done += 1
-        if sys.stderr.isatty() or done % 50 == 0:
-            print(f'\r{done} of {len(chosen)}', end='', file=sys.stderr, flush=True)
-        return memory.read_text()
-
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        results = list(zip(chosen, pool.map(settle, chosen)))
-    print(file=sys.stderr)
-    survivors = 0
-    for exercise, _ in solutions():
-        own = [(mutant, result) for mutant, result in results if mutant.exercise == exercise]
-        compiled = [(mutant, result) for mutant, result in own if result != 'does not compile']
-        alive = [mutant for mutant, result in compiled if result == 'survives']
-        excused = [mutant for mutant in alive if (exercise, mutant.before, mutant.after) in listed]
-        unexcused = [mutant for mutant in alive if mutant not in excused]
-        survivors += len(unexcused)
-        for mutant in unexcused:
-            print(mutant)
-        if own:
-            print(f'{exercise}: {len(compiled)} mutants, {len(compiled) - len(alive)} killed, '
-                  f'{len(excused)} harmless, {len(unexcused)} survive')
-    return 1 if survivors else 0
+    if arguments.sample is not None:
+        print(f'{arguments.sample} mutants of each exercise, seed {arguments.seed}')
+    results = grade_all(chosen, arguments.onepass.resolve(), Memory(arguments.out), arguments.jobs)
+    surviving = show(results, entries)
+    stale = [e for e in entries if not any(e.fits(mutant) for mutant in everything)]
+    for entry in stale:
+        print(f'harmless.txt: "{entry.line}" fits no mutant')
+    return 1 if surviving or stale else 0
 
 
 if __name__ == '__main__':

@@ -135,7 +135,8 @@ Diagnosis explain_overwriting(const Case& call, const Run& run, const Finding& f
 }  // namespace
 
 const char* const kOverflowAdvice =
-    "In this call row * stride, or the number of elements or threads, is beyond 2^31: compute it in "
+    "In this call row * stride, or the number of elements or threads, is beyond 2^31: compute it "
+    "in "
     "64 bits, as int64_t.";
 
 std::string stride_advice(const Case& call, const std::string& buffer) {

@@ -106,7 +106,7 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
   const Run run = complete(call, turn, numbers == nullptr ? goes_right(outputs) : kNobodyAsked);
   return std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
     const std::int64_t right = right_ones(numbers == nullptr ? call : *numbers, run,
- expected(numbers == nullptr ? call : *numbers), sampled);
+                                          expected(numbers == nullptr ? call : *numbers), sampled);
     check_.compared += right;
     check_.wrote = check_.wrote || right > 0;
     return right > 0;
