@@ -77,8 +77,8 @@ struct Call {
   int sets = 1;  // "prepare": of buffers that take turns
   // "run": of a second call of the function, on another stream, so that the work of both may run at
   // the same time. Without buffers there is none.
-  std::map<std::string, double> beside_scalars;
-  std::vector<BufferSpec> beside_buffers;
+  std::map<std::string, double> beside_scalars = {};
+  std::vector<BufferSpec> beside_buffers = {};
 };
 
 /// "sample": timed calls of what is prepared.

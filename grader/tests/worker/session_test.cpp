@@ -75,6 +75,11 @@ class TestDevice : public Device {
     const std::string error = enter(function, table);
     return error.empty() ? Ending{} : Ending{Outcome::launch_error, error};
   }
+  Ending call_both(const Function& function, const ArgumentTable& table, ArgumentTable beside,
+                   double limit) override {
+    const Ending first = call(function, table, limit);
+    return first.outcome == Outcome::ok ? call(function, beside, limit) : first;
+  }
   std::unique_ptr<Stopwatch> make_stopwatch() override {
     struct Counter : Stopwatch {
       Sample time(const Function& function, const ArgumentTable& table) override {
