@@ -35,7 +35,7 @@ std::set<std::string> choices(const Way& way) {
       all.insert(tensor + " off");
     }
     if (place.gap > 0) {
-      all.insert(tensor + (place.gap % 2 == 1 ? " odd gap" : " gap"));
+      all.insert(tensor + (place.gap % 8 != 0 ? " odd gap" : " gap"));
     }
   }
   for (const std::string& tensor : way.arrangement.left_out) {
