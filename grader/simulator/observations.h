@@ -95,7 +95,17 @@ struct Party {
   Dim3 thread, block;
   int warp = 0, lane = 0;
   bool on_host = false;  // host code: no thread
-  int called_from = 0;   // the kernel's line that called the function that did it; 0: none, unknown
+  int called_from = 0;   // the kernel's or launcher's line that called the function that did it;
+                         // 0: none, unknown
+};
+
+/// What two threads lack that race.
+enum class Missing {
+  nothing,  // it is no race
+  order,    // any: they are of two blocks
+  syncwarp,
+  barrier,  // __syncthreads(); of two blocks, in one of them, beside an atomic of both
+  fence,    // before that atomic, if not a barrier too
 };
 
 struct Finding {
@@ -106,6 +116,7 @@ struct Finding {
   std::vector<Party> parties = {};
   std::string buffer = {};  // the name of the memory concerned, "" if none
   std::int64_t index = -1;  // the element of that buffer, -1 if none
+  Missing missing = Missing::nothing;
 };
 
 // ---- Traffic --------------------------------------------------------------------------------

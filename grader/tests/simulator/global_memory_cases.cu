@@ -123,6 +123,15 @@ CASE(atomic_on_uninitialised, "uninitialised-global", {"x[0]"}) {
   Device<float> x(1, false);
   accumulate<<<1, 32>>>(x.data());
 }
+__global__ void exchange_then_accumulate(float* x) {
+  if (threadIdx.x == 0) atomicExch(x, 0.0f);
+  __syncthreads();
+  atomicAdd(x, 1.0f);
+}
+CASE(atomic_on_exchanged, "") {
+  Device<float> x(1, false);
+  exchange_then_accumulate<<<1, 32>>>(x.data());
+}
 CASE(atomic_on_zero, "") {
   Device<float> x(1, false);
   cudaMemset(x.data(), 0, sizeof(float));

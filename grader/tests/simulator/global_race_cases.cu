@@ -43,52 +43,88 @@ CASE(last_block_writes_what_all_read, "global-race", {"read and written by threa
   all_read_one_writes<<<3, 32>>>(zeros<float>());
 }
 
-__global__ void column_sums(float* partial, float* sum, int* count, bool fence) {
+enum class Before { fence_and_barrier, fence, barrier, narrow_fence_and_barrier, nothing };
+
+__global__ void column_sums(float* partial, float* sum, int* count, Before before, unsigned one) {
   __shared__ bool is_last;
-  partial[blockIdx.x * 32 + threadIdx.x] = 1;  // writes
-  if (fence) __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) is_last = atomicAdd(count, 1) == static_cast<int>(gridDim.x) - 1;
+  partial[blockIdx.x * 64 + threadIdx.x] = 1;  // writes
+  if (before == Before::fence || before == Before::fence_and_barrier) __threadfence();
+  if (before == Before::narrow_fence_and_barrier) __threadfence_block();
+  if (before != Before::fence && before != Before::nothing) __syncthreads();
+  if (threadIdx.x == one) is_last = atomicAdd(count, 1) == static_cast<int>(gridDim.x) - 1;
   __syncthreads();
   if (!is_last) return;
-  if (fence) __threadfence();
   float total = 0;
-  for (unsigned b = 0; b < gridDim.x; ++b) total += partial[b * 32 + threadIdx.x];  // reads
+  for (unsigned b = 0; b < gridDim.x; ++b) total += partial[b * 64 + threadIdx.x];  // reads
   sum[threadIdx.x] = total;
   if (threadIdx.x == 0) *count = 0;  // ready for the next launch
 }
-CASE(last_block_with_fence, "") {
+void sum_columns(Before before, unsigned one = 0) {
   float* partial = zeros<float>(1);
   int* count = zeros<int>(2);
-  column_sums<<<8, 32>>>(partial, zeros<float>(), count, true);
-  column_sums<<<8, 32>>>(partial, zeros<float>(), count, true);
+  column_sums<<<8, 64>>>(partial, zeros<float>(), count, before, one);
+  column_sums<<<8, 64>>>(partial, zeros<float>(), count, before, one);
+}
+CASE(last_block_with_fence, "") {
+  sum_columns(Before::fence_and_barrier);
 }
 CASE(last_block_without_fence, "global-race",
-     {"Both blocks use one word atomically", "without a __threadfence() before it"},
-     {{"writes", 30, 0}, {"reads", 30, 7}}) {
-  column_sums<<<8, 32>>>(zeros<float>(1), zeros<float>(), zeros<int>(2), false);
+     {"Both blocks use one word atomically", "without a __threadfence() before the atomic in"},
+     {{"writes", 62, 0}, {"reads", 62, 7}}) {
+  sum_columns(Before::barrier);
+}
+CASE(last_block_with_too_narrow_a_fence, "global-race",
+     {"without a __threadfence() before", "__threadfence_block() orders for the own block only"},
+     {{"writes", 62, 0}, {"reads", 62, 7}}) {
+  sum_columns(Before::narrow_fence_and_barrier);
+}
+CASE(last_block_without_barrier, "global-race",
+     {"thread 0 of the other one does not wait for thread 63", "no __syncthreads() lies between."},
+     {{"writes", 63, 0}, {"reads", 63, 7}}) {
+  sum_columns(Before::fence);
+}
+// It comes last here, after all that it should wait for.
+CASE(last_thread_does_not_wait, "global-race",
+     {"thread 63 of the other one does not wait for thread 0", "no __syncthreads() lies between."},
+     {{"writes", 0, 0}, {"reads", 0, 7}}) {
+  sum_columns(Before::fence, 63);
+}
+CASE(last_block_without_barrier_and_fence, "global-race",
+     {"no __syncthreads() lies between, and no __threadfence()."},
+     {{"writes", 63, 0}, {"reads", 63, 7}}) {
+  sum_columns(Before::nothing);
 }
 
-__global__ void add_under_lock(int* lock, float* group, bool fence) {
+__global__ void add_under_lock(int* lock, float* group, bool before, bool behind, bool fence) {
   if (threadIdx.x == 0) {
     while (atomicCAS(lock, 0, 1) != 0) {
     }
     __threadfence();
   }
-  __syncthreads();
+  if (before) __syncthreads();
   group[threadIdx.x] += 1;  // here
-  __syncthreads();
+  if (behind) __syncthreads();
   if (threadIdx.x == 0) {
     if (fence) __threadfence();
     atomicExch(lock, 0);
   }
 }
 CASE(groups_under_a_lock, "") {
-  add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), true);
+  add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), true, true, true);
 }
-CASE(lock_released_without_fence, "global-race", {"without a __threadfence() before it"},
+CASE(lock_released_without_fence, "global-race", {"without a __threadfence() before"},
      {{"here", 63, 0}, {"here", 63, 1}}) {
-  add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), false);
+  add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), true, true, false);
+}
+CASE(lock_released_too_early, "global-race",
+     {"thread 0 of the other one does not wait for thread 63", "no __syncthreads() lies between."},
+     {{"here", 63, 0}, {"here", 63, 1}}) {
+  add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), true, false, true);
+}
+CASE(only_one_waits_for_the_lock, "global-race",
+     {"Of this block thread 0 learns by the atomic in line", "thread 1 does not wait for that"},
+     {{"here", 1, 0}, {"here", 1, 1}}) {
+  add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), false, true, true);
 }
 
 __global__ void flag_for_next_block(float* data, int* flag, bool plain) {
@@ -107,12 +143,20 @@ __global__ void flag_for_next_block(float* data, int* flag, bool plain) {
     data[1] = data[0];
   }
 }
-CASE(volatile_flag, "warning: global-race", {"through a volatile pointer", "atomicExch()"},
+CASE(volatile_flag, "global-race", {"volatile makes no access atomic", "atomicExch()"},
      {{"sets", 0, 0}, {"waits", 0, 1}}) {
   flag_for_next_block<<<2, 1>>>(zeros<float>(), zeros<int>(1), false);
 }
 CASE(plain_flag, "global-race", {"written and read"}, {{"writes", 0, 0}, {"waits", 0, 1}}) {
   flag_for_next_block<<<2, 1>>>(zeros<float>(), zeros<int>(1), true);
+}
+
+__global__ void volatile_sum(volatile float* y) {
+  y[threadIdx.x] = y[threadIdx.x] + 1;  // here
+}
+CASE(volatile_is_not_atomic, "global-race", {"volatile makes no access atomic"},
+     {{"here", 0, 0}, {"here", 0, 1}}) {
+  volatile_sum<<<2, 32>>>(zeros<float>());
 }
 
 __global__ void atomic_or_plain(float* y, bool plain) {

@@ -59,6 +59,17 @@ CASE(launch_on_another_stream, "other-stream", {"another stream"}) {
   fill<<<1, 32, 0, other>>>(y);  // here
   cudaStreamDestroy(other);
 }
+void launch_of_a_helper(float* y, int blocks) {
+  fill<<<blocks, 32>>>(y);  // launches
+}
+CASE(no_blocks_by_a_helper, "invalid-launch", {"The grid is 0 x 1 x 1"},
+     {{"launches", 0, 0, "calls"}}) {
+  launch_of_a_helper(memory(), 0);  // calls
+}
+CASE(a_negative_number_of_blocks, "invalid-launch", {"The grid is -1 x 1 x 1"}) {
+  float* y = memory();
+  fill<<<-1, 32>>>(y);  // here
+}
 CASE(memset_on_the_default_stream, "other-stream", {"cudaMemset()"}) {
   float* y = memory();
   const ExpectedStream expected;

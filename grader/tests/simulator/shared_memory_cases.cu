@@ -21,6 +21,21 @@ CASE_OF_EACH_SIZE(uninitialised_static, "uninitialised-shared",
   reverse<<<1, 64>>>(zeros<T>(), 63);
 }
 
+__global__ void count_in_shared(int* y, bool exchange) {
+  __shared__ int count;
+  if (exchange && threadIdx.x == 0) atomicExch(&count, 0);
+  if (exchange) __syncthreads();
+  atomicAdd(&count, 1);  // here
+  __syncthreads();
+  y[threadIdx.x] = count;
+}
+CASE(uninitialised_count, "uninitialised-shared", {"count"}, {{"here", 0}}) {
+  count_in_shared<<<1, 64>>>(zeros<int>(), false);
+}
+CASE(exchanged_count, "") {
+  count_in_shared<<<1, 64>>>(zeros<int>(), true);
+}
+
 __global__ void first_block_writes(float* y) {
   __shared__ float s[64];
   if (blockIdx.x == 0) s[threadIdx.x] = 1;

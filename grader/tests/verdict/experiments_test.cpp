@@ -116,6 +116,26 @@ TEST_CASE("without another call that comes to its end nothing is confirmed") {
   CHECK_FALSE(found.confirmed);
 }
 
+TEST_CASE("lanes of a warp race, and in a wider call two warps: they lack a barrier") {
+  const Case call = contract::call(kSum, {.values = {{"x", Matrix(Dtype::fp32, 1, 1)}}});
+  Finding race;
+  race.kind = Kind::shared_race;
+  race.missing = Missing::syncwarp;
+  race.parties = {{"reads 4 bytes", "f.cu", 9, {}, {}}, {"writes 4 bytes", "f.cu", 7, {}, {}}};
+  const auto is_wider = [&](std::int64_t block, int line) {
+    return reaches_other_warps(call, race, [&](const Case& other) {
+      Finding found = race;
+      std::swap(found.parties[0], found.parties[1]);
+      found.parties[0].line = line;
+      found.missing = other.integer("cols") > block ? Missing::barrier : Missing::syncwarp;
+      return std::vector{found};
+    });
+  };
+  CHECK(is_wider(32, 7));
+  CHECK_FALSE(is_wider(1'000'000, 7));
+  CHECK_FALSE(is_wider(32, 8));  // another race
+}
+
 TEST_CASE("a call in another shape keeps its values, strides and scalars") {
   const contract::Function scaled = {"scaled",
                                      {{"rows", 0}, {"cols", 1, 100}},

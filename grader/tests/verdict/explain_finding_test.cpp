@@ -38,6 +38,7 @@ Finding race(const std::string& first, int first_line, const std::string& second
   finding.kernel = "k";
   finding.parties = {{first, "f.cu", first_line, {}, {}, 0, 0},
                      {second, "f.cu", second_line, {}, {}, 1, 0}};
+  finding.missing = Missing::barrier;
   return finding;
 }
 
@@ -137,9 +138,28 @@ TEST_CASE("a race in global memory: an update lost, in place, or nothing that or
   finding.parties[1].line = 40;
   CHECK(named(call, finding) == "missing-barrier");
   finding.parties[1].block = {1, 0, 0};
+  finding.missing = Missing::order;
   CHECK(named(call, finding) == "unordered-blocks");
   finding.buffer = "z";
   CHECK(named(call, finding) == "in-place-race");
+}
+
+TEST_CASE("a race is advised about by what it lacks") {
+  Finding finding = race("writes 4 bytes", 30, "reads 4 bytes", 40);
+  CHECK(mistake_of(finding) == "missing-barrier");
+  CHECK(sentence_of(finding).find("Put a __syncthreads() between the two.") != std::string::npos);
+  finding.missing = Missing::syncwarp;
+  CHECK(mistake_of(finding) == "missing-syncwarp");
+  CHECK(sentence_of(finding).find("__syncwarp() of both lanes") != std::string::npos);
+  finding.kind = Kind::global_race;
+  finding.parties[1].line = 30;  // as if an update were lost
+  finding.parties[1].block = {1, 0, 0};
+  finding.missing = Missing::fence;
+  CHECK(named(strided(65), finding) == "missing-fence");
+  CHECK(sentence_of(finding).find("call __threadfence()") != std::string::npos);
+  finding.missing = Missing::barrier;
+  CHECK(named(strided(65), finding) == "missing-barrier");
+  CHECK(sentence_of(finding).find("Blocks run in no order") == std::string::npos);
 }
 
 TEST_CASE("advice calls the columns what the function does") {

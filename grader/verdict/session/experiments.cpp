@@ -134,4 +134,19 @@ Causes find_causes(const WrongOutput& wrong,
   return {confirmed ? by_distance(std::move(suspects)) : std::move(nearest_ones), confirmed};
 }
 
+bool reaches_other_warps(const Case& call, const Finding& race, const Observe& observe) {
+  const auto is_wider = [&](const Finding& finding) {
+    return finding.kind == race.kind && finding.missing == Missing::barrier &&
+           std::is_permutation(finding.parties.begin(), finding.parties.end(), race.parties.begin(),
+                               race.parties.end(), [](const Party& a, const Party& b) {
+                                 return a.line == b.line && a.file == b.file;
+                               });
+  };
+  return std::any_of(std::begin(kChanges), std::end(kChanges), [&](const Varying& change) {
+    const std::optional<Variation> other = varied(call, change);
+    const std::vector<Finding> found = other ? observe(other->call) : std::vector<Finding>();
+    return std::any_of(found.begin(), found.end(), is_wider);
+  });
+}
+
 }  // namespace onepass::verdict

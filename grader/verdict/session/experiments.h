@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "verdict/diagnosis.h"
+#include "verdict/worker/finding.h"
 
 namespace onepass::verdict {
 
@@ -39,5 +40,11 @@ struct Causes {
 Causes find_causes(const WrongOutput& wrong,
                    const std::function<Expectation(const Case&)>& expected,
                    const std::vector<Oracle>& oracles, const Attempt& attempt);
+
+/// What the simulator finds in a call of the student's function.
+using Observe = std::function<std::vector<Finding>(const Case&)>;
+
+/// Is the race between two lanes of a warp one between two warps in another shape?
+bool reaches_other_warps(const Case& call, const Finding& race, const Observe& observe);
 
 }  // namespace onepass::verdict

@@ -75,6 +75,10 @@ Diagnosis with_advice(const Finding& finding, const std::optional<std::string>& 
 Diagnosis explain_global_race(const Case& call, const Finding& finding) {
   const Party& one = finding.parties[0];
   const Party& other = finding.parties[1];
+  if (one.block != other.block && finding.missing != Missing::order) {
+    return {finding.missing == Missing::fence ? "missing-fence" : "missing-barrier",
+            sentence_of(finding)};
+  }
   if (one.line == other.line && one.file == other.file) {
     return with_advice(finding, "lost-updates",
                        "Both threads change it there, and of two that come at once one is lost. If "

@@ -106,6 +106,7 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const
 Run Session::complete(const Case& call, const Turn& turn, const GoesWell& goes_well,
                       bool count_lines) {
   Run result = attempt(call, turn, count_lines);
+  look_for_wider_race(call, result);
   judge(call, result, goes_well);
   return result;
 }
@@ -129,16 +130,40 @@ void Session::judge(const Case& call, const Run& run, const GoesWell& goes_well)
   }
 }
 
-/// For an experiment: nothing of it counts, or is told.
-std::optional<Answer> Session::try_out(const Case& call) {
+/// For an experiment: nothing of it counts, or is told. Nothing once one has taken too long.
+std::optional<Run> Session::retry(const Case& call) {
   if (check_.out_of_patience) {
     return std::nullopt;
   }
   Run run = worker_->run(call, {}, kPatience);
   check_.out_of_patience = run.outcome == Outcome::timed_out;
+  return run;
+}
+
+/// A __syncwarp() helps only if two threads that race are in one warp in every call.
+void Session::look_for_wider_race(const Case& call, Run& run) {
+  const Finding* told = telling_error(run.findings);
+  if (told == nullptr || told->missing != Missing::syncwarp || call.contract() == nullptr) {
+    return;
+  }
+  check_.causes_left = !check_.find_causes;
+  const Observe observe = [this](const Case& other) {
+    const std::optional<Run> tried = retry(other);
+    return tried ? tried->findings : std::vector<Finding>();
+  };
+  if (check_.find_causes && reaches_other_warps(call, *told, observe)) {
+    Finding& race = run.findings[static_cast<std::size_t>(told - run.findings.data())];
+    race.missing = Missing::barrier;
+    race.message += " In other shapes two warps race at these lines.";
+  }
+}
+
+/// The answer of a retry() that comes to a good end.
+std::optional<Answer> Session::try_out(const Case& call) {
+  std::optional<Run> run = retry(call);
   const bool good =
-      !judge_ending(call, run, kNobodyAsked) && !judge_memory(call, run, kNobodyAsked);
-  return good ? std::optional(std::move(run.answer)) : std::nullopt;
+      run && !judge_ending(call, *run, kNobodyAsked) && !judge_memory(call, *run, kNobodyAsked);
+  return good ? std::optional(std::move(run->answer)) : std::nullopt;
 }
 
 GoesWell Session::goes_right(const Outputs& outputs) {

@@ -162,6 +162,8 @@ class Session {
   void judge(const Case& call, const Run& run, const GoesWell& goes_well);
   Run complete(const Case& call, const Turn& turn, const GoesWell& goes_well,
                bool count_lines = false);
+  std::optional<Run> retry(const Case& call);
+  void look_for_wider_race(const Case& call, Run& run);
   std::optional<Answer> try_out(const Case& call);
   GoesWell goes_right(const Outputs& outputs);
   bool machine_is_sound() const;

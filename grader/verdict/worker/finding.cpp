@@ -57,11 +57,25 @@ constexpr KnownKind kKinds[] = {
      "Let one thread do both, or put a __syncthreads() between the two."},
 };
 
-// Races of lanes of one warp, and of threads of two blocks.
-constexpr const char* kWarpAdvice = "Put a __syncwarp() of both lanes between the two.";
-constexpr const char* kBlocksAdvice =
-    "Blocks run in no order: let one block do both, use an atomic, or let each block write to a "
-    "place of its own and add those up in a second kernel.";
+/// Of a race that its kind does not tell all of.
+const char* advice_on_race(const Finding& finding) {
+  const bool in_one_block = finding.parties[0].block == finding.parties[1].block;
+  switch (finding.missing) {
+    case Missing::order:
+      return "Blocks run in no order: let one block do both, use an atomic, or let each block "
+             "write to a place of its own and add those up in a second kernel.";
+    case Missing::syncwarp:
+      return "Put a __syncwarp() of both lanes between the two.";
+    case Missing::fence:
+      return "Let each thread that writes call __threadfence() behind that, and the block wait at "
+             "a __syncthreads() before one of its threads does the atomic.";
+    case Missing::barrier:
+      return in_one_block ? nullptr : "Put a __syncthreads() there.";
+    case Missing::nothing:
+      break;
+  }
+  return nullptr;
+}
 
 const KnownKind* known_kind(Kind kind) {
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
@@ -80,21 +94,14 @@ bool is_race(const Finding& finding) {
          finding.parties.size() == 2;
 }
 
-bool in_one_block(const Finding& finding) {
-  return finding.parties[0].block == finding.parties[1].block;
-}
-
-bool in_one_warp(const Finding& finding) {
-  return in_one_block(finding) && finding.parties[0].warp == finding.parties[1].warp;
-}
-
 /// What to do about it; empty where the kind is not known.
 std::string advice_on(const Finding& finding) {
-  if (is_race(finding) && !in_one_block(finding)) {
-    return kBlocksAdvice;
+  const char* of_race = is_race(finding) ? advice_on_race(finding) : nullptr;
+  if (of_race != nullptr) {
+    return of_race;
   }
-  if (is_race(finding) && in_one_warp(finding)) {
-    return kWarpAdvice;
+  if (finding.kind == Kind::out_of_bounds_shared && finding.buffer == "dynamic shared memory") {
+    return "Ask for all bytes that are used: kernel<<<grid, block, bytes, stream>>>(...).";
   }
   const KnownKind* known = known_kind(finding.kind);
   return known == nullptr ? "" : known->advice;
@@ -141,7 +148,7 @@ std::optional<std::string> mistake_of(const Finding& finding) {
   if (known == nullptr || known->mistake == nullptr) {
     return std::nullopt;
   }
-  if (finding.kind == Kind::shared_race && is_race(finding) && in_one_warp(finding)) {
+  if (finding.kind == Kind::shared_race && finding.missing == Missing::syncwarp) {
     return "missing-syncwarp";
   }
   if (finding.kind == Kind::deadlock &&
@@ -154,7 +161,7 @@ std::optional<std::string> mistake_of(const Finding& finding) {
 std::string account_of(const Finding& finding) {
   std::string text = finding.message;
   for (const Party& party : finding.parties) {
-    if (!finding.warning && !party.on_host) {
+    if (!finding.warning && (!party.on_host || party.called_from > 0)) {
       text += "\n  " + sentence_of(party);
     }
   }

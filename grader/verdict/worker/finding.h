@@ -10,6 +10,7 @@ namespace onepass::verdict {
 
 using simulator::Finding;
 using simulator::Kind;
+using simulator::Missing;
 using simulator::Party;
 
 /// "forward.cu:41", the path as the simulator gives it; nothing without a line.
@@ -28,8 +29,8 @@ bool is_endless(const Finding& finding);
 /// The id of the mistake behind it, or nothing where the kind does not tell.
 std::optional<std::string> mistake_of(const Finding& finding);
 
-/// The simulator's message, then who took part, a line each. No such lines for host code, and none
-/// in a warning, which is told once however many threads it concerns.
+/// The simulator's message, then who took part, a line each. For host code only where it has a
+/// caller's line, and none in a warning, which is told once however many threads it concerns.
 std::string account_of(const Finding& finding);
 
 /// The account, and what to do about it where the kind is known.

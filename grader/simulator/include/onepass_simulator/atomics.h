@@ -19,7 +19,7 @@ struct Update {
   static uint64_t subtract(uint64_t old, uint64_t operand, uint64_t) {
     return to_bits<T>(from_bits<T>(old) - from_bits<T>(operand));
   }
-  static uint64_t exchange(uint64_t, uint64_t operand, uint64_t) { return operand; }
+  static constexpr AtomicUpdate exchange = nullptr;
   static uint64_t minimum(uint64_t old, uint64_t operand, uint64_t) {
     return from_bits<T>(operand) < from_bits<T>(old) ? operand : old;
   }
@@ -58,9 +58,9 @@ __forceinline__ T atomic(T* address, AtomicUpdate update, T operand, uint64_t co
 }  // namespace simulator
 
 /// One atomic function of one type, in its three scopes.
-#define ONEPASS_ATOMIC_IN_SCOPE(name, T, operation)                             \
-  __forceinline__ T name(T* address, T value) {                                 \
-    return simulator::atomic(address, &simulator::Update<T>::operation, value); \
+#define ONEPASS_ATOMIC_IN_SCOPE(name, T, operation)                            \
+  __forceinline__ T name(T* address, T value) {                                \
+    return simulator::atomic(address, simulator::Update<T>::operation, value); \
   }
 #define ONEPASS_ATOMIC(name, T, operation)            \
   ONEPASS_ATOMIC_IN_SCOPE(name, T, operation)         \

@@ -91,7 +91,8 @@ using AtomicUpdate = std::uint64_t (*)(std::uint64_t old_bits, std::uint64_t ope
                                        std::uint64_t comparand);
 
 /// One atomic read-modify-write of the 1, 2, 4 or 8 bytes at `address`; the answer is the old bits.
-/// For instance atomicAdd(float*): bytes 4, update adds two floats given by their bits.
+/// For instance atomicAdd(float*): bytes 4, update adds two floats given by their bits. Without an
+/// update the operand takes the place of what is there: atomicExch().
 std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
                             std::uint64_t comparand);
 

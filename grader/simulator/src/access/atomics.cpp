@@ -32,8 +32,8 @@ void count_try(Launch& launch, std::uintptr_t word, std::uint64_t operand) {
   }
 }
 
-void note_synchronisation(Launch& launch, std::uintptr_t word) {
-  launch.checkers.tell(Synchronisation{launch.thread->number, word});
+void note_synchronisation(Launch& launch, std::uintptr_t word, CodeAddress atomic) {
+  launch.checkers.tell(Synchronisation{launch.thread->number, word, atomic});
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ void check_volatile(const Access& access) {
   } else {
     launch->thread->spin = {};
   }
-  note_synchronisation(*launch, access.address);
+  note_synchronisation(*launch, access.address, 0);
   Access as_volatile = access;
   as_volatile.is_volatile = true;
   check_access(as_volatile);
@@ -63,11 +63,11 @@ std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   const auto word = reinterpret_cast<std::uintptr_t>(address);
   Launch* launch = launch_of_kernel();
-  if (launch != nullptr) note_synchronisation(*launch, word);
-  check_access({word, size, size, AccessType::atomic, site, true});
+  if (launch != nullptr) note_synchronisation(*launch, word, site);
+  check_access({word, size, size, AccessType::atomic, site, true, false, update == nullptr});
   std::uint64_t old_bits = 0;
   std::memcpy(&old_bits, address, size);
-  const std::uint64_t new_bits = update(old_bits, operand, comparand);
+  const std::uint64_t new_bits = update == nullptr ? operand : update(old_bits, operand, comparand);
   std::memcpy(address, &new_bits, size);
   if (launch != nullptr) {
     if (std::memcmp(&new_bits, &old_bits, size) == 0) {
@@ -79,9 +79,10 @@ std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::
   return old_bits;
 }
 
-void memory_fence(FenceScope) {
+void memory_fence(FenceScope scope) {
   Launch* launch = launch_of_kernel();
-  if (launch != nullptr) launch->checkers.tell(Fence{launch->thread->number});
+  if (launch == nullptr) return;
+  launch->checkers.tell(Fence{launch->thread->number, scope != FenceScope::block});
 }
 
 void yield() {

@@ -115,7 +115,8 @@ class Checkers {
     const Access& access = event.access;
     if (__builtin_expect(initialised_.reads_too_early(event), 0)) {
       const std::uint64_t now = wanted_.races ? races_.time_stamp(event.thread, access.site) : 0;
-      initialised_.hold_back({access.address, access.size, event.thread, access.site, now});
+      initialised_.hold_back(
+          {access.address, access.size, event.thread, access.site, now, access.is_atomic});
     }
     initialised_.on(event);
     if (access.type != AccessType::read && event.place.space == MemorySpace::shared &&
@@ -125,7 +126,8 @@ class Checkers {
   }
   [[gnu::noinline]] void settle_early_reads(AccessEvent write) {
     initialised_.settle_early_reads(write.access, [&](const EarlyRead& read) {
-      return wanted_.races && races_.is_race(read, write);
+      const bool both_atomic = read.is_atomic && write.access.is_atomic;
+      return wanted_.races && !both_atomic && races_.is_race(read, write);
     });
   }
 

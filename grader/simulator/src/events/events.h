@@ -61,6 +61,7 @@ struct Access {
   CodeAddress site;
   bool is_atomic = false;    // type atomic, and the loads and stores of std::atomic
   bool is_volatile = false;  // a load or store through a volatile pointer
+  bool is_exchange = false;  // an atomic whose result does not depend on what was there
 };
 
 /// What the address alone tells.
@@ -102,10 +103,12 @@ struct IndexEvent {
 struct Synchronisation {
   unsigned thread;
   std::uintptr_t word;
+  CodeAddress atomic;  // where it is; 0: it is a volatile access
 };
 
 struct Fence {
   unsigned thread;
+  bool for_all_blocks = true;  // false: __threadfence_block()
 };
 
 /// A read of shared memory that nobody had written, and which may have come too early.
@@ -115,6 +118,7 @@ struct EarlyRead {
   unsigned thread;
   CodeAddress site;
   std::uint64_t when;  // a time stamp, which only the race checker can read
+  bool is_atomic;
 };
 
 // ---- Waiting --------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ Party host_party(CodeAddress site, std::string action) {
   party.action = std::move(action);
   party.file = line.file;
   party.line = line.line;
+  party.called_from = outermost_line(site);
   party.on_host = true;
   return party;
 }

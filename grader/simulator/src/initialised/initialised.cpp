@@ -37,8 +37,9 @@ void InitialisedChecker::report_early_reads() {
   for (const EarlyRead& read : block.early_reads) {
     if (!findings_.is_first(Kind::uninitialised_shared, read.site)) continue;
     const ElementName element = element_at(memory_, MemorySpace::shared, read.address, read.size);
-    const Party reader = party(launch_, block.number, read.thread, read.site,
-                               action_text(AccessType::read, read.size));
+    const Party reader =
+        party(launch_, block.number, read.thread, read.site,
+              action_text(read.is_atomic ? AccessType::atomic : AccessType::read, read.size));
     const std::string message =
         "Reads " + element.text + ", which no thread of the block has written.";
     findings_.add({Kind::uninitialised_shared,
@@ -54,7 +55,7 @@ void InitialisedChecker::report_early_reads() {
 
 void InitialisedChecker::report_uninitialised(AccessEvent event) {
   const Access& access = event.access;
-  if (!findings_.is_first(Kind::uninitialised_global, access.site)) return;
+  if (access.is_exchange || !findings_.is_first(Kind::uninitialised_global, access.site)) return;
   const Findings::Writing writing(findings_);
   const ElementName element = element_at(memory_, MemorySpace::global, access.address, access.size);
   const Party reader = party(launch_, blocks_.running().number, event.thread, access.site,

@@ -45,7 +45,8 @@ class InitialisedChecker {
   /// Asked before the event is told: does it read shared memory that nobody has written?
   bool reads_too_early(const AccessEvent& event) {
     return event.place.space == MemorySpace::shared && event.access.type != AccessType::write &&
-           !bits_of(event.place).all_set(event.place.offset, event.access.size);
+           !bits_of(event.place).all_set(event.place.offset, event.access.size) &&
+           !event.access.is_exchange;
   }
   void hold_back(EarlyRead read);
   bool holds_early_reads() const { return !blocks_.running().early_reads.empty(); }

@@ -1,15 +1,13 @@
 #include "races/ordering.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace simulator {
 namespace {
 
 void join(Knowledge& into, const Knowledge& from) {
-  for (const auto& [block, interval] : from) {
-    std::uint32_t& known = into[block];
-    known = std::max(known, interval);
-  }
+  for (const auto& [block, sight] : from) into[block].join(sight);
 }
 
 void join(const WarpClock& clock, unsigned group, std::uint8_t (&joined)[32]) {
@@ -27,6 +25,21 @@ void reset(std::vector<WarpClock>& clocks) {
 
 }  // namespace
 
+void Sight::add_some(std::uint32_t to, unsigned from, unsigned till) {
+  const bool is_first = some_interval <= interval;
+  first = static_cast<std::uint16_t>(is_first ? from : std::min<unsigned>(first, from));
+  last = static_cast<std::uint16_t>(is_first ? till : std::max<unsigned>(last, till));
+  some_interval = std::max(some_interval, to);
+}
+
+bool Sight::join(const Sight& other) {
+  const Sight before = *this;
+  interval = std::max(interval, other.interval);
+  if (other.some_interval > interval) add_some(other.some_interval, other.first, other.last);
+  return interval != before.interval || some_interval != before.some_interval ||
+         first != before.first || last != before.last;
+}
+
 void Ordering::begin_interval() {
   Block& block = blocks_.running();
   block.interval = ++last_interval_;
@@ -39,8 +52,11 @@ void Ordering::on(const BlockBegin& event) {
   block.threads.assign(event.threads, {});
   block.clocks.resize((event.threads + 31) / 32);
   reset(block.clocks);
-  block.phase = block.fenced_interval = 0;
+  block.phase = 0;
+  block.fenced = block.fenced_before = {};
+  block.has_fenced_narrowly = false;
   block.knowledge.clear();
+  block.news.clear();
   block.learned_version = 0;
   begin_interval();
   block.first_interval = block.phase_begin = block.interval;
@@ -54,8 +70,13 @@ void Ordering::begin_phase() {
   reset(block.clocks);
   for (Thread& thread : block.threads) {
     thread.epoch = 0;
-    // What a thread fenced before the barrier, an atomic of any thread after it publishes.
-    block.fenced_interval = std::max(block.fenced_interval, thread.fenced_interval);
+    thread.has_learned = false;
+  }
+  // What a thread fenced before the barrier, an atomic of any thread after it publishes.
+  block.fenced_before.join(std::exchange(block.fenced, {}));
+  if (!block.news.empty()) {
+    join(block.knowledge, block.news);
+    block.news.clear();
   }
 }
 
@@ -66,51 +87,104 @@ void Ordering::on(const SyncwarpMet& event) {
   clock.is_zero = false;
   std::uint8_t joined[32] = {};
   join(clock, event.lanes, joined);
-  std::uint32_t latest = 0;
+  Thread all;  // what one of them has done counts for the others
   for (unsigned left = event.lanes; left != 0; left &= left - 1) {
     const unsigned lane = static_cast<unsigned>(__builtin_ctz(left));
-    const std::uint32_t epoch = ++block.threads[event.warp * 32 + lane].epoch;
-    joined[lane] = static_cast<std::uint8_t>(epoch);
-    latest = std::max(latest, epoch);
+    Thread& thread = block.threads[event.warp * 32 + lane];
+    joined[lane] = static_cast<std::uint8_t>(++thread.epoch);
+    all.epoch = std::max(all.epoch, thread.epoch);
+    all.fenced_interval = std::max(all.fenced_interval, thread.fenced_interval);
+    all.fenced_phase = std::max(all.fenced_phase, thread.fenced_phase);
+    all.fenced_within = std::max(all.fenced_within, thread.fenced_within);
+    all.has_learned = all.has_learned || thread.has_learned;
   }
   for (unsigned left = event.lanes; left != 0; left &= left - 1) {
-    std::copy(joined, joined + 32, clock.seen[__builtin_ctz(left)]);
+    const unsigned lane = static_cast<unsigned>(__builtin_ctz(left));
+    Thread& thread = block.threads[event.warp * 32 + lane];
+    thread.fenced_interval = all.fenced_interval;
+    thread.fenced_phase = all.fenced_phase;
+    thread.fenced_within = all.fenced_within;
+    thread.has_learned = all.has_learned;
+    std::copy(joined, joined + 32, clock.seen[lane]);
   }
-  if (latest == kMostEpochs) begin_phase();
+  if (all.epoch == kMostEpochs) begin_phase();
 }
 
 void Ordering::on(const Fence& event) {
   Block& block = blocks_.running();
-  block.threads[event.thread].fenced_interval = block.interval;
+  Thread& thread = block.threads[event.thread];
+  thread.fenced_within = block.interval;
+  if (event.for_all_blocks) {
+    thread.fenced_interval = block.interval;
+    thread.fenced_phase = block.phase_begin - 1;
+    block.fenced.add_some(block.interval, event.thread, event.thread);
+  } else {
+    block.has_fenced_narrowly = true;
+  }
   begin_interval();
+}
+
+/// What the thread itself has fenced; after a __syncwarp() a lane speaks for its warp.
+void Ordering::add_own(Sight& sight, std::uint32_t fenced_interval, unsigned number,
+                       const Thread& thread) {
+  if (fenced_interval <= sight.interval) return;
+  const bool alone = thread.epoch == 0;
+  sight.add_some(fenced_interval, alone ? number : number & ~31u, alone ? number : number | 31u);
+}
+
+/// What an atomic of the thread tells others of its block.
+Sight Ordering::published_by(unsigned number) const {
+  const Block& block = blocks_.running();
+  const Thread& thread = block.threads[number];
+  Sight sight;
+  sight.interval = thread.fenced_phase;
+  sight.join(block.fenced_before);
+  add_own(sight, thread.fenced_interval, number, thread);
+  return sight;
 }
 
 void Ordering::on(const Synchronisation& event) {
   Block& block = blocks_.running();
+  Thread& thread = block.threads[event.thread];
   const auto found = published_.find(event.word);
-  if (found != published_.end() && found->second.version != block.learned_version) {
-    join(block.knowledge, found->second.knowledge);
-    block.learned_version = found->second.version;
+  if (found != published_.end()) {
+    thread.has_learned = true;
+    if (found->second.version != block.learned_version) {
+      join(block.news, found->second.knowledge);
+      const auto own = found->second.within.find(block.number);
+      if (own != found->second.within.end()) block.news[block.number].join(own->second);
+      block.learned_version = found->second.version;
+    }
   }
-  note_atomic(event.word);
-  const std::uint32_t fenced =
-      std::max(block.threads[event.thread].fenced_interval, block.fenced_interval);
-  if (fenced == 0) return;
+  if (event.atomic != 0) note_atomic(event);
+  const Sight sight = published_by(event.thread);
+  if (sight.interval == 0 && sight.some_interval == 0 && thread.fenced_within == 0) return;
   Word& word = published_[event.word];
-  std::uint32_t& known = word.knowledge[block.number];
-  if (known >= fenced) return;  // nothing new since the last time
-  known = fenced;
+  bool is_new = word.knowledge[block.number].join(sight);
+  if (block.has_fenced_narrowly) {
+    Sight own = {block.phase_begin - 1};
+    add_own(own, thread.fenced_within, event.thread, thread);
+    is_new = word.within[block.number].join(own) || is_new;
+  }
+  if (!is_new) return;
   join(word.knowledge, block.knowledge);
+  join(word.knowledge, block.news);
   word.version = ++last_version_;
 }
 
-void Ordering::note_atomic(std::uintptr_t word) {
+void Ordering::note_atomic(const Synchronisation& event) {
   if (last_atomics_.size() == 0) {
     const uint3& grid = launch_.grid;
     last_atomics_ = LazyArray<LastAtomic>(std::size_t{grid.x} * grid.y * grid.z);
   }
   const Block& block = blocks_.running();
-  last_atomics_[block.number] = {word, block.interval};
+  last_atomics_[block.number] = {event.word,
+                                 event.atomic,
+                                 block.interval,
+                                 static_cast<std::uint16_t>(event.thread),
+                                 block.threads[event.thread].epoch > 0,
+                                 block.fenced.some_interval > 0,
+                                 block.has_fenced_narrowly};
 }
 
 bool Ordering::is_ordered_within_phase(const AccessRecord& earlier, unsigned thread) const {
@@ -128,20 +202,41 @@ bool Ordering::is_ordered(const AccessRecord& earlier, unsigned thread) const {
       (interval.phase != block.phase || is_ordered_within_phase(earlier, thread))) {
     return true;
   }
-  const auto known = block.knowledge.find(interval.block);
-  return known != block.knowledge.end() && earlier.interval() <= known->second;
+  return is_seen(block.knowledge, interval.block, earlier) ||
+         (block.threads[thread].has_learned && is_seen(block.news, interval.block, earlier));
 }
 
-std::uintptr_t Ordering::word_without_fence(const AccessRecord& earlier) const {
-  if (last_atomics_.size() == 0) return 0;
-  const LastAtomic& theirs = last_atomics_[block_of(earlier)];
-  const LastAtomic& mine = last_atomics_[blocks_.running().number];
-  return theirs.word == mine.word && theirs.interval >= earlier.interval() ? theirs.word : 0;
+bool Ordering::is_seen(const Knowledge& knowledge, std::uint64_t block,
+                       const AccessRecord& access) {
+  const auto found = knowledge.find(block);
+  if (found == knowledge.end()) return false;
+  const Sight& sight = found->second;
+  return access.interval() <= sight.interval ||
+         (access.interval() <= sight.some_interval && sight.first <= access.thread() &&
+          access.thread() <= sight.last);
 }
 
-bool Ordering::has_fenced(unsigned thread) const {
+Ordering::Handover Ordering::handover(const AccessRecord& earlier, unsigned thread) const {
+  using Gap = Handover::Gap;
+  if (last_atomics_.size() == 0) return {};
+  const std::uint64_t other = block_of(earlier);
   const Block& block = blocks_.running();
-  return block.threads[thread].fenced_interval >= block.phase_begin;
+  const LastAtomic& theirs = last_atomics_[other];
+  const LastAtomic& mine = last_atomics_[block.number];
+  if (theirs.word == 0 || theirs.word != mine.word) return {};
+  const auto told = [&](Gap gap) { return Handover{gap, theirs, mine}; };
+  const auto published = published_.find(mine.word);
+  if (published != published_.end() && is_seen(published->second.knowledge, other, earlier)) {
+    const bool by_another = mine.interval >= block.phase_begin && mine.thread != thread;
+    return told(by_another ? Gap::late_barrier : Gap::none);
+  }
+  const std::uint32_t phase = interval_of(earlier).phase;
+  const std::uint32_t atomic_phase = intervals_[theirs.interval - first_interval_].phase;
+  const bool in_step = theirs.after_syncwarp && theirs.thread / 32u == earlier.warp();
+  if (atomic_phase == phase && theirs.thread != earlier.thread() && !in_step) {
+    return told(theirs.after_fence ? Gap::barrier : Gap::both);
+  }
+  return told(theirs.interval >= earlier.interval() ? Gap::fence : Gap::none);
 }
 
 }  // namespace simulator

@@ -8,15 +8,17 @@
 //   - it was made in an earlier launch, or by the same thread;
 //   - same block: a barrier lies between, which the phases tell; or, same warp, a chain of
 //     __syncwarp()s leads from one lane to the other (WarpClock);
-//   - a chain of fence, atomic, atomic leads from it to here: the earlier thread fences and then
-//     does an atomic on some word; the present block does an atomic on that word afterwards. The
-//     block then knows all that the other had done before its fence, and what that one knew itself.
-//     So work "last block adds up the partial sums" and locks.
+//   - a chain of fence, atomic, atomic leads from it to here: a thread fences and then does an
+//     atomic on some word; the present thread does an atomic on that word afterwards, or comes
+//     behind one of its block that did. It then knows all that the other had done before its
+//     fence, what that one's block had done before its last barrier, or before fences of its own
+//     and a barrier, and what that one knew itself. So work "last block adds up the partial sums"
+//     and locks.
 //
-// Where this is coarse (a fence of one thread publishes for its whole block, an acquired word
-// counts for the whole block) it takes two accesses for ordered that are not, never the other way
-// round. A volatile access counts as an atomic here: what is handed on with a flag is not blamed
-// for the flag. A shuffle orders nothing: CUDA does not promise it.
+// Where this is coarse (threads between the first and the last that fence are taken to fence too)
+// it takes two accesses for ordered that are not, never the other way round. A volatile access
+// counts as an atomic here: what is handed on with a flag is not blamed for the flag. A shuffle
+// orders nothing: CUDA does not promise it.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +31,19 @@
 
 namespace simulator {
 
-/// How far into each other block's life a block can see: block number → interval.
-using Knowledge = std::unordered_map<std::uint64_t, std::uint32_t>;
+/// How far into another block's life one can see.
+struct Sight {
+  std::uint32_t interval = 0;       // of all its threads
+  std::uint32_t some_interval = 0;  // of those from `first` to `last`, if it is more
+  std::uint16_t first = 0, last = 0;
+
+  void add_some(std::uint32_t to, unsigned from, unsigned till);
+  /// Takes in the other; true if that has changed anything.
+  bool join(const Sight& other);
+};
+
+/// Of each other block, by its number.
+using Knowledge = std::unordered_map<std::uint64_t, Sight>;
 
 /// What the lanes of a warp know of each other since the last barrier: lane b comes after all that
 /// lane a did before its nth __syncwarp() for n <= seen[b][a]. (A vector clock for each lane.)
@@ -102,12 +115,35 @@ class Ordering {
   /// The same for two accesses between two barriers of one block.
   bool is_ordered_within_phase(const AccessRecord& earlier, unsigned thread) const;
 
-  /// The word that the other block has used atomically since `earlier`, and this block as well:
-  /// what they lack is a fence. 0 if there is none, as far as their last atomics tell.
-  std::uintptr_t word_without_fence(const AccessRecord& earlier) const;
+  /// The last atomic of a block: only a message asks for it.
+  struct LastAtomic {
+    std::uintptr_t word;
+    CodeAddress site;
+    std::uint32_t interval;
+    std::uint16_t thread;
+    bool after_syncwarp;      // has the thread passed one since the barrier before?
+    bool after_fence;         // has some thread fenced since then?
+    bool after_narrow_fence;  // has some thread called __threadfence_block()?
+  };
+
+  /// What keeps the last atomics of two blocks, on one word, from handing an access on.
+  struct Handover {
+    enum class Gap {
+      none,          // they have no word in common, or it is none of these
+      fence,         // before the other block's atomic
+      barrier,       // between the access and the other block's atomic,
+      both,          // and a fence too
+      late_barrier,  // between this block's atomic and what the thread does now
+    };
+    Gap gap = Gap::none;
+    LastAtomic theirs = {}, mine = {};
+  };
+  Handover handover(const AccessRecord& earlier, unsigned thread) const;
 
   /// Has the thread called a fence since the last barrier?
-  bool has_fenced(unsigned thread) const;
+  bool has_fenced(unsigned thread) const {
+    return blocks_.running().threads[thread].fenced_within >= phase_begin();
+  }
 
  private:
   struct Interval {
@@ -117,14 +153,20 @@ class Ordering {
 
   struct Thread {
     std::uint32_t epoch = 0;            // __syncwarp()s passed since the last barrier
-    std::uint32_t fenced_interval = 0;  // the last interval before its last memory fence
+    std::uint32_t fenced_interval = 0;  // the last interval before its last fence for all blocks,
+    std::uint32_t fenced_phase = 0;     // and the last one before that fence's phase
+    std::uint32_t fenced_within = 0;    // the last interval before its last fence of any kind
+    bool has_learned = false;           // by an atomic since the last barrier: Block::news
   };
 
   struct Block {
     std::uint64_t number = 0;
-    std::uint32_t first_interval = 0, interval = 0, fenced_interval = 0;
+    std::uint32_t first_interval = 0, interval = 0;
     std::uint32_t phase = 0, phase_begin = 0;  // its number, and its first interval
-    Knowledge knowledge;
+    Sight fenced, fenced_before;  // what its threads have fenced in this phase, and in earlier ones
+    bool has_fenced_narrowly = false;
+    Knowledge knowledge;  // of all its threads
+    Knowledge news;       // of this phase, for those that have learned it
     std::uint64_t learned_version = 0;
     std::vector<Thread> threads;
     std::vector<WarpClock> clocks;  // of its warps
@@ -134,18 +176,17 @@ class Ordering {
   /// nothing until the version changes.
   struct Word {
     Knowledge knowledge;
+    Knowledge within;  // of a block, for itself alone: by __threadfence_block()
     std::uint64_t version = 0;
-  };
-
-  /// The last atomic of each block: only a message asks for it.
-  struct LastAtomic {
-    std::uintptr_t word;
-    std::uint32_t interval;
   };
 
   void begin_interval();
   void begin_phase();
-  void note_atomic(std::uintptr_t word);
+  void note_atomic(const Synchronisation& event);
+  static void add_own(Sight& sight, std::uint32_t fenced_interval, unsigned number,
+                      const Thread& thread);
+  Sight published_by(unsigned thread) const;
+  static bool is_seen(const Knowledge& knowledge, std::uint64_t block, const AccessRecord& access);
   const Interval& interval_of(const AccessRecord& record) const {
     return intervals_[record.interval() - first_interval_];
   }

@@ -19,12 +19,6 @@ Reach reach_within_block(unsigned thread, unsigned other) {
   return thread / 32 == other / 32 ? Reach::warp : Reach::block;
 }
 
-std::string missing_between(unsigned thread, unsigned other) {
-  return reach_within_block(thread, other) == Reach::warp
-             ? "by two lanes of a warp with no __syncwarp() or __syncthreads() between"
-             : "by two threads of a block with no __syncthreads() between";
-}
-
 std::string with_note(std::string message, const std::string& note) {
   return std::move(message) + ": which comes first is left to chance." +
          (note.empty() ? "" : ' ' + note);
@@ -32,36 +26,56 @@ std::string with_note(std::string message, const std::string& note) {
 
 }  // namespace
 
-/// An atomic on another word that would order the two blocks, were there a fence before it.
-std::string RaceReport::about_atomics(const AccessRecord& earlier, const Access& access) const {
-  const std::uintptr_t word = ordering_.word_without_fence(earlier);
-  if (word == 0 || word == access.address) return "";
-  return "Both blocks use one word atomically in between, but without a __threadfence() before it "
-         "other blocks may see the atomic first.";
-}
-
-/// Do both, of two blocks, use the word as a flag, by atomics and through volatile pointers?
-bool RaceReport::is_flag(const AccessRecord& earlier, AccessType earlier_type,
-                         const Access& access) const {
-  return ordering_.block_of(earlier) != ordering_.block() &&
-         (earlier_type == AccessType::atomic || sites_.is_volatile(earlier.site())) &&
-         (access.is_atomic || access.is_volatile);
-}
-
-std::string RaceReport::about_volatile(const AccessRecord& earlier, const Access& access) const {
-  return access.is_volatile || sites_.is_volatile(earlier.site())
-             ? " volatile makes no access atomic and makes no thread wait."
-             : "";
-}
-
-std::string RaceReport::relation(const AccessRecord& earlier, const AccessEvent& event) const {
-  if (ordering_.block_of(earlier) == ordering_.block()) {
-    return with_note(missing_between(earlier.thread(), event.thread),
-                     calls_.what_lies_between({earlier.thread(), sites_.address(earlier.site())},
-                                              {event.thread, event.access.site}));
+RaceReport::Reason RaceReport::between_blocks(const AccessRecord& earlier,
+                                              const AccessEvent& event) const {
+  using Gap = Ordering::Handover::Gap;
+  const auto [gap, theirs, mine] = ordering_.handover(earlier, event.thread);
+  const auto thread = [](unsigned number) { return "thread " + std::to_string(number); };
+  const auto line = [](CodeAddress site) {
+    return "the atomic in line " + std::to_string(source_line(site).line);
+  };
+  std::string note;
+  Missing missing = Missing::order;
+  if (gap == Gap::none || mine.word == event.access.address) {
+    note = "";
+  } else if (gap == Gap::late_barrier) {
+    missing = Missing::barrier;
+    note = "Of this block " + thread(mine.thread) + " learns by " + line(mine.site) +
+           " that the other one is done, but with no __syncthreads() behind it " +
+           thread(event.thread) + " does not wait for that.";
+  } else if (gap == Gap::fence) {
+    missing = Missing::fence;
+    note = "Both blocks use one word atomically in between, but without a __threadfence() before " +
+           line(theirs.site) + " other blocks may see the atomic first.";
+    if (theirs.after_narrow_fence) note += " __threadfence_block() orders for the own block only.";
+  } else {
+    missing = gap == Gap::both ? Missing::fence : Missing::barrier;
+    note = "Both blocks use one word atomically, but " + thread(theirs.thread) +
+           " of the other one does not wait for " + thread(earlier.thread()) + " before " +
+           line(theirs.site) + ": no __syncthreads() lies between" +
+           (gap == Gap::both ? ", and no __threadfence()." : ".");
   }
-  return with_note("by threads of two blocks, and nothing orders blocks within a launch",
-                   about_atomics(earlier, event.access));
+  return {with_note("by threads of two blocks, and nothing orders blocks within a launch", note),
+          missing};
+}
+
+/// In the order in which they are meant to happen.
+RaceReport::Reason RaceReport::within_block(const Racer& first, const Racer& second) const {
+  const bool in_warp = reach_within_block(first.thread, second.thread) == Reach::warp;
+  return {
+      with_note(in_warp ? "by two lanes of a warp with no __syncwarp() or __syncthreads() between"
+                        : "by two threads of a block with no __syncthreads() between",
+                calls_.what_lies_between(first, second)),
+      in_warp ? Missing::syncwarp : Missing::barrier};
+}
+
+std::string RaceReport::about_volatile(const AccessRecord& earlier, const Access& access,
+                                       Missing missing) const {
+  if (!access.is_volatile && !sites_.is_volatile(earlier.site())) return "";
+  const bool may_be_flag = missing == Missing::order || missing == Missing::barrier;
+  return std::string(" volatile makes no access atomic and makes no thread wait.") +
+         (may_be_flag ? " A flag is written with atomicExch(), and read with atomicAdd(pointer, 0)."
+                      : "");
 }
 
 void RaceReport::race(AccessRecord earlier, AccessType earlier_type, AccessEvent event) {
@@ -77,17 +91,15 @@ void RaceReport::race(AccessRecord earlier, AccessType earlier_type, AccessEvent
   const Findings::Writing writing(findings_);
   const ElementName element = element_at(memory_, event.place.space, access.address, access.size);
   Finding found{kind, launch_.kernel, "", false, {}, element.buffer, element.index};
-  const bool flag = is_flag(earlier, earlier_type, access);
-  found.message =
-      element.text + " is " + participles(earlier_type, access.type) + ' ' +
-      (flag ? "by threads of two blocks through a volatile pointer. GPUs let a flag pass so, but "
-              "CUDA C++ does not promise it: write it with atomicExch() and read it with "
-              "atomicAdd(pointer, 0)."
-            : relation(earlier, event) + about_volatile(earlier, access));
+  Reason reason = reach == Reach::grid
+                      ? between_blocks(earlier, event)
+                      : within_block({earlier.thread(), site}, {event.thread, access.site});
+  found.message = element.text + " is " + participles(earlier_type, access.type) + ' ' +
+                  std::move(reason.text) + about_volatile(earlier, access, reason.missing);
+  found.missing = reason.missing;
   // All threads may write one and the same value, and often do: that harms nobody.
-  found.warning = (earlier_type == AccessType::write && access.type == AccessType::write &&
-                   source_line(site) == source_line(access.site)) ||
-                  flag;
+  found.warning = earlier_type == AccessType::write && access.type == AccessType::write &&
+                  source_line(site) == source_line(access.site);
   found.parties = {
       party(launch_, other_block, earlier.thread(), site, action_text(earlier_type, access.size)),
       party(launch_, ordering_.block(), event.thread, access.site,
@@ -102,10 +114,9 @@ void RaceReport::early_read(const EarlyRead& read, AccessEvent write) {
   const Findings::Writing writing(findings_);
   const ElementName element = element_at(memory_, MemorySpace::shared, access.address, access.size);
   Finding found{Kind::shared_race, launch_.kernel, "", false, {}, element.buffer, element.index};
-  found.message =
-      element.text + " is read and written " +
-      with_note(missing_between(read.thread, write.thread),
-                calls_.what_lies_between({write.thread, access.site}, {read.thread, read.site}));
+  Reason reason = within_block({write.thread, access.site}, {read.thread, read.site});
+  found.message = element.text + " is read and written " + std::move(reason.text);
+  found.missing = reason.missing;
   found.parties = {
       party(launch_, ordering_.block(), read.thread, read.site,
             action_text(AccessType::read, read.size) + ", which nobody has written yet"),

@@ -35,10 +35,15 @@ class RaceReport {
   void early_read(const EarlyRead& read, AccessEvent write);
 
  private:
-  bool is_flag(const AccessRecord& earlier, AccessType earlier_type, const Access& access) const;
-  std::string about_volatile(const AccessRecord& earlier, const Access& access) const;
-  std::string relation(const AccessRecord& earlier, const AccessEvent& event) const;
-  std::string about_atomics(const AccessRecord& earlier, const Access& access) const;
+  /// A part of the message, and what the two lack.
+  struct Reason {
+    std::string text;
+    Missing missing;
+  };
+  Reason between_blocks(const AccessRecord& earlier, const AccessEvent& event) const;
+  Reason within_block(const Racer& first, const Racer& second) const;
+  std::string about_volatile(const AccessRecord& earlier, const Access& access,
+                             Missing missing) const;
 
   const LaunchBegin launch_;
   const Memory& memory_;

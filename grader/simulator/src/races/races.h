@@ -1,9 +1,8 @@
 // Races: two threads use the same bytes, at least one of them writes, not both atomically, and
 // nothing orders the two accesses.
 //
-// volatile makes no access atomic. Within a block it is taken for an order where there is none (the
-// warp that runs in step, of old), so that is a race like others. Between blocks it is how many
-// wait for a flag, which no GPU has ever gone wrong on: a warning.
+// volatile makes no access atomic, so such accesses race like others: between the lanes of a warp,
+// which is taken to run in step as of old, and between blocks that wait for a flag.
 //
 // race_shadow.h keeps the earlier accesses, ordering.h tells which of them come before the present
 // one, race_report.h says what is wrong if none does.

@@ -17,9 +17,10 @@ Dim3 dim3(const uint3& shape) {
   return {shape.x, shape.y, shape.z};
 }
 
+/// No shape has sizes beyond an int: there they were negative.
 std::string text(const uint3& shape) {
-  return std::to_string(shape.x) + " x " + std::to_string(shape.y) + " x " +
-         std::to_string(shape.z);
+  const auto number = [](unsigned size) { return std::to_string(static_cast<int>(size)); };
+  return number(shape.x) + " x " + number(shape.y) + " x " + number(shape.z);
 }
 
 /// What is wrong with the shape, in a sentence; empty if nothing is.
@@ -32,7 +33,7 @@ std::string complaint(const char* kernel, const LaunchShape& shape,
     return "The grid is " + text(grid) + ": a launch of no blocks is an error.";
   }
   if (grid.x > kGridX || grid.y > kGridY || grid.z > kGridZ) {
-    return "The grid is " + text(grid) + ": at most 2147483647 x 65535 x 65535 blocks can be " +
+    return "The grid is " + text(grid) + ": from 1 to 2147483647 x 65535 x 65535 blocks can be " +
            "launched.";
   }
   const std::size_t threads = std::size_t{block.x} * block.y * block.z;

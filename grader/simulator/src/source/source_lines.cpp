@@ -1,5 +1,7 @@
 #include "source/source_lines.h"
 
+#include <unwind.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -28,6 +30,11 @@ SourceLine own_line(std::uintptr_t address) {
   return line;
 }
 
+_Unwind_Reason_Code collect_address(_Unwind_Context* context, void* addresses) {
+  static_cast<std::vector<CodeAddress>*>(addresses)->push_back(_Unwind_GetIP(context));
+  return _URC_NO_REASON;
+}
+
 }  // namespace
 
 const SourceLine& source_line(CodeAddress address) {
@@ -37,6 +44,19 @@ const SourceLine& source_line(CodeAddress address) {
     entry->second = own_line(address - 1);  // the call itself ends before its return address
   }
   return entry->second;
+}
+
+int outermost_line(CodeAddress site) {
+  std::vector<CodeAddress> calls;
+  _Unwind_Backtrace(collect_address, &calls);
+  const SourceLine& innermost = source_line(site);
+  int line = innermost.line;
+  for (auto call = std::find(calls.begin(), calls.end(), site); call != calls.end(); ++call) {
+    for (const SourceLine& frame : read_frames(*call - 1)) {
+      if (frame.file == innermost.file) line = frame.line;
+    }
+  }
+  return line == innermost.line ? 0 : line;
 }
 
 }  // namespace simulator

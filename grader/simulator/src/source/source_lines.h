@@ -32,4 +32,8 @@ const SourceLine& source_line(CodeAddress address);
 /// What the two backends implement: all frames at `address`, innermost first.
 std::vector<SourceLine> read_frames(std::uintptr_t address);
 
+/// For host code that has called the simulator from there: the outermost line of the same file that
+/// this happens in. 0 if it is the same line, or unknown.
+int outermost_line(CodeAddress site);
+
 }  // namespace simulator

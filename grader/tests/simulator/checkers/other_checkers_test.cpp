@@ -41,7 +41,7 @@ TEST_CASE("uninitialised shared memory: an early read is told at the barrier, if
     const CodeAddress site = here();
     CHECK(access_shared(scene, 1, AccessType::read, 5, site,
                         [&](auto event) { return checker.reads_too_early(event); }));
-    checker.hold_back({scene.memory.shared.dynamic_begin() + 20, 4, 1, site, 0});
+    checker.hold_back({scene.memory.shared.dynamic_begin() + 20, 4, 1, site, 0, false});
     CHECK(scene.found().empty());
     access_shared(scene, 0, AccessType::write, 5, here(), [&](auto event) {
       checker.on(event);

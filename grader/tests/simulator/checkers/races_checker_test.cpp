@@ -22,7 +22,7 @@ struct RaceScene : Scene {
     access_x(*this, thread, AccessType::read, index, site, [&](auto event) { races.on(event); });
   }
   void atomic(unsigned thread, unsigned index, CodeAddress site) {
-    races.on(Synchronisation{thread, x->begin + 4 * index});
+    races.on(Synchronisation{thread, x->begin + 4 * index, site});
     access_x(
         *this, thread, AccessType::atomic, index, site, [&](auto event) { races.on(event); }, true);
   }
@@ -76,6 +76,83 @@ TEST_CASE("races: fence and atomic order two blocks, an atomic alone does not") 
     scene.read(0, 5, here());
     CHECK(scene.found() == (with_fence ? Kinds{} : Kinds{"global-race"}));
   }
+}
+
+TEST_CASE("races: a fence of the own block tells no other") {
+  for (const bool for_all : {true, false}) {
+    RaceScene scene;
+    scene.write(0, 5, here());
+    scene.races.on(Fence{0, for_all});
+    scene.atomic(0, 100, here());
+    begin_block(scene.races, 1);
+    scene.atomic(0, 100, here());
+    scene.read(0, 5, here());
+    CHECK(scene.found() == (for_all ? Kinds{} : Kinds{"global-race"}));
+  }
+}
+
+TEST_CASE("races: a fence and an atomic tell of other threads what came before a barrier") {
+  const CodeAddress writes = here(), counts = here(), reads = here();
+  for (const bool with_barrier : {true, false}) {
+    RaceScene scene;
+    scene.write(40, 5, writes);
+    if (with_barrier) scene.races.on(BarrierMet{});
+    scene.races.on(Fence{0});
+    scene.atomic(0, 100, counts);
+    begin_block(scene.races, 1);
+    scene.atomic(0, 100, counts);
+    scene.read(0, 5, reads);
+    const std::vector<Finding> findings = scene.findings.take();
+    CHECK(findings.empty() == with_barrier);
+    if (!with_barrier) CHECK(findings.at(0).missing == Missing::barrier);
+  }
+}
+
+TEST_CASE("races: who has fenced before a barrier tells all it did, and no other's") {
+  for (const unsigned fencing : {40u, 0u}) {
+    RaceScene scene;
+    scene.write(40, 5, here());
+    scene.races.on(Fence{fencing});
+    scene.races.on(BarrierMet{});
+    scene.atomic(0, 100, here());
+    begin_block(scene.races, 1);
+    scene.atomic(0, 100, here());
+    scene.read(0, 5, here());
+    const std::vector<Finding> findings = scene.findings.take();
+    CHECK(findings.empty() == (fencing == 40));
+    if (fencing == 0) CHECK(findings.at(0).missing == Missing::fence);
+  }
+}
+
+TEST_CASE("races: what one thread learns by an atomic the others know after a barrier") {
+  for (const bool with_barrier : {true, false}) {
+    RaceScene scene;
+    scene.write(0, 5, here());
+    scene.races.on(Fence{0});
+    scene.atomic(0, 100, here());
+    begin_block(scene.races, 1);
+    scene.atomic(0, 100, here());
+    if (with_barrier) scene.races.on(BarrierMet{});
+    scene.read(1, 5, here());
+    const std::vector<Finding> findings = scene.findings.take();
+    CHECK(findings.empty() == with_barrier);
+    if (!with_barrier) CHECK(findings.at(0).missing == Missing::barrier);
+  }
+}
+
+TEST_CASE("races: a __syncwarp() hands on fences, and what an atomic told") {
+  RaceScene scene;
+  scene.write(3, 5, here());
+  scene.races.on(Fence{3});
+  scene.races.on(SyncwarpMet{0, ~0u});
+  scene.atomic(0, 100, here());
+  begin_block(scene.races, 1);
+  scene.atomic(0, 100, here());
+  scene.races.on(SyncwarpMet{0, ~0u});
+  scene.read(7, 5, here());
+  CHECK(scene.found().empty());
+  scene.read(32, 5, here());  // of another warp
+  CHECK(scene.found() == Kinds{"global-race"});
 }
 
 TEST_CASE("races: what an earlier launch did is past") {
