@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "verdict/measure/explain_line.h"
+
 namespace onepass::common {
 
 using verdict::AccessType;
@@ -19,8 +21,7 @@ constexpr double kMostlyPacks = 12;  // bytes: 16, but for what is left over at 
 struct Requests {
   double bytes = 0.0;  // of all accesses, those of one element again counted again
   double lanes = 0.0;  // accesses of one thread
-  std::uint64_t most_lanes = 0;
-  std::optional<std::string> busiest_line;  // of the student's file, if it is known
+  verdict::LineTraffic busiest_line = {};  // of the student's file, if it is known
 };
 
 Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer, AccessType type) {
@@ -29,9 +30,8 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
     if (line.space == verdict::MemorySpace::global && line.buffer == buffer && line.type == type) {
       sum.bytes += static_cast<double>(line.bytes);
       sum.lanes += static_cast<double>(line.lanes);
-      if (line.line > 0 && line.lanes >= sum.most_lanes) {
-        sum.most_lanes = line.lanes;
-        sum.busiest_line = fmt::format("{}:{}", line.file, line.line);
+      if (line.line > 0 && line.lanes >= sum.busiest_line.lanes) {
+        sum.busiest_line = line;
       }
     }
   }
@@ -40,9 +40,13 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
 
 [[noreturn]] void fail(const verdict::Case& call, const char* mistake, const Requests& requests,
                        const std::string& reason) {
-  verdict::session().fail(call, {.message = "The result is right, but " + reason,
-                                 .mistake = mistake,
-                                 .location = requests.busiest_line});
+  std::optional<std::string> location;
+  if (requests.busiest_line.line > 0) {
+    location = fmt::format("{}:{}", requests.busiest_line.file, requests.busiest_line.line);
+  }
+  verdict::session().fail(
+      call,
+      {.message = "The result is right, but " + reason, .mistake = mistake, .location = location});
 }
 
 }  // namespace
@@ -79,10 +83,12 @@ void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
   const double bytes = requests.lanes == 0.0 ? 0.0 : requests.bytes / requests.lanes;
   if (bytes < kMostlyPacks) {
     const bool read = type == AccessType::read;
+    const std::optional<std::string> advice = verdict::pack_advice(requests.busiest_line);
     fail(call, "narrow-access", requests,
          fmt::format("{} was {} {:.3g} bytes at a time, in a call whose rows are all aligned to 16 "
-                     "bytes: {} packs of 16 bytes there.",
-                     buffer, read ? "loaded" : "stored", bytes, read ? "load" : "store"));
+                     "bytes: {} packs of 16 bytes there.{}",
+                     buffer, read ? "loaded" : "stored", bytes, read ? "load" : "store",
+                     advice ? "\n" + *advice : ""));
   }
 }
 

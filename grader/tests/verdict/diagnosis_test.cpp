@@ -3,6 +3,7 @@
 
 #include "verdict/contract/call.h"
 #include "verdict/diagnosis.h"
+#include "verdict/measure/explain_line.h"
 #include "verdict/worker/finding.h"
 
 using namespace onepass::verdict;
@@ -129,4 +130,25 @@ TEST_CASE("a finding of the simulator names mistake and line") {
   CHECK(location_of(finding) == "forward.cu:41");
   finding.kind = Kind::trap;
   CHECK(mistake_of(finding) == std::nullopt);
+}
+
+TEST_CASE("a pack that is taken element by element is to be copied whole") {
+  LineTraffic line;
+  line.buffer = "x";
+  line.requests = 8;
+  line.lanes = 256;
+  line.bytes = 1024;
+  line.units = 128;
+  line.least_units = 32;
+  line.lane_bytes = 4;
+  line.lane_distance = 16;
+  CHECK(advice(line, 128, 0).value().find("copy it whole into a variable") != std::string::npos);
+  line.type = AccessType::write;
+  CHECK(advice(line, 128, 0).value().find("fill a variable") != std::string::npos);
+  line.lane_distance = 4096;
+  CHECK(advice(line, 128, 0).value().find("let lane i take element i") != std::string::npos);
+  for (const std::int64_t distance : {0, 4, 12, 4096}) {
+    line.lane_distance = distance;
+    CHECK_FALSE(pack_advice(line));
+  }
 }

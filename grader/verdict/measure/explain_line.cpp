@@ -9,9 +9,10 @@
 namespace onepass::verdict {
 namespace {
 
-constexpr double kWasteful = 1.5;      // times the least: a misaligned row costs 1.25
-constexpr double kSmallPart = 0.02;    // of the call
-constexpr std::int64_t kFewLanes = 8;  // of a request
+constexpr double kWasteful = 1.5;        // times the least: a misaligned row costs 1.25
+constexpr double kSmallPart = 0.02;      // of the call
+constexpr std::int64_t kFewLanes = 8;    // of a request
+constexpr std::int64_t kPackBytes = 16;  // the widest access
 constexpr std::int64_t kBankBytes = 4;
 constexpr std::int64_t kBanks = 32;
 
@@ -30,6 +31,9 @@ std::string per_request(const LineTraffic& line, std::int64_t units) {
 }
 
 std::string why_many_sectors(const LineTraffic& line) {
+  if (const auto packs = pack_advice(line)) {
+    return *packs;
+  }
   const std::int64_t step = std::abs(line.lane_distance);
   if (step > line.lane_bytes) {
     return fmt::format(
@@ -60,6 +64,21 @@ std::string action(const LineTraffic& line) {
     return fmt::format("updates {} atomically", line.buffer);
   }
   return fmt::format("{} {}", line.type == AccessType::read ? "reads" : "writes", line.buffer);
+}
+
+std::optional<std::string> pack_advice(const LineTraffic& line) {
+  const std::int64_t step = std::abs(line.lane_distance);
+  if (step <= line.lane_bytes || step > kPackBytes || kPackBytes % step != 0 ||
+      line.type == AccessType::atomic) {
+    return std::nullopt;
+  }
+  const char* const what_to_do =
+      line.type == AccessType::read
+          ? "Each lane loads its pack of {} bytes element by element: copy it whole into a "
+            "variable, by one assignment, and take the elements from there."
+          : "Each lane stores its pack of {} bytes element by element: fill a variable, and store "
+            "that whole, by one assignment.";
+  return fmt::format(fmt::runtime(what_to_do), step);
 }
 
 std::optional<std::string> advice(const LineTraffic& line, std::int64_t requested_sectors,
