@@ -90,6 +90,10 @@ void hold_work(bool wanted);
 /// CPU seconds that one launch may take before it is stopped as endless. 10 at the start.
 void set_time_limit(double cpu_seconds_per_launch);
 
+/// Loads, stores and atomics that one launch may make before it is stopped as endless; 0, as at the
+/// start: any number. Unlike the time they do not depend on the computer.
+void limit_accesses(std::uint64_t per_launch);
+
 /// Forgets the error of a failed launch, and findings and traffic not yet taken. (On a GPU such an
 /// error ends the process's use of the device.)
 void reset();

@@ -113,6 +113,7 @@ class Device {
 
   /// From now on, so many blocks of a launch run at most (0: all), in this order, if the device can
   /// choose.
+  virtual void limit_accesses(uint64_t /*of_launch*/) {}
   virtual void choose_blocks(uint64_t /*most*/, simulator::BlockOrder, uint64_t /*seed*/) {}
 
   /// What the device saw during the last call.

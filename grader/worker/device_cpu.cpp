@@ -139,6 +139,8 @@ class CpuDevice : public Device {
     return true;
   }
 
+  void limit_accesses(uint64_t of_launch) override { simulator::limit_accesses(of_launch); }
+
   void choose_blocks(uint64_t most, simulator::BlockOrder order, uint64_t seed) override {
     simulator::run_sample_of_blocks(most);
     simulator::set_block_order(order, seed);

@@ -160,6 +160,7 @@ Message Session::run(const wire::Call& call, const std::vector<Blob>& blobs) {
   if (!device_.observe_requests(call.lines, static_cast<size_t>(call.trace))) {
     return refusal("this device does not see requests");
   }
+  device_.limit_accesses(call.most_accesses);
   device_.choose_blocks(call.most_blocks, call.block_order, call.order_seed);
   Timing::BufferSet buffers, beside;
   wire::Ran ran;

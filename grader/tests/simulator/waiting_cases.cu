@@ -1,6 +1,7 @@
 // Threads and blocks that wait for one another, loops that do not end, assertions, launches.
 #include <cassert>
 
+#include "simulator/simulator.h"
 #include "tests/simulator/case_kernels.h"
 
 namespace {
@@ -202,6 +203,24 @@ CASE(much_shared_memory_allowed, "") {
 CASE(too_much_shared_memory, "invalid-launch", {"a block can have"}) {
   cudaFuncSetAttribute(allowed, cudaFuncAttributeMaxDynamicSharedMemorySize, 300000);
   allowed<<<1, 32, 300000>>>();  // here
+}
+
+__global__ void many_reads(const float* x, float* y) {
+  float sum = 0;
+  for (int i = 0; i < 1000; ++i) sum += x[i % 64];  // here
+  y[64] = sum;
+}
+CASE(more_accesses_than_allowed, "endless-loop", {"still runs after 1000 accesses"}) {
+  float* x = zeros<float>();
+  simulator::limit_accesses(1000);
+  many_reads<<<1, 1>>>(x, x);
+  simulator::limit_accesses(0);
+}
+CASE(as_many_accesses_as_allowed, "") {
+  float* x = zeros<float>();
+  simulator::limit_accesses(2000);
+  many_reads<<<1, 1>>>(x, x);
+  simulator::limit_accesses(0);
 }
 
 }  // namespace

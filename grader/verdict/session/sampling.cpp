@@ -17,9 +17,13 @@ constexpr std::int64_t kFewBlocks = 4;
 // their rows are whole then. What adds these up has more threads for each column, and more blocks.
 constexpr std::int64_t kBlocksOfWide = 257;
 
-constexpr double kFewLimit = 0.5;   // seconds for one launch; of one that has too much to do:
-constexpr double kFarLimit = 0.05;  // and of all blocks:
-constexpr double kFullLimit = 20.0;
+// Accesses of one launch, which take half a second or so; of one that has too much to do; and of
+// all blocks. The time is limited only for what makes none: a verdict that hangs on it would depend
+// on the computer.
+constexpr std::uint64_t kFewAccesses = 8'000'000;
+constexpr std::uint64_t kFarAccesses = 1'000'000;
+constexpr std::uint64_t kFullAccesses = 256'000'000;
+constexpr double kFullLimit = 60.0;  // seconds
 
 // From how many blocks on a grid has them for the rows, not for the device.
 constexpr std::int64_t kBlocksForRows = 4096;
@@ -68,7 +72,6 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
 Session::Sampling::Sampling(Session& session, Sample sample, bool in_full) : session_(session) {
   session_.sample_ = session_.device() == "cpu" ? sample : Sample::none;
   session_.in_full_ = in_full;
-  session_.sample_limit_ = kFewLimit;
 }
 
 Session::Sampling::~Sampling() {
@@ -76,10 +79,7 @@ Session::Sampling::~Sampling() {
 }
 
 double Session::time_limit(const Turn& turn) const {
-  if (turn.most_blocks > 0 && sample_ != Sample::of_wide) {
-    return sample_limit_;
-  }
-  return sample_ == Sample::of_many ? kFullLimit : settings_.time_limit;
+  return turn.most_accesses == kFullAccesses ? kFullLimit : settings_.time_limit;
 }
 
 /// `work`, unless it runs out of time: of so many threads that says nothing. Did it not?
@@ -103,6 +103,9 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
                                  const Case* numbers) {
   const std::int64_t sampled = sample_ == Sample::of_wide ? kBlocksOfWide : kFewBlocks;
   turn.most_blocks = static_cast<std::uint64_t>(sampled);
+  turn.most_accesses = sample_ == Sample::of_wide ? 0
+                       : numbers != nullptr       ? kFarAccesses
+                                                  : kFewAccesses;
   const Run run = complete(call, turn, numbers == nullptr ? goes_right(outputs) : kNobodyAsked);
   return std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
     const std::int64_t right = right_ones(numbers == nullptr ? call : *numbers, run,
@@ -120,8 +123,9 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
   const Poison poison = next_turn().poison;
   bool right = true;
   in_time([&] { right = is_right_in_sample(call, {poison}, outputs); });
+  const Turn all = {poison, simulator::BlockOrder::rising, 0, 0, kFullAccesses};
   if (!right && in_full_ && !in_time([&] {
-        compare(call, complete(call, {poison}, goes_right(outputs)).answer, outputs, oracles);
+        compare(call, complete(call, all, goes_right(outputs)).answer, outputs, oracles);
       })) {
     check_.warnings.push_back(fmt::format(
         "Left out: the simulator takes too long for the call {}. Grade on a GPU to see it.",
@@ -137,7 +141,6 @@ void Session::expect_far(const Case& few, const Case& far, const Case& near,
     return;
   }
   const bool sampled = settings_.device == "cpu";
-  sample_limit_ = kFarLimit;
   // Nothing where it takes too long.
   const auto is_right = [&](const Case& call) -> std::optional<bool> {
     bool right = true;
@@ -165,7 +168,6 @@ void Session::expect_far(const Case& few, const Case& far, const Case& near,
     right_near = failure && is_right(near) == true;
   } catch (const CheckFailed&) {
   }
-  sample_limit_ = kFewLimit;
   check_.failure.reset();
   if (right_near) {
     failure->mistake = "index-overflow";

@@ -176,8 +176,7 @@ class Session {
   bool any_right_ = false;                         // did some call write what it should?
   std::set<std::pair<Kind, std::string>> warned_;  // of what, and where
   Sample sample_ = Sample::none;
-  bool in_full_ = true;        // if the numbers of a sample are not right, all blocks run
-  double sample_limit_ = 0.0;  // seconds for a launch of a sample of many
+  bool in_full_ = true;  // if the numbers of a sample are not right, all blocks run
   bool side_by_side_ = false;
   std::optional<Case> last_;            // of them
   std::optional<double> memory_bytes_;  // of the device, once it was asked

@@ -38,6 +38,7 @@ Request request_of(const Case& call, const Turn& turn) {
   request.call.block_order = turn.order;
   request.call.order_seed = turn.order_seed;
   request.call.most_blocks = turn.most_blocks;
+  request.call.most_accesses = turn.most_accesses;
   return request;
 }
 

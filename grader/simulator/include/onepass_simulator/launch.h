@@ -65,7 +65,7 @@ struct DynamicShared {
 // from a host variable, so its own reads are not checked. The kernel's are.
 #define ONEPASS_LAUNCH(...)                                                              \
   ::simulator::named_kernel(                                                             \
-      #__VA_ARGS__, [&](auto... onepass_arguments) __attribute__((no_sanitize_thread)) { \
+      #__VA_ARGS__, [=](auto... onepass_arguments) __attribute__((no_sanitize_thread)) { \
         __VA_ARGS__(onepass_arguments...);                                               \
       })
 #define ONEPASS_DYNAMIC_SHARED ::simulator::DynamicShared()

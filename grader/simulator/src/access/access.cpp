@@ -38,6 +38,7 @@ __attribute__((flatten)) void check_access(const Access& access) {
   }
   if (__builtin_expect(launch->machine.findings.is_being_written(), 0)) return;
   obey_stop(*launch, access.site);
+  if (__builtin_expect(--launch->accesses_left == 0, 0)) stop_as_endless(*launch, access.site);
   Thread& thread = *launch->thread;
   thread.last_site = access.site;
   if (__builtin_expect(launch->checkers.is_ahead(thread.number), 0) && !access.is_atomic &&

@@ -82,6 +82,10 @@ void set_time_limit(double cpu_seconds_per_launch) {
   machine().time_limit = cpu_seconds_per_launch;
 }
 
+void limit_accesses(std::uint64_t per_launch) {
+  machine().access_limit = per_launch;
+}
+
 void reset() {
   machine().errors.clear();
   machine().findings.take();

@@ -26,9 +26,10 @@ struct Machine {
   Streams streams;
 
   Errors errors;
-  CheckerSettings settings;  // of the next launches
-  BlockChoice blocks;        // likewise
-  double time_limit = 10;    // CPU seconds for a launch
+  CheckerSettings settings;        // of the next launches
+  BlockChoice blocks;              // likewise
+  double time_limit = 10;          // CPU seconds for a launch
+  std::uint64_t access_limit = 0;  // of a launch; 0: none
 
   // What the host has not taken yet.
   Findings findings;

@@ -20,6 +20,7 @@ struct Launch {
         arguments(arguments_),
         argument_bytes(argument_bytes_),
         machine(machine_),
+        accesses_left(machine_.access_limit),
         checkers(begin, machine.settings, machine.memory, machine.shadow, machine.findings) {}
 
   const LaunchBegin begin;
@@ -27,6 +28,7 @@ struct Launch {
   void* const arguments;
   const std::size_t argument_bytes;
   Machine& machine;
+  std::uint64_t accesses_left;  // from 0 on it is never down to 0 again
   Checkers checkers;
 
   Thread* thread = nullptr;              // that runs; nullptr while host code does
