@@ -49,6 +49,17 @@ void check_spikes(const std::string& output) {
   }
 }
 
+/// The same call with an x whose mean is far from 0.
+Case far_off(const Case& call) {
+  std::vector<verdict::Buffer> buffers = call.buffers();
+  for (verdict::Buffer& buffer : buffers) {
+    if (buffer.name == "x") {
+      buffer.hash->mean = 0.5 * far_mean(buffer.dtype);
+    }
+  }
+  return call.with(buffers);
+}
+
 /// The outputs, in every way that the tensors may lie.
 void check_arrangements(const std::vector<std::string>& outputs,
                         const std::set<std::string>& only) {
@@ -150,7 +161,7 @@ TEST_SUITE("batchnorm/forward") {
     check_shapes({"y"}, kThreeDimensional);
     check_shapes({"y"}, kFourDimensional);
     sweep_large_sizes(kForward, {{"batch"}, {"channels"}, {"space"}}, [](const Case& call) {
-      expect<forward_mistakes>(call, outputs_of(expected, {"y"}));
+      expect<forward_mistakes>(far_off(call), outputs_of(expected, {"y"}));
     });
     check_far_rows(kForward, "channels", {{"batch", 1}, {"space", 40}},
                    outputs_of(expected, {"y"}));

@@ -28,6 +28,13 @@ struct Generation {
 Matrix random_tensor(const std::string& tensor, Dtype dtype, std::int64_t rows, std::int64_t cols,
                      double mean = 0.0, double deviation = 1.0);
 
+/// A mean beside which a deviation of 1 is so small that mean(x^2) - mean(x)^2 loses digits of it,
+/// but not all: it is known by what is left. In bf16, which has few digits, one beside which there
+/// still is a deviation.
+inline double far_mean(Dtype dtype) {
+  return dtype == Dtype::bf16 ? 100.0 : 200.0;
+}
+
 /// Weights [1, cols], all different, from 0.5 to 1.5: weights of 1 would not be missed.
 Matrix random_weight(Dtype dtype, std::int64_t cols);
 /// All different, from -2 to -1: far from the weights, and from 0.

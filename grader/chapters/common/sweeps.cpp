@@ -19,8 +19,13 @@ constexpr std::int64_t kWholeVectors[] = {64, 256, 520};
 constexpr std::int64_t kOdd[] = {61, 257, 517};
 constexpr std::int64_t kHalfVectors[] = {60, 260, 516};  // of bf16, but whole ones of fp32
 
+// More than a grid's y and z can have; of rows, also if a block has eight of them. Either way more
+// elements than threads that a device holds: who goes round a loop over them sees other ones.
 constexpr std::int64_t kAboveGridY = 65537;
-constexpr std::int64_t kFewRows = 4;     // of so many that they are far apart
+constexpr std::int64_t kFewRows = 4;  // of so many that they are far apart
+constexpr std::int64_t kAboveGridYOfEight = 8 * 65535 + 1;
+// More rows than there are blocks in a grid that fills a device: 132 multiprocessors have 8 each.
+constexpr std::int64_t kAboveFullDevice = 1100;
 constexpr std::int64_t kLastEnd = 3000;  // of those that are drawn for each size
 
 // Rows from one to the next of four: there are 2^26 and more then, too many for a warp each to be
@@ -31,6 +36,9 @@ constexpr std::int64_t kFar = 22'400'001, kNear = 400'001;
 // Where one pack a thread no longer holds a row, where its registers may not, and where a block's
 // surely do not.
 constexpr std::int64_t kWide[] = {2064, 8200, 17000};
+// Rows of which two copies in fp32, or one, are more than the 48 KiB of shared memory that need not
+// be asked for. They grow, for that which is asked for once must be enough for all.
+constexpr std::int64_t kBeyondSharedLimit[] = {6152, 12800, 20000};
 
 }  // namespace
 
@@ -113,21 +121,35 @@ void sweep_large_sizes(const Function& function, const std::vector<std::vector<s
   const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many);
   const verdict::Random draw = session().random();
   std::size_t number = draw.bits(0) % kEveryDtype.size();
-  for (const std::vector<std::string>& large : sizes) {
-    std::vector<std::int64_t> ends = contract::widths_past_ends(kLastEnd, draw.stream(large[0]));
-    const auto limit = std::find_if(function.sizes.begin(), function.sizes.end(),
-                                    [&](const auto& size) { return size.name == large[0]; });
-    ends.push_back(std::min(limit->most, kAboveGridY));
-    for (const std::int64_t end : ends) {
-      contract::Arguments arguments;
-      arguments.seed = draw.bits(1);
-      for (const contract::Size& size : function.sizes) {
-        const bool is_large = std::find(large.begin(), large.end(), size.name) != large.end();
-        const std::int64_t even = size.least == 2 ? end + end % 2 : end;
-        arguments.sizes[size.name] = is_large ? even : std::max<std::int64_t>(2, size.least);
-      }
-      check(call(function, kEveryDtype[number++ % kEveryDtype.size()], arguments));
+  const auto check_sizes = [&](const std::vector<std::string>& large, std::int64_t most,
+                               std::int64_t others) {
+    contract::Arguments arguments;
+    arguments.seed = draw.bits(1);
+    for (const contract::Size& size : function.sizes) {
+      const bool is_large = std::find(large.begin(), large.end(), size.name) != large.end();
+      const std::int64_t end = std::min(size.most, most);
+      arguments.sizes[size.name] =
+          size.least == 2 ? (is_large ? end + end % 2 : 2) : (is_large ? end : others);
     }
+    check(call(function, kEveryDtype[number++ % kEveryDtype.size()], arguments));
+  };
+  for (const std::vector<std::string>& large : sizes) {
+    for (const std::int64_t end : contract::widths_past_ends(kLastEnd, draw.stream(large[0]))) {
+      check_sizes(large, end, 2);
+    }
+    const bool are_rows = large == sizes.front();
+    check_sizes(large, are_rows ? kAboveGridYOfEight : kAboveGridY, are_rows ? 1 : 3);
+  }
+}
+
+void check_any_numbers(const Function& function, const CheckCall& check) {
+  for (Dtype dtype : kEveryDtype) {
+    contract::Arguments arguments;
+    arguments.seed = session().random().bits(0);
+    for (const contract::Size& size : function.sizes) {
+      arguments.sizes[size.name] = 4;
+    }
+    check(call(function, dtype, arguments));
   }
 }
 
@@ -221,6 +243,9 @@ void sweep_wide_ways(const Function& function, const CheckRows& check) {
             way.arrangement);
     }
   }
+  for (const std::int64_t cols : kBeyondSharedLimit) {
+    check(Dtype::fp32, 1, cols, {});
+  }
 }
 
 void check_wide_rows(const Function& function, const CheckRows& check) {
@@ -240,6 +265,8 @@ void check_row_counts(const Function& function, const CheckRows& check) {
   check(Dtype::fp32, 257, 33, {});
   const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many);
   check(Dtype::fp16, kAboveGridY, 3, {});
+  check(Dtype::bf16, kAboveGridYOfEight, 1, {});
+  check(Dtype::fp32, kAboveFullDevice, 520, {});  // of several warps
 }
 
 void check_far_rows(const Function& function, const verdict::Outputs& outputs) {

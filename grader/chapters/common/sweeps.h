@@ -25,7 +25,8 @@ void expect_nothing_done(const Function& function);
 /// Runs the function with one of its sizes large and all others small: one past ends
 /// that a kernel may have, and past 65,535, where a grid's y and z end. Of kernels whose blocks are
 /// too many for the simulator a sample of them runs. sizes: those to be large, each by itself or
-/// with others that cannot be smaller than it is.
+/// with others that cannot be smaller than it is. The first is that of the rows, of which a block
+/// may have several.
 using CheckCall = std::function<void(const Case& call)>;
 void sweep_large_sizes(const Function& function, const std::vector<std::vector<std::string>>& sizes,
                        const CheckCall& check);
@@ -34,6 +35,10 @@ void sweep_large_sizes(const Function& function, const std::vector<std::vector<s
 /// threads that take a row each, or a pair of elements, is beyond 2^31. sizes: all others.
 void check_far_rows(const Function& function, const std::string& size,
                     const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs);
+
+/// A small call in every type whose inputs are filled from the seed, each by itself: numbers that
+/// belong together elsewhere, such as a sine and a cosine, do not here.
+void check_any_numbers(const Function& function, const CheckCall& check);
 
 /// Makes an element of each of these inputs of the call NaN, and infinite, one at a time. What the
 /// formula makes infinite or NaN of it must be one of them. What else depends on it is left open,
@@ -78,12 +83,14 @@ void sweep_ends(const Function& function, const CheckRows& check);
 
 /// Wide rows, for which kernels have other code: the few ways to lie of sweep_wide(), at a width
 /// that one pack a thread does not hold, one that few registers do not, and one that many do not.
+/// Then widths that ask for more and more shared memory.
 void sweep_wide_ways(const Function& function, const CheckRows& check);
 
 /// Rows that no block of threads holds at one element a thread, to the widest.
 void check_wide_rows(const Function& function, const CheckRows& check);
 
-/// No row, one row, numbers of rows that nothing divides, and more than a grid's y and z can have.
+/// No row, one row, numbers of rows that nothing divides, more than a grid's y and z can have, also
+/// at eight rows a block, and more than there are blocks that a device holds at once.
 void check_row_counts(const Function& function, const CheckRows& check);
 
 /// As many rows as check_far_rows() takes.

@@ -120,9 +120,14 @@ TEST_SUITE("rmsnorm/forward_fast") {
       check_loaded_once(2, 1001, dtype);                                    // odd
       check_loaded_once(2, 1000, dtype, {{"x", {24, 1}}, {"y", {24, 0}}});  // one past 16 bytes
       check_loaded_once(2, 1000, dtype, {{"x", {40000}}, {"y", {40000}}});
+      // Packs, and what is left over after the last whole one: more than a trifle.
+      const auto vector = 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
+      check_loaded_once(3, 2 * vector - 1, dtype, {{"x", {1}}, {"y", {1}}});
     }
     check_loaded_once(1, 16384, Dtype::fp32);
     check_loaded_once(1, 16384, Dtype::bf16);
+    check_loaded_once(1, 8192 + 2 * session().random().integer(0, 0, 4095) + 1, Dtype::fp32);
+    check_loaded_once(1, 16383, Dtype::fp16);
   }
 
   CHECK_CASE("without weights y is x times rstd", points(1), todo(2)) {
@@ -160,6 +165,9 @@ TEST_SUITE("rmsnorm/forward_fast") {
 
   CHECK_CASE("aligned rows: x is loaded and y is stored 16 bytes at a time", points(3), todo(3)) {
     for (Dtype dtype : kEveryDtype) {
+      const auto vector = 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
+      check_packs(3, vector, dtype);
+      check_packs(2, 5 * vector, dtype);
       check_packs(3, 64, dtype);
       check_packs(2, 1000, dtype, {{"x", {24, 0}}, {"y", {8, 0}}});
       // 8 elements: 16 or 32 bytes
@@ -185,6 +193,10 @@ TEST_SUITE("rmsnorm/forward_fast") {
     sweep_ends(kForwardFast, check_both);
     sweep_wide_ways(kForwardFast, check_both);
     check({expected_rstd}, small_but_for(Dtype::fp16, 40000, {0, 32767, 32768, 39999}));
+    for (Dtype dtype : kEveryDtype) {
+      check_packs(1, 20000, dtype);
+    }
+    check_packs(1, 70000, Dtype::fp16);
   }
 
   CHECK_CASE("wide rows, apart and at any address", points(1), todo(4)) {

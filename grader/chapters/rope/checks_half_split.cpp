@@ -154,6 +154,9 @@ TEST_SUITE("rope/half_split") {
                .rows = 70000,
                .ids = {32768, 40001, 65536, 69999}});
     }
+    check_any_numbers(kHalfSplit, [](const Case& call) {
+      expect<half_split_mistakes>(call, outputs_of(expected, {"q"}));
+    });
   }
 
   // ---- TODO 3: k ----

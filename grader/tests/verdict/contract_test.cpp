@@ -252,11 +252,12 @@ TEST_CASE("padded rows each start with a vector of 16 bytes") {
   CHECK(made.integer("x_stride") == 64);
 }
 
-TEST_CASE("far apart: each stride alone, beyond 2^31 at the third row") {
+TEST_CASE("far apart: each stride alone, the third row beyond 2^31, and the second") {
   const std::vector<Arrangement> arrangements = far_apart(kNorm);
-  REQUIRE(arrangements.size() == 2);
-  for (const Arrangement& arrangement : arrangements) {
-    REQUIRE(arrangement.places.size() == 1);
-    CHECK(2 * arrangement.places.begin()->second.gap >= std::int64_t{1} << 31);
+  REQUIRE(arrangements.size() == 4);
+  for (std::size_t i = 0; i < arrangements.size(); ++i) {
+    REQUIRE(arrangements[i].places.size() == 1);
+    const std::int64_t rows = i < 2 ? 2 : 1;
+    CHECK(rows * arrangements[i].places.begin()->second.gap >= std::int64_t{1} << 31);
   }
 }

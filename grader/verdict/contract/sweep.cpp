@@ -238,9 +238,11 @@ Arrangement drawn(const Function& function, const Random& random) {
 
 std::vector<Arrangement> far_apart(const Function& function) {
   std::vector<Arrangement> arrangements;
-  for (const Tensor& tensor : function.tensors) {
-    if (tensor.traits.strided) {
-      arrangements.push_back({{tensor.name, {.gap = std::int64_t{1} << 30}}});
+  for (const std::int64_t gap : {std::int64_t{1} << 30, std::int64_t{1} << 31}) {
+    for (const Tensor& tensor : function.tensors) {
+      if (tensor.traits.strided) {
+        arrangements.push_back({{tensor.name, {.gap = gap}}});
+      }
     }
   }
   return arrangements;

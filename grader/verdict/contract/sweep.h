@@ -51,7 +51,8 @@ std::int64_t drawn_size(const Random& random, std::uint64_t shape, std::uint64_t
 Arrangement drawn(const Function& function, const Random& random);
 
 /// Of each tensor with a stride, by itself: rows so far apart that the third starts beyond 2^31
-/// elements.
+/// elements; then that the stride itself is beyond it, and the third row starts beyond 2^32. The
+/// first are for GPUs that have no memory for the second.
 std::vector<Arrangement> far_apart(const Function& function);
 
 /// From `least` to `most`: the numbers beside the powers of two up to 1024, at which vectors, warps

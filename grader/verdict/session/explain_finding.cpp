@@ -33,14 +33,16 @@ const Finding* first_of_kind(const std::vector<Finding>& findings, Kind kind) {
 }
 
 /// An address far from every buffer, in a call whose offsets do not fit an int. An index that
-/// counts from the start of the far buffer is no overflow, which leads to before the start.
+/// counts from the start of the far buffer is no overflow, which leads to before the start; unless
+/// nothing is there, between two rows, where an offset without a sign ends.
 bool may_be_overflow(const Case& call, const Finding& finding) {
-  if (!first_far_row(call) ||
-      !is_any(finding, {Kind::out_of_bounds_global, Kind::use_after_free, Kind::host_pointer})) {
+  if (!first_far_row(call) || !is_any(finding, {Kind::out_of_bounds_global, Kind::use_after_free,
+                                                Kind::host_pointer, Kind::uninitialised_global})) {
     return false;
   }
   const Buffer* buffer = call.find(finding.buffer);
-  return buffer == nullptr || !is_far(*buffer) || finding.index < 0;
+  return buffer == nullptr || !is_far(*buffer) || finding.index < 0 ||
+         finding.kind == Kind::uninitialised_global;
 }
 
 /// Does it lie between the end of a row and the start of the next?

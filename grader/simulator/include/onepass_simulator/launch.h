@@ -21,9 +21,8 @@ struct ShapedKernel {
   /// Inlined, so that the launch is known to be at the line of the <<<...>>>.
   template <typename... Arguments>
   __forceinline__ void operator()(Arguments... arguments) const {
-    const Kernel& call = kernel;
     // The arguments are read once for each thread. That is no access of the kernel's.
-    auto thread = [&call, arguments... ]() __attribute__((no_sanitize_thread)) {
+    auto thread = [ call = kernel, arguments... ]() __attribute__((no_sanitize_thread)) {
       call(arguments...);
     };
     using Thread = decltype(thread);
@@ -62,7 +61,8 @@ struct DynamicShared {
 }  // namespace simulator
 
 // The lambda itself is host code that runs as a part of each thread: it may read a kernel's address
-// from a host variable, so its own reads are not checked. The kernel's are.
+// from a host variable, so its own reads are not checked. The kernel's are. It copies that
+// variable: a launch may run when the host code has returned.
 #define ONEPASS_LAUNCH(...)                                                              \
   ::simulator::named_kernel(                                                             \
       #__VA_ARGS__, [=](auto... onepass_arguments) __attribute__((no_sanitize_thread)) { \

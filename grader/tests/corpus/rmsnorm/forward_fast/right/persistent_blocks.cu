@@ -72,14 +72,18 @@ __global__ void persistent_kernel(const T* x, int64_t x_stride, const T* weight,
 }
 
 /// Any width: a warp a row, which reads it twice.
-template <typename T>
+template <typename T, int V>
 __global__ void warp_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                             float* rstd, int cols, float eps) {
+  using Unit = Vector<T, V>;
   const int64_t row = blockIdx.x;
+  const auto* units = reinterpret_cast<const Unit*>(x + row * x_stride);
   float sum = 0.0f;
-  for (int col = threadIdx.x; col < cols; col += 32) {
-    const float value = static_cast<float>(x[row * x_stride + col]);
-    sum += value * value;
+  for (int i = threadIdx.x; i < cols / V; i += 32) {
+    const Unit unit = units[i];
+    for (int j = 0; j < V; ++j) {
+      sum += static_cast<float>(unit.values[j]) * static_cast<float>(unit.values[j]);
+    }
   }
   for (int offset = 16; offset > 0; offset /= 2) {
     sum += __shfl_xor_sync(0xffffffffu, sum, offset);
@@ -88,10 +92,14 @@ __global__ void warp_kernel(const T* x, int64_t x_stride, const T* weight, T* y,
   if (threadIdx.x == 0) {
     rstd[row] = scale;
   }
-  for (int col = threadIdx.x; col < cols; col += 32) {
-    const float value = static_cast<float>(x[row * x_stride + col]);
-    y[row * y_stride + col] = static_cast<T>(value * scale *
-                                             (weight ? static_cast<float>(weight[col]) : 1.0f));
+  for (int i = threadIdx.x; i < cols / V; i += 32) {
+    Unit unit = units[i];
+    for (int j = 0; j < V; ++j) {
+      unit.values[j] =
+          static_cast<T>(static_cast<float>(unit.values[j]) * scale *
+                         (weight ? static_cast<float>(weight[i * V + j]) : 1.0f));
+    }
+    reinterpret_cast<Unit*>(y + row * y_stride)[i] = unit;
   }
 }
 
@@ -102,14 +110,15 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
   if (rows == 0) {
     return;
   }
-  if (cols > 16384) {
-    warp_kernel<<<rows, 32, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, cols, eps);
-    return;
-  }
   const uintptr_t addresses = reinterpret_cast<uintptr_t>(x) | reinterpret_cast<uintptr_t>(y) |
                               reinterpret_cast<uintptr_t>(weight);
   const bool aligned =
       addresses % 16 == 0 && x_stride % V == 0 && y_stride % V == 0 && cols % V == 0;
+  if (cols > 16384) {
+    const auto kernel = aligned ? warp_kernel<T, V> : warp_kernel<T, 1>;
+    kernel<<<rows, 32, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, cols, eps);
+    return;
+  }
   const auto kernel = aligned ? persistent_kernel<T, V, 32 / V> : persistent_kernel<T, 1, 32>;
   const int blocks = rows < kMostBlocks ? rows : kMostBlocks;
   kernel<<<blocks, kThreads, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps);

@@ -76,27 +76,37 @@ __global__ void held_kernel(const T* x, int64_t x_stride, const T* weight, T* y,
 }
 
 /// A thread's columns in an array of fp32: 32 at most, and the row is read again beyond.
-template <typename T>
+template <typename T, int V>
 __global__ void any_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                            float* rstd, int cols, float eps) {
-  constexpr int kColumns = 32;
+  struct alignas(V * sizeof(T)) Unit {
+    T values[V];
+  };
+  constexpr int kHeld = 32 / V;
   const int64_t row = blockIdx.x;
-  float held[kColumns];
+  const auto* units = reinterpret_cast<const Unit*>(x + row * x_stride);
+  Unit held[kHeld];
   float sum = 0.0f;
   int n = 0;
-  for (int col = threadIdx.x; col < cols; col += blockDim.x, ++n) {
-    const float value = static_cast<float>(x[row * x_stride + col]);
-    if (n < kColumns) {
-      held[n] = value;
+  for (int i = threadIdx.x; i < cols / V; i += blockDim.x, ++n) {
+    const Unit unit = units[i];
+    if (n < kHeld) {
+      held[n] = unit;
     }
-    sum += value * value;
+    for (int j = 0; j < V; ++j) {
+      sum += static_cast<float>(unit.values[j]) * static_cast<float>(unit.values[j]);
+    }
   }
   const float scale = rsqrtf(block_sum(sum) / cols + eps);
   n = 0;
-  for (int col = threadIdx.x; col < cols; col += blockDim.x, ++n) {
-    const float value = n < kColumns ? held[n] : static_cast<float>(x[row * x_stride + col]);
-    y[row * y_stride + col] = static_cast<T>(value * scale *
-                                             (weight ? static_cast<float>(weight[col]) : 1.0f));
+  for (int i = threadIdx.x; i < cols / V; i += blockDim.x, ++n) {
+    Unit unit = n < kHeld ? held[n] : units[i];
+    for (int j = 0; j < V; ++j) {
+      unit.values[j] =
+          static_cast<T>(static_cast<float>(unit.values[j]) * scale *
+                         (weight ? static_cast<float>(weight[i * V + j]) : 1.0f));
+    }
+    reinterpret_cast<Unit*>(y + row * y_stride)[i] = unit;
   }
   if (threadIdx.x == 0) {
     rstd[row] = scale;
@@ -113,12 +123,13 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
   const auto aligned = [cols](const T* tensor, int64_t stride) {
     return reinterpret_cast<uintptr_t>(tensor) % 16 == 0 && stride % V == 0 && cols % V == 0;
   };
-  if (aligned(x, x_stride) && aligned(y, y_stride) && aligned(weight, 0) &&
-      cols <= V * kUnits * 1024) {
+  const bool all_aligned = aligned(x, x_stride) && aligned(y, y_stride) && aligned(weight, 0);
+  if (all_aligned && cols <= V * kUnits * 1024) {
     const int warps = (cols + 32 * V * kUnits - 1) / (32 * V * kUnits);
     held_kernel<<<rows, 32 * warps, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, cols, eps);
   } else {
-    any_kernel<<<rows, 512, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, cols, eps);
+    const auto kernel = all_aligned ? any_kernel<T, V> : any_kernel<T, 1>;
+    kernel<<<rows, 512, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, cols, eps);
   }
 }
 
