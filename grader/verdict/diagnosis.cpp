@@ -131,6 +131,15 @@ std::vector<Suspect> that_explain(const Case& call, const Expectation& right, co
   return suspects;
 }
 
+std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right, const Matrix& got,
+                                     std::vector<Suspect> suspects) {
+  const WrongRows wrong = wrong_rows(right, got);
+  std::erase_if(suspects, [&](const Suspect& suspect) {
+    return suspect.oracle->result(call, right.output, wrong).has_value();
+  });
+  return suspects;
+}
+
 std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences) {
   double least = std::numeric_limits<double>::infinity();
   for (const Suspect& suspect : suspects) {

@@ -66,6 +66,10 @@ struct Suspect {
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
                                   std::vector<Suspect> suspects);
 
+/// Those that say nothing of this output.
+std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right, const Matrix& got,
+                                     std::vector<Suspect> suspects);
+
 /// The mistakes of those that are nearest, each once, with the sentence that stands first; or each
 /// once for every sentence.
 std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences = false);

@@ -123,10 +123,15 @@ Causes find_causes(const WrongOutput& wrong,
         compare((*answer)[expectation.output], expectation.value, expectation.bound, std::nullopt);
     std::vector<Suspect> left = question(suspects, {other->call, *answer, expectation, comparison});
     // What none of them explains in a shape unlike the first may be another mistake, which that
-    // brings to light.
-    if (other->is_alike || (!comparison.right() && !left.empty())) {
+    // brings to light. A shape that comes out right may be gone about in another way; it decides
+    // only where there was a single row or column, which shows little.
+    const bool decides = !comparison.right() || change.ones;
+    if (!left.empty() && decides) {
       suspects = std::move(left);
       confirmed = confirmed || !comparison.right();
+    } else if (other->is_alike && decides) {
+      suspects = that_are_silent(other->call, expectation, (*answer)[expectation.output],
+                                 std::move(suspects));
     }
   }
   std::vector<Diagnosis> nearest_ones = nearest(suspects);

@@ -64,6 +64,12 @@ bool may_be_misplaced(const Case& call, const Finding& finding) {
           (finding.kind == Kind::uninitialised_global && is_in_gap(call, finding)));
 }
 
+/// Blocks and rows come in order: who goes wrong in block 0 may as well have run past the end of a
+/// row, and who does so in a later one has begun at the wrong place.
+bool is_beyond_row_0(const Finding& finding) {
+  return !finding.parties.empty() && finding.parties[0].block != simulator::Dim3{};
+}
+
 bool is_aligned(const Buffer& buffer, std::int64_t stride) {
   return stride * static_cast<std::int64_t>(size_of(buffer.dtype)) % 16 == 0;
 }
@@ -208,14 +214,18 @@ bool goes_well_nearer(const Case& call, const GoesWell& goes_well) {
   return nearer && goes_well(*nearer);
 }
 
-std::optional<bool> goes_well_densely(const Case& call, const GoesWell& goes_well) {
+Densely goes_densely(const Case& call, const GoesWell& goes_well) {
   const bool same_ways =
       std::all_of(call.buffers().begin(), call.buffers().end(), [](const Buffer& buffer) {
         return buffer.null ||
                is_aligned(buffer, buffer.stride()) == is_aligned(buffer, buffer.cols);
       });
   const std::optional<Case> dense = contract::with_gaps(call, 0);
-  return dense && same_ways ? std::optional(goes_well(*dense)) : std::nullopt;
+  const bool well = dense && goes_well(*dense);
+  return well && !same_ways ? Densely::well_in_another_way
+         : well             ? Densely::well
+         : same_ways        ? Densely::badly
+                            : Densely::unknown;
 }
 
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
@@ -227,14 +237,16 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
     return with_advice(finding, "scratch-overrun", scratch_advice(finding.buffer));
   }
   if (may_be_misplaced(call, finding)) {
-    const std::optional<bool> by_stride = goes_well_densely(call, goes_well);
-    if (by_stride.value_or(false)) {
+    const Densely densely = goes_densely(call, goes_well);
+    if (densely == Densely::well ||
+        (densely == Densely::well_in_another_way && is_beyond_row_0(finding))) {
       return with_advice(finding, "stride-ignored", stride_advice(call, finding.buffer));
     }
     if (finding.kind != Kind::global_race) {
-      return with_advice(finding,
-                         by_stride ? std::optional<std::string>("no-tail-mask") : std::nullopt,
-                         place_advice(call, finding.buffer));
+      return with_advice(
+          finding,
+          densely == Densely::badly ? std::optional<std::string>("no-tail-mask") : std::nullopt,
+          place_advice(call, finding.buffer));
     }
   }
   if (finding.kind == Kind::uninitialised_global && contract::is_scratch(call, finding.buffer)) {

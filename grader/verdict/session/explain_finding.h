@@ -33,9 +33,10 @@ inline const GoesWell kNobodyAsked = [](const Case&) { return false; };
 
 /// Does the call go well with rows that lie as near as an `int` can count, gaps or not?
 bool goes_well_nearer(const Case& call, const GoesWell& goes_well);
-/// Does it go well with rows that follow one another without gaps? Nothing where that changes which
-/// rows can be read in vectors, and so perhaps what the kernel does.
-std::optional<bool> goes_well_densely(const Case& call, const GoesWell& goes_well);
+/// How the call goes with rows that follow one another without gaps. That may change which rows can
+/// be read in vectors, and so what the kernel does.
+enum class Densely { well, well_in_another_way, badly, unknown };
+Densely goes_densely(const Case& call, const GoesWell& goes_well);
 
 /// The simulator's message, and what to do.
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,

@@ -73,6 +73,16 @@ bool any_element(const Matrix& matrix, Test test) {
   return false;
 }
 
+/// Has some output an element that still holds the poison?
+bool any_unwritten(const Case& call, const Answer& answer) {
+  return std::any_of(call.buffers().begin(), call.buffers().end(), [&](const Buffer& buffer) {
+    return buffer.role == Role::output && !buffer.null &&
+           any_element(answer[buffer.name], [&](auto row, auto col) {
+             return is_poison(answer[buffer.name], row, col, answer.poison);
+           });
+  });
+}
+
 /// Are all wrong elements in rows that an `int` cannot find?
 bool only_far_rows_wrong(const Case& call, const Comparison& comparison) {
   const std::optional<std::int64_t> far = first_far_row(call);
@@ -166,12 +176,14 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run, const Goes
     failure.mistake = "scratch-overrun";
     failure.message += scratch_advice(buffer);
   } else if (call.is_strided(buffer)) {
-    const std::optional<bool> by_stride = goes_well_densely(call, goes_well);
-    failure.mistake = by_stride.value_or(false) ? std::optional<std::string>("stride-ignored")
-                      : by_stride               ? std::optional<std::string>("no-tail-mask")
-                                                : std::nullopt;
-    failure.message +=
-        by_stride.value_or(false) ? stride_advice(call, buffer) : place_advice(call, buffer);
+    // Who takes the stride for cols writes between the rows, and never gets to the end of the last.
+    const Densely densely = goes_densely(call, goes_well);
+    const bool well = densely == Densely::well ||
+                      (densely == Densely::well_in_another_way && any_unwritten(call, run.answer));
+    failure.mistake = well                        ? std::optional<std::string>("stride-ignored")
+                      : densely == Densely::badly ? std::optional<std::string>("no-tail-mask")
+                                                  : std::nullopt;
+    failure.message += well ? stride_advice(call, buffer) : place_advice(call, buffer);
   } else {
     failure.mistake = "no-tail-mask";
     failure.message += "Check the index against the number of rows or columns.";

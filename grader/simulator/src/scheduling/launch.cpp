@@ -100,7 +100,10 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
   Machine& device = machine();
   if (device.errors.sticky() != kSuccess) return first;
   device.memory.shared.prepare(shape.dynamic_shared_bytes);
-  if (is_sampled(device, shape)) device.settings.wanted.initialised = false;
+  // Others may have been meant to write it, and what lies between rows far apart nobody has filled.
+  if (device.access_limit > 0 || is_sampled(device, shape)) {
+    device.settings.wanted.initialised = false;
+  }
   Launch launch(kernel, shape, body, arguments, argument_bytes, device);
   const std::uint64_t next = run(launch, first, share);
   keep_traffic(launch);

@@ -1,6 +1,7 @@
 // What runs now.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "checkers/checkers.h"
@@ -22,6 +23,13 @@ struct Launch {
         machine(machine_),
         accesses_left(machine_.access_limit),
         checkers(begin, machine.settings, machine.memory, machine.shadow, machine.findings) {}
+
+  /// A thread takes as long as some accesses, if it makes none.
+  void count_threads(std::uint64_t threads) {
+    const std::uint64_t accesses = 4 * threads;
+    const bool is_limited = accesses_left > 0 && accesses_left <= machine.access_limit;
+    accesses_left -= is_limited ? std::min(accesses, accesses_left - 1) : 0;
+  }
 
   const LaunchBegin begin;
   void (*const body)(void* arguments);

@@ -90,6 +90,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
     thread.last_site = thread.wait_site = 0;
   }
   launch_.checkers.tell(BlockBegin{number, block.seat, count});
+  launch_.count_threads(count);
   launch_.machine.memory.shared.begin_block();
 }
 
