@@ -10,6 +10,10 @@
 namespace onepass::driver {
 namespace {
 
+bool fails_in(const std::set<int>& todos, const Json& check) {
+  return check["status"] != "passed" && todos.count(check["todo"].get<int>()) != 0;
+}
+
 // An exercise is what its first check is that did not pass; "not started" only if all are. Nothing
 // is said of an exercise with an ungraded check: the fault must be mended first.
 std::string exercise_status(const Json& checks) {
@@ -169,14 +173,6 @@ void note_begun(Json& exercise, int todo, bool begun) {
     }
   }
 }
-
-namespace {
-
-bool fails_in(const std::set<int>& todos, const Json& check) {
-  return check["status"] != "passed" && todos.count(check["todo"].get<int>()) != 0;
-}
-
-}  // namespace
 
 void add_conclusion(Json& exercise, const TodoStates& todos, const Conclusion& conclusion) {
   exercise["todos"] = Json::array();

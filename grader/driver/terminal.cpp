@@ -337,15 +337,13 @@ void write_lines(Out out, const Json& report, Style style) {
 // The TODO of a failed check; where that is known to be right, the first one that is not.
 int todo_at_fault(const Json& exercise, const Json& check) {
   const int own = check["todo"].get<int>();
-  int first = own;
+  std::set<int> faulty;
   for (const Json& known : exercise.value("todos", Json::array())) {
-    const bool right = text(known, "state") == name(TodoState::right);
-    if (known["todo"] == own && !right) {
-      return own;
+    if (text(known, "state") != name(TodoState::right)) {
+      faulty.insert(known["todo"].get<int>());
     }
-    first = first == own && !right ? known["todo"].get<int>() : first;
   }
-  return first;
+  return faulty.empty() || faulty.count(own) != 0 ? own : *faulty.begin();
 }
 
 // The TODO of the failure that is told first.

@@ -48,10 +48,9 @@ common::Mistake<Hooks> runs_across_channels() {
   for (std::int64_t run : {8, 4, 2}) {
     for (bool statistics_too : {true, false}) {
       mistake.ways.push_back(
-          {"Neighbouring elements were given the numbers of the first one's channel, where a run "
-           "of "
-           "them reaches into the next channel too: a run has one channel only if its length "
-           "divides space.",
+          {"Neighbouring elements were given the numbers of the first one's channel, where a "
+           "run of them reaches into the next channel too: a run has one channel only if its "
+           "length divides space.",
            {.channel =
                 [run](const Inputs& in, auto c, auto j) {
                   const auto place =

@@ -47,10 +47,10 @@ void sweep_tensors(const Function& function, const CheckArguments& check,
     check(std::move(arguments));
   };
   sweep(function, check_way, only);
+  const verdict::Random draw = verdict::session().random();
   std::size_t number = 0;
   for (const std::int64_t space : {1032, 4104}) {  // that a block's threads go on and on for
     const Dtype dtype = kEveryDtype[number++ % kEveryDtype.size()];
-    const verdict::Random draw = verdict::session().random();
     for (const verdict::contract::Way& way :
          verdict::contract::sweep_wide(function, dtype, draw, space)) {
       Arguments arguments = random_arguments(dtype, {2, 1, space + (way.odd_rows ? 1 : 0)});

@@ -246,8 +246,8 @@ std::vector<Way<Hooks>> variance_clamped(const ForwardWords& words) {
        {.rstd = [](const Row& r) { return inverse_root(std::max(r.variance, r.eps)); }}}};
   for (double least : {1e-5, 1e-6, 1e-4, 1e-3, 1e-8, 1e-12}) {
     ways.push_back({say("{Variance} was raised to a number of the kernel's own where it is "
-                        "smaller: take it as "
-                        "it is, and add eps.",
+                        "smaller: "
+                        "take it as it is, and add eps.",
                         words),
                     {.rstd = [least](const Row& r) {
                       return inverse_root(std::max(r.variance, least) + r.eps);

@@ -8,9 +8,10 @@
 namespace onepass::common {
 namespace {
 
-/// Does thread t's share reach slot 0, when `for (n = B / 2; n > 0; n /= 2)` adds slot t + n to
-/// slot t for t < n?
-bool reaches_slot_0(std::int64_t thread, std::int64_t threads) {
+/// Does a column's share reach slot 0, when `for (n = B / 2; n > 0; n /= 2)` adds slot t + n to
+/// slot t for t < n, and thread t has columns t, t + B, ...?
+bool reaches_slot_0(std::int64_t col, std::int64_t threads) {
+  std::int64_t thread = col % threads;
   for (std::int64_t half = threads / 2; half > 0; half /= 2) {
     if (thread >= 2 * half) {
       return false;
@@ -79,25 +80,21 @@ const std::vector<Loss> kLosses = {
      {96, 160, 192, 320, 384, 640, 768, 48, 80, 100, 180, 200},
      "This is the sum without some threads' {column}s: halving {n} threads comes to an odd number, "
      "and the odd one is dropped. Use a power of two, or round up.",
-     [](auto col, auto, auto threads) { return reaches_slot_0(col % threads, threads); }},
+     [](auto col, auto, auto threads) { return reaches_slot_0(col, threads); }},
     // As many threads as there are columns, or enough warps for them, up to n.
     {"tree-needs-power-of-two",
      {1024, 512, 256, 128},
      "This is the sum without some threads' {column}s: halving the number of threads, which goes "
      "with that of the {column}s, comes to an odd number, and the odd one is dropped. Use a power "
      "of two, or round up.",
-     [](auto col, auto cols, auto most) {
-       const auto threads = std::min(most, cols);
-       return reaches_slot_0(col % threads, threads);
-     }},
+     [](auto col, auto cols, auto most) { return reaches_slot_0(col, std::min(most, cols)); }},
     {"tree-needs-power-of-two",
      {1024, 512, 256, 128},
      "This is the sum without some threads' {column}s: halving the number of threads, 32 for each "
      "warp that the {row} needs, comes to an odd number, and the odd one is dropped. Use a power "
      "of two, or round up.",
      [](auto col, auto cols, auto most) {
-       const auto threads = std::min(most, (cols + 31) / 32 * 32);
-       return reaches_slot_0(col % threads, threads);
+       return reaches_slot_0(col, std::min(most, (cols + 31) / 32 * 32));
      }},
 };
 

@@ -25,17 +25,6 @@ RowSum with_surplus(std::int64_t threads, bool last) {
   };
 }
 
-/// The thread that has column 0, 1, ... of a row; empty where packs do not fit it.
-std::vector<std::size_t> threads_of_columns(Dtype dtype, std::int64_t cols, std::int64_t threads,
-                                            bool packs) {
-  const auto pack = packs ? static_cast<std::int64_t>(16 / verdict::size_of(dtype)) : 1;
-  std::vector<std::size_t> thread;
-  for (std::int64_t col = 0; col < cols && cols % pack == 0; ++col) {
-    thread.push_back(static_cast<std::size_t>(col / pack % threads));
-  }
-  return thread;
-}
-
 std::vector<double> shares_in(const Field& terms, std::int64_t row,
                               const std::vector<std::size_t>& thread, std::int64_t threads) {
   std::vector<double> shares(static_cast<std::size_t>(threads), 0.0);
@@ -75,6 +64,16 @@ std::optional<Field> sums_so_far(Dtype, const Field& terms) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> threads_of_columns(verdict::Dtype dtype, std::int64_t cols,
+                                            std::int64_t threads, bool packs) {
+  const auto pack = packs ? static_cast<std::int64_t>(16 / verdict::size_of(dtype)) : 1;
+  std::vector<std::size_t> thread;
+  for (std::int64_t col = 0; col < cols && cols % pack == 0; ++col) {
+    thread.push_back(static_cast<std::size_t>(col / pack % threads));
+  }
+  return thread;
+}
 
 std::optional<Field> right_sum(Dtype, const Field& terms) {
   return row_sums(terms);

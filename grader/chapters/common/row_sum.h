@@ -31,6 +31,11 @@ Table<RowSum> wrong_shares(const RowWords& words = {});
 /// packs of 16 bytes.
 Table<RowSum> wrong_totals();
 
+/// The thread of a block that has column 0, 1, ... of a row: single columns, or packs of 16 bytes.
+/// Empty where packs do not fit the row.
+std::vector<std::size_t> threads_of_columns(verdict::Dtype dtype, std::int64_t cols,
+                                            std::int64_t threads, bool packs);
+
 /// The shares of a block's threads, or the sums of its warps, in the order of the threads. [rows,
 /// threads] or [rows, warps]
 RowSum shares_of(std::int64_t threads, bool warps, bool packs);

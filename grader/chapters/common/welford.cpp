@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "chapters/common/row_sum.h"
+
 namespace onepass::common {
 namespace {
 
@@ -75,12 +77,12 @@ const std::pair<const char*, Merge> kMerges[] = {
      }},
 };
 
-/// What each thread has of a row: columns t, t + threads, ..., or packs of them.
+/// What each thread has of a row. thread: that of each column.
 std::vector<Part> parts_of(const Field& x, std::int64_t row, std::int64_t threads,
-                           std::int64_t pack) {
+                           const std::vector<std::size_t>& thread) {
   std::vector<Part> parts(static_cast<std::size_t>(threads));
   for (std::int64_t col = 0; col < x.cols; ++col) {
-    Part& part = parts[static_cast<std::size_t>(col / pack % threads)];
+    Part& part = parts[thread[static_cast<std::size_t>(col)]];
     part = {part.count + 1.0, weighted_mean(part, {1.0, x(row, col)}),
             part.squares + between(part, {1.0, x(row, col)})};
   }
@@ -115,12 +117,12 @@ using Whole = Part (*)(const std::vector<Part>& parts, Merge merge);
 RowSum merged(std::int64_t threads, bool packs, Merge merge, Whole whole,
               double (*part)(const Part&, double cols)) {
   return [=](verdict::Dtype dtype, const Field& x) -> std::optional<Field> {
-    const auto pack = packs ? static_cast<std::int64_t>(16 / verdict::size_of(dtype)) : 1;
-    if (x.cols % pack != 0) {
+    const auto thread = threads_of_columns(dtype, x.cols, threads, packs);
+    if (thread.empty()) {
       return std::nullopt;
     }
     return verdict::field_of(x.rows, 1, [&](auto row, auto) {
-      return part(whole(parts_of(x, row, threads, pack), merge), static_cast<double>(x.cols));
+      return part(whole(parts_of(x, row, threads, thread), merge), static_cast<double>(x.cols));
     });
   };
 }

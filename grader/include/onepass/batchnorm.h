@@ -16,10 +16,9 @@
 //   sizes     batch * space fits an int, batch * channels * space need not. An empty tensor, with
 //             batch, channels or space zero, is legal: nothing is launched and nothing is written.
 //   pointers  aligned to their element type, to nothing more; no two buffers overlap.
-//   infinity  and NaN in an input: what the formula makes infinite or NaN of y in IEEE arithmetic
-//   is
-//             one of them, either. The statistics of such a channel are left open. What does not
-//             depend on such an element, as in other channels, is what it is without.
+//   infinity  and NaN in an input: what the formula makes infinite or NaN of y in IEEE
+//             arithmetic is one of them, either. The statistics of such a channel are left open.
+//             What does not depend on such an element, as in other channels, is what it is without.
 #pragma once
 
 #include <cstdint>
