@@ -279,6 +279,26 @@ std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
                                                  std::move(taken->arguments), taken->arrangement));
 }
 
+std::optional<Case> with_one_stride(const Case& call) {
+  std::vector<Buffer> buffers = call.buffers();
+  const auto has_stride = [&](const Buffer& buffer) {
+    const Tensor* tensor = tensor_of(call, buffer.name);
+    return tensor != nullptr && tensor->traits.strided && !buffer.null;
+  };
+  std::int64_t widest = 0;
+  for (const Buffer& buffer : buffers) {
+    widest = has_stride(buffer) ? std::max(widest, buffer.stride()) : widest;
+  }
+  bool changed = false;
+  for (Buffer& buffer : buffers) {
+    if (has_stride(buffer) && buffer.stride() != widest) {
+      buffer.layout.stride = widest;
+      changed = true;
+    }
+  }
+  return changed ? std::optional(call.with(std::move(buffers))) : std::nullopt;
+}
+
 Case spread(const Case& call, const std::string& size, std::int64_t apart) {
   std::vector<Buffer> buffers = call.buffers();
   for (Buffer& buffer : buffers) {

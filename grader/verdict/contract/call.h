@@ -73,6 +73,10 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
 /// if no gap is so large, or as of resized().
 std::optional<Case> with_gaps(const Case& call, std::int64_t most);
 
+/// The same call with the largest stride of all for each tensor that has one. Nothing if they are
+/// alike, or not of that description.
+std::optional<Case> with_one_stride(const Case& call);
+
 /// The same call with a size so much larger that those rows that it has are now `apart` rows from
 /// one to the next, the last one the last. Between them is memory that nobody has filled.
 Case spread(const Case& call, const std::string& size, std::int64_t apart);

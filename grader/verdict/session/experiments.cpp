@@ -1,6 +1,7 @@
 #include "verdict/session/experiments.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "verdict/contract/call.h"
@@ -21,10 +22,9 @@ bool agree(const std::vector<Suspect>& suspects) {
   return nearest(suspects, true).size() == 1;
 }
 
-/// What a size may be changed by: it stays a multiple of what it is a multiple of, up to a vector,
-/// so that a function that has a path for vectors takes the same one.
-std::int64_t step_of(std::int64_t size) {
-  return 2 * std::min<std::int64_t>(8, size & -size);
+/// The vector of up to 8 elements that a number of columns is a multiple of.
+std::int64_t vector_of(std::int64_t cols) {
+  return std::min<std::int64_t>(8, cols & -cols);
 }
 
 /// How to change a call: its numbers of rows, all other sizes, and its scalars.
@@ -47,11 +47,14 @@ constexpr Varying kChanges[] = {{.more_rows = 1},
                                 {.more_rows = 2, .factor = 5, .ones = true},
                                 {.more_rows = 5, .factor = 33, .ones = true}};
 
-/// Does a kernel go about both numbers of columns in the same way? Up to a warp, up to a block, and
-/// beyond, other parts of it may have their say, with mistakes of their own.
+/// Does a kernel go about both numbers of columns in the same way? Beyond a power of two there may
+/// be more warps, or more columns a thread, and without whole vectors a path of its own; and so a
+/// mistake of its own.
 bool are_alike(std::int64_t one, std::int64_t other) {
-  const auto way = [](std::int64_t cols) { return cols <= 32 ? 0 : cols <= 256 ? 1 : 2; };
-  return way(one) == way(other);
+  const auto warps = [](std::int64_t cols) {
+    return std::bit_width(static_cast<std::uint64_t>(cols - 1));
+  };
+  return warps(one) == warps(other) && vector_of(one) == vector_of(other);
 }
 
 struct Variation {
@@ -71,10 +74,10 @@ std::optional<Variation> varied(const Case& call, const Varying& change) {
     }
     std::int64_t& value = sizes[size.name];
     const bool is_rows = std::count(row_sizes.begin(), row_sizes.end(), size.name) > 0;
-    const std::int64_t steps = change.steps * step_of(value);
-    const std::int64_t now =
-        is_rows ? value + change.more_rows : value * change.factor + steps + change.more;
-    value = now <= size.most ? now : value - steps;
+    const std::int64_t more = change.steps * 2 * vector_of(value) + change.more;
+    const std::int64_t wider = value * change.factor + more;
+    const bool is_narrower = more < value && (wider > size.most || !are_alike(wider, value));
+    value = is_rows ? value + change.more_rows : is_narrower ? value * change.factor - more : wider;
     is_alike = is_alike && (is_rows || are_alike(value, before.at(size.name)));
   }
   const bool is_other =

@@ -59,15 +59,18 @@ bool has_gaps(const Case& call) {
 
 /// May a row have been looked for where it is not?
 bool may_be_misplaced(const Case& call, const Finding& finding) {
-  return has_gaps(call) &&
+  return (has_gaps(call) || contract::with_one_stride(call)) &&
          (is_any(finding, {Kind::out_of_bounds_global, Kind::global_race}) ||
           (finding.kind == Kind::uninitialised_global && is_in_gap(call, finding)));
 }
 
-/// Blocks and rows come in order: who goes wrong in block 0 may as well have run past the end of a
-/// row, and who does so in a later one has begun at the wrong place.
-bool is_beyond_row_0(const Finding& finding) {
-  return !finding.parties.empty() && finding.parties[0].block != simulator::Dim3{};
+/// Blocks, threads and rows come in order: who goes wrong in the first row of all may as well have
+/// run past its end, and who does so in a later one has begun at the wrong place.
+bool is_beyond_row_0(const Case& call, const Finding& finding) {
+  const Buffer* buffer = call.find(finding.buffer);
+  const bool in_later_block =
+      !finding.parties.empty() && finding.parties[0].block != simulator::Dim3{};
+  return in_later_block || (buffer != nullptr && finding.index >= buffer->stride());
 }
 
 bool is_aligned(const Buffer& buffer, std::int64_t stride) {
@@ -152,8 +155,8 @@ const char* const kOverflowAdvice =
     "64 bits, as int64_t.";
 
 std::string stride_advice(const Case& call, const std::string& buffer) {
-  return "Without gaps between the rows the same call is right: find a row with its own tensor's "
-         "stride, not with " +
+  return "With rows as far apart in all tensors, or without gaps, the same call is right: find a row "
+         "with its own tensor's stride, not with " +
          columns_of(call, buffer) + " or another tensor's.";
 }
 
@@ -215,17 +218,19 @@ bool goes_well_nearer(const Case& call, const GoesWell& goes_well) {
 }
 
 Densely goes_densely(const Case& call, const GoesWell& goes_well) {
-  const bool same_ways =
-      std::all_of(call.buffers().begin(), call.buffers().end(), [](const Buffer& buffer) {
-        return buffer.null ||
-               is_aligned(buffer, buffer.stride()) == is_aligned(buffer, buffer.cols);
-      });
+  const auto in_same_ways = [&](const Case& other) {
+    return std::all_of(call.buffers().begin(), call.buffers().end(), [&](const Buffer& buffer) {
+      const std::int64_t stride = other.buffer(buffer.name).stride();
+      return buffer.null || is_aligned(buffer, buffer.stride()) == is_aligned(buffer, stride);
+    });
+  };
   const std::optional<Case> dense = contract::with_gaps(call, 0);
-  const bool well = dense && goes_well(*dense);
-  return well && !same_ways ? Densely::well_in_another_way
-         : well             ? Densely::well
-         : same_ways        ? Densely::badly
-                            : Densely::unknown;
+  for (const std::optional<Case>& other : {dense, contract::with_one_stride(call)}) {
+    if (other && goes_well(*other)) {
+      return in_same_ways(*other) ? Densely::well : Densely::well_in_another_way;
+    }
+  }
+  return dense && in_same_ways(*dense) ? Densely::badly : Densely::unknown;
 }
 
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
@@ -239,10 +244,10 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
   if (may_be_misplaced(call, finding)) {
     const Densely densely = goes_densely(call, goes_well);
     if (densely == Densely::well ||
-        (densely == Densely::well_in_another_way && is_beyond_row_0(finding))) {
+        (densely == Densely::well_in_another_way && is_beyond_row_0(call, finding))) {
       return with_advice(finding, "stride-ignored", stride_advice(call, finding.buffer));
     }
-    if (finding.kind != Kind::global_race) {
+    if (finding.kind != Kind::global_race && has_gaps(call)) {
       return with_advice(
           finding,
           densely == Densely::badly ? std::optional<std::string>("no-tail-mask") : std::nullopt,

@@ -33,8 +33,8 @@ inline const GoesWell kNobodyAsked = [](const Case&) { return false; };
 
 /// Does the call go well with rows that lie as near as an `int` can count, gaps or not?
 bool goes_well_nearer(const Case& call, const GoesWell& goes_well);
-/// How the call goes with rows that follow one another without gaps. That may change which rows can
-/// be read in vectors, and so what the kernel does.
+/// How the call goes with rows that follow one another without gaps, or else with one stride for all
+/// tensors. That may change which rows can be read in vectors, and so what the kernel does.
 enum class Densely { well, well_in_another_way, badly, unknown };
 Densely goes_densely(const Case& call, const GoesWell& goes_well);
 
@@ -47,7 +47,7 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
 std::optional<std::int64_t> first_far_row(const Case& call);
 
 extern const char* const kOverflowAdvice;
-/// For who looks for rows of that buffer where they are not, in a call that has gaps between some.
+/// For who looks for rows of that buffer where they are not, in a call that goes_densely().
 std::string stride_advice(const Case& call, const std::string& buffer);
 /// For who came to a place outside of that buffer's rows, for whatever reason.
 std::string place_advice(const Case& call, const std::string& buffer);

@@ -25,16 +25,12 @@ double start_limit(const std::string& device) {
 }
 
 /// changed: what the outputs held is a result too, and may have been written again.
-/// changed: what the outputs held is a result too, and may have been written again.
 Failure not_started(const std::string& outputs, bool launched, bool changed) {
-  if (launched && changed) {
-    return {.status = Status::not_started,
-            .message = fmt::format("What was in {} is still there after the call.", outputs)};
-  }
-  const char* reason = launched ? "" : ": no kernel was launched";
-  return {.status = Status::not_started,
-          .message = fmt::format("Nothing was written to {}{}.", outputs, reason),
-          .mistake = "not-started"};
+  const std::string message =
+      launched && changed ? fmt::format("What was in {} is still there after the call.", outputs)
+                          : fmt::format("Nothing was written to {}{}.", outputs,
+                                        launched ? "" : ": no kernel was launched");
+  return {.status = Status::not_started, .message = message, .mistake = "not-started"};
 }
 
 /// Does the output hold what it held before the call: poison, or its own contents if it is changed
