@@ -1,6 +1,7 @@
 #include "verdict/contract/call.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace onepass::verdict::contract {
@@ -8,19 +9,28 @@ namespace {
 
 constexpr std::int64_t kMostAligned = 64;  // elements, to which a row may be aligned
 
-/// All sizes, from those that are given and the extents of the tensors.
-Sizes all_sizes(const Function& function, const Arguments& arguments) {
-  Sizes sizes = arguments.sizes;
+using Extents = std::pair<std::int64_t, std::int64_t>;  // rows and columns
+
+/// All sizes, from those that are given and the extents of the tensors, where known.
+Sizes all_sizes(const Function& function, Sizes sizes,
+                const std::function<std::optional<Extents>(const Tensor&)>& extents) {
   for (int pass = 0; pass < 2; ++pass) {  // a product may need a size that a later tensor tells
     for (const Tensor& tensor : function.tensors) {
-      const auto given = arguments.values.find(tensor.name);
-      if (given != arguments.values.end()) {
-        tensor.rows.tell(given->second->rows(), sizes);
-        tensor.cols.tell(given->second->cols(), sizes);
+      if (const std::optional<Extents> extent = extents(tensor)) {
+        tensor.rows.tell(extent->first, sizes);
+        tensor.cols.tell(extent->second, sizes);
       }
     }
   }
   return sizes;
+}
+
+/// Of the values that are given for that tensor.
+std::optional<Extents> extents_of(const Arguments& arguments, const Tensor& tensor) {
+  const auto given = arguments.values.find(tensor.name);
+  return given == arguments.values.end()
+             ? std::nullopt
+             : std::optional<Extents>({given->second->rows(), given->second->cols()});
 }
 
 /// A call in the making.
@@ -30,7 +40,8 @@ class Maker {
       : function_(function),
         arguments_(std::move(arguments)),
         arrangement_(arrangement),
-        sizes_(all_sizes(function, arguments_)),
+        sizes_(all_sizes(function, arguments_.sizes,
+                         [&](const Tensor& tensor) { return extents_of(arguments_, tensor); })),
         told_(sizes_),
         call_(function.name, dtype, &function) {
     if (!arguments_.none.empty()) {
@@ -157,7 +168,12 @@ struct Taken {
   Arrangement arrangement;
 };
 
-/// Nothing of one that was put together by hand, or is hash filled.
+bool is_hash_filled(const Case& call) {
+  return std::any_of(call.buffers().begin(), call.buffers().end(),
+                     [](const Buffer& buffer) { return buffer.hash.has_value(); });
+}
+
+/// Nothing of one that was put together by hand. Values that are hash filled are left to be given.
 std::optional<Taken> taken_apart(const Case& call) {
   if (call.contract() == nullptr) {
     return std::nullopt;
@@ -169,9 +185,6 @@ std::optional<Taken> taken_apart(const Case& call) {
   }
   for (const Tensor& tensor : call.contract()->tensors) {
     const Buffer& buffer = call.buffer(tensor.name);
-    if (buffer.hash) {
-      return std::nullopt;
-    }
     if (!buffer.over.empty()) {
       taken.arrangement.over.insert(tensor.name);
     } else if (buffer.null) {
@@ -182,7 +195,8 @@ std::optional<Taken> taken_apart(const Case& call) {
                                                .offset = buffer.layout.offset,
                                                .padded = tensor.traits.strided && aligned};
       if (buffer.role != Role::output) {
-        taken.arguments.values[tensor.name] = buffer.values;
+        taken.arguments.values[tensor.name] =
+            buffer.hash ? std::nullopt : std::optional(buffer.values);
       }
     }
   }
@@ -218,8 +232,7 @@ Sizes sizes_of(const Case& call) {
   return sizes;
 }
 
-std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most,
-                            double scalars) {
+std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most, double root) {
   std::optional<Taken> taken = taken_apart(call);
   if (!taken) {
     return std::nullopt;
@@ -229,9 +242,14 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
   for (const Scalar& scalar : function.scalars) {
     double& value = arguments.scalars[scalar.name];
     const bool is_real = std::holds_alternative<double>(scalar.usual);
-    value *= is_real && value * scalars < 1.0 ? scalars : 1.0;
+    value = is_real ? std::pow(value, 1.0 / root) : value;
   }
-  const Sizes before = all_sizes(function, arguments);
+  const Sizes before = all_sizes(function, arguments.sizes, [&](const Tensor& tensor) {
+    const Buffer& buffer = call.buffer(tensor.name);
+    return arguments.values.count(tensor.name) == 0
+               ? std::nullopt
+               : std::optional<Extents>({buffer.rows, buffer.cols});
+  });
   arguments.sizes = before;
   for (const auto& [name, size] : sizes) {
     arguments.sizes[name] = size;
@@ -247,14 +265,14 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
   }
   for (const Tensor& tensor : function.tensors) {
     if (const auto given = arguments.values.find(tensor.name); given != arguments.values.end()) {
-      const Matrix& old = *given->second;
-      const std::int64_t beyond = old.rows() - tensor.rows.in(before);
-      const bool is_float = old.dtype() != Dtype::int32 && old.dtype() != Dtype::int64;
+      const Buffer& old = call.buffer(tensor.name);
+      const std::int64_t beyond = old.rows - tensor.rows.in(before);
+      const bool is_float = old.dtype != Dtype::int32 && old.dtype != Dtype::int64;
       given->second = matrix_of(
-          old.dtype(), tensor.rows.in(arguments.sizes) + beyond, tensor.cols.in(arguments.sizes),
+          old.dtype, tensor.rows.in(arguments.sizes) + beyond, tensor.cols.in(arguments.sizes),
           [&](auto row, auto col) {
-            const double value = old.get(row % old.rows(), col % old.cols());
-            return is_float ? value * unlike(row, old.rows()) * unlike(col, old.cols()) : value;
+            const double value = old.before(row % old.rows, col % old.cols);
+            return is_float ? value * unlike(row, old.rows) * unlike(col, old.cols) : value;
           });
     }
   }
@@ -263,7 +281,7 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
 
 std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
   std::optional<Taken> taken = taken_apart(call);
-  if (!taken) {
+  if (!taken || is_hash_filled(call)) {
     return std::nullopt;
   }
   bool changed = false;
@@ -280,23 +298,25 @@ std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
 }
 
 std::optional<Case> with_one_stride(const Case& call) {
-  std::vector<Buffer> buffers = call.buffers();
   const auto has_stride = [&](const Buffer& buffer) {
     const Tensor* tensor = tensor_of(call, buffer.name);
-    return tensor != nullptr && tensor->traits.strided && !buffer.null;
+    return tensor != nullptr && tensor->traits.strided && (!buffer.null || !buffer.over.empty());
   };
+  std::vector<Buffer> buffers = call.buffers();
   std::int64_t widest = 0;
   for (const Buffer& buffer : buffers) {
     widest = has_stride(buffer) ? std::max(widest, buffer.stride()) : widest;
   }
-  bool changed = false;
+  Case changed = call;
   for (Buffer& buffer : buffers) {
-    if (has_stride(buffer) && buffer.stride() != widest) {
+    if (has_stride(buffer)) {
       buffer.layout.stride = widest;
-      changed = true;
+      changed = changed.with(buffer.name + "_stride", widest);
     }
   }
-  return changed ? std::optional(call.with(std::move(buffers))) : std::nullopt;
+  changed = changed.with(std::move(buffers));
+  const bool is_other = changed.describe() != call.describe();
+  return is_other ? std::optional(std::move(changed)) : std::nullopt;
 }
 
 Case spread(const Case& call, const std::string& size, std::int64_t apart) {

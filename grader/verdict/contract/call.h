@@ -62,19 +62,18 @@ Case call(Function&&, Arguments, const Arrangement& = {}) = delete;
 /// The sizes that the call's function is told.
 Sizes sizes_of(const Case& call);
 /// The same call with other sizes: rows and columns of its inputs are repeated (a single one in
-/// other numbers), or left out. Real scalars are so many times what they were, if that is below 1;
-/// all other arguments and how the tensors lie stay. Nothing if the inputs would have more than
-/// `most` elements, or are hash filled.
+/// other numbers), or left out. Of real scalars the `root`-th root is taken; all other arguments
+/// and how the tensors lie stay. Nothing if the inputs would have more than `most` elements.
 std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most,
-                            double scalars = 1.0);
+                            double root = 1.0);
 
 /// The same call with rows that lie nearer: gaps of more than `most` elements are closed, or, if
 /// `most` is not 0, as small as leaves each row aligned as it was; it is at least 128 then. Nothing
-/// if no gap is so large, or as of resized().
+/// if no gap is so large, or of a hash filled call.
 std::optional<Case> with_gaps(const Case& call, std::int64_t most);
 
 /// The same call with the largest stride of all for each tensor that has one. Nothing if they are
-/// alike, or not of that description.
+/// alike already.
 std::optional<Case> with_one_stride(const Case& call);
 
 /// The same call with a size so much larger that those rows that it has are now `apart` rows from

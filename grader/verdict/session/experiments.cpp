@@ -9,12 +9,20 @@
 namespace onepass::verdict {
 namespace {
 
-constexpr std::int64_t kMostTriedAgain = std::int64_t{1} << 18;  // elements of all inputs
+// Elements of all inputs. Some hundred oracles go through a few in no time, and through the second
+// number in some seconds. With more there is no use in asking them.
+constexpr std::int64_t kFew = std::int64_t{1} << 12;
+constexpr std::int64_t kMostTriedAgain = std::int64_t{1} << 18;
+constexpr std::int64_t kMostAsked = std::int64_t{1} << 21;
 
 /// Those that explain this output too.
 std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& wrong) {
   return that_explain(wrong.call, wrong.expectation, wrong.answer[wrong.expectation.output],
                       std::move(suspects));
+}
+
+Comparison comparison_of(const Answer& answer, const Expectation& expectation) {
+  return compare(answer[expectation.output], expectation.value, expectation.bound, std::nullopt);
 }
 
 /// Do those that are nearest say the same?
@@ -32,7 +40,7 @@ struct Varying {
   std::int64_t more_rows = 0;
   std::int64_t factor = 1, steps = 0, more = 0;
   bool ones = false;  // also those that are 1
-  double scalars = 1.0;
+  double root = 1.0;  // of its scalars
 };
 
 /// More rows, a square that stays one, wider or narrower rows, other scalars, some rows that are
@@ -41,7 +49,7 @@ constexpr Varying kChanges[] = {{.more_rows = 1},
                                 {.more_rows = 2, .more = 2},
                                 {.steps = 1},
                                 {.factor = 3},
-                                {.scalars = 4.0},
+                                {.root = 4.0},
                                 {.more_rows = 1, .factor = 9, .steps = 1},
                                 {.factor = 33},
                                 {.more_rows = 2, .factor = 5, .ones = true},
@@ -81,10 +89,35 @@ std::optional<Variation> varied(const Case& call, const Varying& change) {
     is_alike = is_alike && (is_rows || are_alike(value, before.at(size.name)));
   }
   const bool is_other =
-      sizes != before || (change.scalars != 1.0 && !call.contract()->scalars.empty());
+      sizes != before || (change.root != 1.0 && !call.contract()->scalars.empty());
   std::optional<Case> changed =
-      is_other ? contract::resized(call, sizes, kMostTriedAgain, change.scalars) : std::nullopt;
+      is_other ? contract::resized(call, sizes, kMostTriedAgain, change.root) : std::nullopt;
   return changed ? std::optional(Variation{std::move(*changed), is_alike}) : std::nullopt;
+}
+
+std::int64_t elements_of(const Case& call) {
+  std::int64_t elements = 0;
+  for (const Buffer& buffer : call.buffers()) {
+    elements += buffer.null || buffer.role == Role::output ? 0 : buffer.rows * buffer.cols;
+  }
+  return elements;
+}
+
+/// The call with fewer rows and `most` elements; nothing if it has no more, or if rows are not what
+/// makes it large.
+std::optional<Case> with_fewer_rows(const Case& call, std::int64_t most) {
+  if (call.contract() == nullptr || elements_of(call) <= most) {
+    return std::nullopt;
+  }
+  contract::Sizes sizes = contract::sizes_of(call);
+  std::optional<Case> smaller;
+  for (const std::string& rows : call.contract()->row_sizes()) {
+    while (!smaller && sizes[rows] > 2) {
+      sizes[rows] = (sizes[rows] + 1) / 2;
+      smaller = contract::resized(call, sizes, most);
+    }
+  }
+  return smaller;
 }
 
 /// Each mistake once, the nearest first.
@@ -107,6 +140,21 @@ std::vector<Diagnosis> by_distance(std::vector<Suspect> suspects) {
 Causes find_causes(const WrongOutput& wrong,
                    const std::function<Expectation(const Case&)>& expected,
                    const std::vector<Oracle>& oracles, const Attempt& attempt) {
+  for (const std::int64_t most : {kFew, kMostTriedAgain}) {
+    const std::optional<Case> smaller = with_fewer_rows(wrong.call, most);
+    const std::optional<Answer> answer = smaller ? attempt(*smaller) : std::nullopt;
+    if (answer) {
+      const Expectation expectation = expected(*smaller);
+      const Comparison comparison = comparison_of(*answer, expectation);
+      if (!comparison.right()) {
+        return find_causes({*smaller, *answer, expectation, comparison}, expected, oracles,
+                           attempt);
+      }
+    }
+  }
+  if (elements_of(wrong.call) > kMostAsked) {
+    return {};
+  }
   std::vector<Suspect> suspects = question({oracles.begin(), oracles.end()}, wrong);
   bool confirmed = false;
   for (const Varying& change : kChanges) {
@@ -122,8 +170,7 @@ Causes find_causes(const WrongOutput& wrong,
       continue;
     }
     const Expectation expectation = expected(other->call);
-    const Comparison comparison =
-        compare((*answer)[expectation.output], expectation.value, expectation.bound, std::nullopt);
+    const Comparison comparison = comparison_of(*answer, expectation);
     std::vector<Suspect> left = question(suspects, {other->call, *answer, expectation, comparison});
     // What none of them explains in a shape unlike the first may be another mistake, which that
     // brings to light. A shape that comes out right may be gone about in another way; it decides

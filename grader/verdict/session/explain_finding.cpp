@@ -155,7 +155,8 @@ const char* const kOverflowAdvice =
     "64 bits, as int64_t.";
 
 std::string stride_advice(const Case& call, const std::string& buffer) {
-  return "With rows as far apart in all tensors, or without gaps, the same call is right: find a row "
+  return "With rows as far apart in all tensors, or without gaps, the same call is right: find a "
+         "row "
          "with its own tensor's stride, not with " +
          columns_of(call, buffer) + " or another tensor's.";
 }

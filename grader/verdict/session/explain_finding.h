@@ -33,8 +33,8 @@ inline const GoesWell kNobodyAsked = [](const Case&) { return false; };
 
 /// Does the call go well with rows that lie as near as an `int` can count, gaps or not?
 bool goes_well_nearer(const Case& call, const GoesWell& goes_well);
-/// How the call goes with rows that follow one another without gaps, or else with one stride for all
-/// tensors. That may change which rows can be read in vectors, and so what the kernel does.
+/// How the call goes with rows that follow one another without gaps, or else with one stride for
+/// all tensors. That may change which rows can be read in vectors, and so what the kernel does.
 enum class Densely { well, well_in_another_way, badly, unknown };
 Densely goes_densely(const Case& call, const GoesWell& goes_well);
 
