@@ -67,6 +67,7 @@ std::vector<std::string> command_of(const GraderRun& run) {
   add("--naive", run.naive);
   add("--reference", run.reference);
   add("--check", run.check);
+  add("--part", run.part);
   add_number("--time-limit", run.time_limit);
   add("--until", run.until);
   for (const std::string& shape : run.shapes) {

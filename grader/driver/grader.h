@@ -26,6 +26,7 @@ struct GraderRun {
   Device device = Device::cpu;
   std::uint64_t seed = 0;
   std::string check;                 // only this one; empty means all
+  std::string part;                  // "0/2": every second one from the first on; empty means all
   std::optional<double> time_limit;  // seconds for one launch; empty: as the grader chooses
   std::string until;                 // no check after one that fails by this mistake; empty: all
   bool to_first_failure = false;     // no check after one that fails

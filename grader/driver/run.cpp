@@ -9,6 +9,7 @@
 #include "driver/files.h"
 #include "driver/parallel.h"
 #include "driver/skeleton.h"
+#include "driver/tell_apart.h"
 #include "driver/text.h"
 #include "process/interrupt.h"
 
@@ -176,6 +177,13 @@ std::string Run::replay(const Exercise& exercise, const std::string& device) con
                      device.empty() ? "" : " --device " + device, options_.seed, exercise.id);
 }
 
+// A single exercise on the simulator is graded by two processes at once, each with some of the
+// checks; of several, each processor has its own.
+std::size_t Run::parts() const {
+  const bool alone = items_.size() == 1 && device_ == Device::cpu && options_.until.empty();
+  return alone && processors() > 1 ? 2 : 1;
+}
+
 void Run::grade(std::size_t index) {
   const Item& item = items_[index];
   if (item.worker.empty() || process::interrupted()) {
@@ -183,18 +191,27 @@ void Run::grade(std::size_t index) {
   }
   const std::string& id = item.task.exercise->id;
   std::size_t done = 0;
-  const auto fault = run_grader(grader_run(item), [&](const Json& event) {
-    update(index, [&](Json& exercise) {
-      if (event.at("event") == "device") {
-        report_["device"]["name"] = event.at("name");
-      }
-      apply_event(exercise, event);
-      done += event.at("event") == "check" ? 1 : 0;
-      progress_.show(
-          fmt::format("grading {}: {} of {} checks", id, done, exercise["checks"].size()));
+  std::optional<std::string> fault;
+  const auto grade_part = [&](std::size_t part) {
+    GraderRun run = grader_run(item);
+    run.part = fmt::format("{}/{}", part, parts());
+    const auto one_fault = run_grader(run, [&](const Json& event) {
+      update(index, [&](Json& exercise) {
+        if (event.at("event") == "device") {
+          report_["device"]["name"] = event.at("name");
+        }
+        apply_event(exercise, event);
+        done += event.at("event") == "check" ? 1 : 0;
+        progress_.show(
+            fmt::format("grading {}: {} of {} checks", id, done, exercise["checks"].size()));
+      });
     });
-  });
+    update(index, [&](Json&) { fault = fault ? fault : one_fault; });
+  };
+  parallel_for(parts(), parts(), grade_part);
   update(index, [&](Json& exercise) {
+    tell_apart(exercise["checks"]);
+    tell_warnings_once(exercise["checks"]);
     for (const int todo : item.places ? item.places->todos() : std::set<int>()) {
       note_begun(exercise, todo, item.places->is_begun(todo));
     }
@@ -278,7 +295,9 @@ void Run::explain_on_simulator(std::size_t index, GraderRun run) {
     run.check = check;
     run_grader(run, [&](const Json& event) {
       if (event.at("event") == "check" && is_failure(event.at("status"))) {
-        update(index, [&](Json& exercise) { add_explanation(exercise, event); });
+        Json alone = {event};
+        tell_apart(alone);
+        update(index, [&](Json& exercise) { add_explanation(exercise, alone[0]); });
       }
     });
   }
@@ -289,7 +308,10 @@ void Run::object_on_simulator(std::size_t index, GraderRun run) {
   run_grader(run, [&](const Json& event) {
     if (event.at("event") == "check" && is_wrong_anywhere(event)) {
       const std::string again = replay(*items_[index].task.exercise, "cpu");
-      update(index, [&](Json& exercise) { add_objection(exercise, event, again); });
+      update(index, [&](Json& exercise) {
+        add_objection(exercise, event, again);
+        tell_apart(exercise["checks"]);
+      });
     }
   });
 }

@@ -57,6 +57,7 @@ class Run {
 
   void list();
   void build(std::size_t index);
+  std::size_t parts() const;
   void grade(std::size_t index);
   void build_what_to_measure_beside(std::size_t index);
   void measure(std::size_t index);

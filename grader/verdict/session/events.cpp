@@ -14,6 +14,15 @@ json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
 }
 
+json possible_of(const Failure& failure) {
+  json possible = json::array();
+  for (const Diagnosis& diagnosis : failure.possible) {
+    possible.push_back(
+        {{"diagnosis", or_null(diagnosis.mistake)}, {"sentence", diagnosis.sentence}});
+  }
+  return possible;
+}
+
 }  // namespace
 
 Events::Events(const std::string& path)
@@ -43,6 +52,7 @@ json check_event(const std::string& exercise, const wire::CheckInfo& info,
           {"points", info.points},
           {"message", failure.message},
           {"diagnosis", or_null(failure.mistake)},
+          {"possible", possible_of(failure)},
           {"error_over_bound",
            or_null(check.failure ? failure.error_over_bound : check.error_over_bound)},
           {"location", or_null(failure.location)},

@@ -4,9 +4,9 @@
 //   device     the worker's device: kind, name, ...
 //   unavailable  reason: the worker cannot use the device at all, or there is no such map
 //   check      exercise, name, status, points, message, diagnosis, error_over_bound, location: as
-//   in the
-//              report; todo; warnings: [text]; output: what the student's code printed; and detail:
-//              {where, expected, got, pattern, call}, each "" if there is none
+//              in the report; todo; possible: [{diagnosis, sentence}], mistakes that other checks
+//              may tell apart; warnings: [text]; output: what the student's code printed; and
+//              detail: {where, expected, got, pattern, call}, each "" if there is none
 //   traffic    exercise, rows, cols, dtype, least_bytes; "student", "naive" and "reference":
 //              {requested_bytes, distinct_bytes} or null; "lines": the student's, [{file, line,
 //              action, space, requests, lanes, bytes, units, least_units, distinct_sectors,

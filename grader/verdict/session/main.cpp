@@ -3,7 +3,7 @@
 //   grade-rmsnorm --list
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
 //                 --device cpu|gpu --seed N [--events FILE]
-//                 [--check NAME | --until MISTAKE | --to-first-failure | --measure |
+//                 [--check NAME | --part K/N | --until MISTAKE | --to-first-failure | --measure |
 //                 --shape 4096x1000xfp16...]
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N [--events FILE] --map
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
@@ -11,13 +11,13 @@
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
 //
 // PATHs are workers: of the student's file, of the naive version, of the solution. Events
-// (events.h) are appended to FILE, or printed. With --check only that check runs; with --until no
-// check runs after one that fails by that mistake, with --to-first-failure none after one that
-// fails. With --measure no check runs, and the exercise's own shapes are measured; with --shape,
-// these. With --map nothing is graded: the event is that of access_map.h. Nor with --request: FILE
-// gets one more request, so that a worker can be run by itself, under a profiler for instance, with
-// FILE as its descriptor 3.
-// Exit: 0 after a complete run, whatever the score; 2 for a usage error or a fault of the grader.
+// (events.h) are appended to FILE, or printed. With --check only that check runs; with --part 0/2
+// every second one, from the first on; with --until no check runs after one that fails by that
+// mistake, with --to-first-failure none after one that fails. With --measure no check runs, and the
+// exercise's own shapes are measured; with --shape, these. With --map nothing is graded: the event
+// is that of access_map.h. Nor with --request: FILE gets one more request, so that a worker can be
+// run by itself, under a profiler for instance, with FILE as its descriptor 3. Exit: 0 after a
+// complete run, whatever the score; 2 for a usage error or a fault of the grader.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ using nlohmann::json;
 struct Options {
   bool list = false, measure = false, map = false, to_first_failure = false;
   std::string exercise, worker, naive, reference, device = "cpu";
-  std::string events, check, until, request, dtype;
+  std::string events, check, part, until, request, dtype;
   std::vector<std::string> shapes;
   std::optional<std::int64_t> rows, cols;
   std::uint64_t seed = 0;
@@ -65,6 +65,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "of all random numbers");
   app.add_option("--events", options.events, "file to append events to; stdout without it");
   app.add_option("--check", options.check, "run this check only");
+  app.add_option("--part", options.part, "run every N-th check only, from check K on: K/N");
   app.add_option("--time-limit", options.time_limit, "seconds for one launch");
   app.add_option("--until", options.until, "end with the check that fails by this mistake");
   app.add_flag("--to-first-failure", options.to_first_failure,
@@ -127,6 +128,20 @@ bool measure_exercise(const Exercise& exercise, const Options& options, Events& 
   return true;
 }
 
+std::vector<wire::CheckInfo> part_of(const std::vector<wire::CheckInfo>& checks,
+                                     const std::string& part) {
+  std::size_t first = 0;
+  std::size_t step = 0;
+  if (std::sscanf(part.c_str(), "%zu/%zu", &first, &step) != 2 || first >= step) {
+    throw std::invalid_argument("--part is K/N, with K from 0 to N - 1: " + part);
+  }
+  std::vector<wire::CheckInfo> some;
+  for (std::size_t i = first; i < checks.size(); i += step) {
+    some.push_back(checks[i]);
+  }
+  return some;
+}
+
 bool grade_exercise(const Exercise& exercise, const Options& options, Events& events) {
   std::vector<wire::CheckInfo> wanted = list_checks(exercise.id);
   if (!options.check.empty()) {
@@ -136,28 +151,22 @@ bool grade_exercise(const Exercise& exercise, const Options& options, Events& ev
           fmt::format("{} has no check \"{}\".", exercise.id, options.check));
     }
   }
+  if (!options.part.empty()) {
+    wanted = part_of(wanted, options.part);
+  }
   const std::string trusted = options.reference.empty() ? options.naive : options.reference;
   Session session(
       {exercise.id, options.worker, trusted, options.device, options.seed, options.time_limit});
   if (!introduce(session.worker(), events)) {
     return false;
   }
-  std::vector<Session::Check> checks;
   for (const wire::CheckInfo& info : wanted) {
-    const Session::Check& check = checks.emplace_back(run_check(session, exercise.id, info));
-    if (!is_open(check)) {
-      events.write(check_event(exercise.id, info, check));
-    }
+    const Session::Check check = run_check(session, exercise.id, info);
+    events.write(check_event(exercise.id, info, check));
     const bool found =
         !options.until.empty() && check.failure && check.failure->mistake == options.until;
     if (found || (options.to_first_failure && check.failure)) {
       break;
-    }
-  }
-  tell_apart(checks);
-  for (std::size_t i = 0; i < checks.size(); ++i) {
-    if (is_open(checks[i])) {
-      events.write(check_event(exercise.id, wanted[i], checks[i]));
     }
   }
   return true;

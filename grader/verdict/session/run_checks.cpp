@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -98,38 +97,6 @@ std::vector<wire::CheckInfo> list_checks(const std::string& exercise) {
     checks.push_back(check);
   }
   return checks;
-}
-
-// A mistake that alone explains a failure speaks for itself, more than one that only does so best.
-void tell_apart(std::vector<Session::Check>& checks) {
-  std::map<std::string, int> explained;
-  for (const Session::Check& check : checks) {
-    if (check.failure && check.failure->mistake) {
-      explained[*check.failure->mistake] += is_open(check) ? 1 : 2;
-    } else if (check.failure) {
-      for (const Diagnosis& possible : check.failure->possible) {
-        ++explained[*possible.mistake];
-      }
-    }
-  }
-  for (Session::Check& check : checks) {
-    if (!is_open(check)) {
-      continue;
-    }
-    const std::vector<Diagnosis>& possible = check.failure->possible;
-    const auto most =
-        std::max_element(possible.begin(), possible.end(), [&](const auto& a, const auto& b) {
-          return explained[*a.mistake] < explained[*b.mistake];
-        });
-    if (check.failure->mistake || explained[*most->mistake] > 1) {
-      check.failure->message += "\n" + most->sentence;
-      check.failure->mistake = most->mistake;
-    }
-  }
-}
-
-bool is_open(const Session::Check& check) {
-  return check.failure && !check.failure->possible.empty();
 }
 
 Session::Check run_check(Session& session, const std::string& exercise,

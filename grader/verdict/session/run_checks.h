@@ -13,13 +13,6 @@ namespace onepass::verdict {
 /// case that is none (check.h).
 std::vector<wire::CheckInfo> list_checks(const std::string& exercise);
 
-/// Does it take the other checks to say why this one failed?
-bool is_open(const Session::Check& check);
-
-/// Names, in those that are open, the mistake that explains most of the failures, if it explains
-/// more than one. Of several that explain as many, which no shape could tell apart, the first.
-void tell_apart(std::vector<Session::Check>& checks);
-
 /// Runs one of them; session() is this one meanwhile.
 Session::Check run_check(Session& session, const std::string& exercise,
                          const wire::CheckInfo& info);

@@ -57,7 +57,12 @@ void InitialisedChecker::report_uninitialised(AccessEvent event) {
   const Access& access = event.access;
   if (access.is_exchange || !findings_.is_first(Kind::uninitialised_global, access.site)) return;
   const Findings::Writing writing(findings_);
-  const ElementName element = element_at(memory_, MemorySpace::global, access.address, access.size);
+  // A pack may begin with elements that have been written.
+  const InitialisedBits& bits = bits_of(event.place);
+  std::size_t written = 0;
+  while (bits.all_set(event.place.offset + written, 1)) ++written;
+  const ElementName element =
+      element_at(memory_, MemorySpace::global, access.address + written, access.size);
   const Party reader = party(launch_, blocks_.running().number, event.thread, access.site,
                              action_text(access.type, access.size));
   const std::string message = "Reads " + element.text + ", which nobody has written.";
