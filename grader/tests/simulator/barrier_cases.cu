@@ -52,7 +52,7 @@ __global__ void barrier_in_a_branch(float* y) {
   }
   y[threadIdx.x] = sum_of_warp(threadIdx.x % 32 < 4 ? partial[threadIdx.x % 32] : 0);
 }
-CASE(barrier_for_some_threads, "barrier-divergence", {"others of their warp do not reach"},
+CASE(barrier_for_some_threads, "deadlock", {"one of the two is in a branch"},
      {{"waits", 0}, {"shuffles", 1}}) {  // before the race that it causes
   barrier_in_a_branch<<<1, 128>>>(zeros<float>());
 }

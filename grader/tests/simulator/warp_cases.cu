@@ -114,7 +114,7 @@ __global__ void shuffle_in_branch(float* y) {
   __syncthreads();                                        // waits
   y[threadIdx.x] = v;
 }
-CASE(lanes_wait_elsewhere, "barrier-divergence", {"those wait in a warp operation"},
+CASE(lanes_wait_elsewhere, "deadlock", {"in a warp operation whose mask names them too"},
      {{"waits", 16}, {"shuffles", 0}}) {
   shuffle_in_branch<<<1, 32>>>(zeros<float>());
 }

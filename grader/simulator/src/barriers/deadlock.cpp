@@ -58,10 +58,10 @@ Finding BarrierChecker::deadlock_in_warp(unsigned thread) const {
   const unsigned missing = call.mask & there & ~warp.returned & ~warp.in_operation;
   const unsigned absent = missing == 0 ? 0 : first + static_cast<unsigned>(__builtin_ctz(missing));
   if ((missing & -missing & warp.at_barrier) != 0) {
-    finding.kind = Kind::barrier_divergence;
     finding.message =
-        "Some threads wait at a __syncthreads() that others of their warp do not reach: those "
-        "wait in a warp operation. Neither can go on.";
+        "Some threads wait at a __syncthreads(), and others of their warp in a warp operation "
+        "whose "
+        "mask names them too: one of the two is in a branch that not all of them enter.";
     finding.parties = {waiting_party(absent), waiting};
     return finding;
   }
