@@ -88,26 +88,32 @@ Ways garbage_added() {
 }
 
 /// Group g adds up rows g, g + groups, ... and rounds, at each row or at the end; the groups' sums
-/// are added in fp64.
-Ways rounded_in_groups(const char* sentence, bool at_each_row) {
+/// are added in fp64. At one row a group both are the same.
+Ways rounded_sums() {
+  const char* const sentence =
+      "Sums were rounded to the 16-bit type on the way, which loses what is small beside them: "
+      "keep "
+      "them in float until the very end.";
   Ways all;
-  for (std::int64_t groups : {64, 512, 256, 128, 32, 16, 8, 4, 2, 1024}) {
-    const auto sums = [=](Dtype dtype, const Field& terms) -> std::optional<Field> {
-      if (dtype == Dtype::fp32) {
-        return std::nullopt;
-      }
-      const std::int64_t there = std::min(groups, terms.rows);
-      Field partial(there, terms.cols);
-      for (std::int64_t row = 0; row < terms.rows; ++row) {
-        for (std::int64_t col = 0; col < terms.cols; ++col) {
-          double& sum = partial(row % there, col);
-          sum += terms(row, col);
-          sum = at_each_row ? verdict::round_to(dtype, sum) : sum;
+  for (const bool at_each_row : {false, true}) {
+    for (std::int64_t groups : {64, 512, 256, 128, 32, 16, 8, 4, 2, 1024}) {
+      const auto sums = [=](Dtype dtype, const Field& terms) -> std::optional<Field> {
+        if (dtype == Dtype::fp32) {
+          return std::nullopt;
         }
-      }
-      return column_sums(rounded(dtype, partial));
-    };
-    all.push_back({sentence, {.column_sums = sums}, verdict::kSixteenBitSlack});
+        const std::int64_t there = std::min(groups, terms.rows);
+        Field partial(there, terms.cols);
+        for (std::int64_t row = 0; row < terms.rows; ++row) {
+          for (std::int64_t col = 0; col < terms.cols; ++col) {
+            double& sum = partial(row % there, col);
+            sum += terms(row, col);
+            sum = at_each_row ? verdict::round_to(dtype, sum) : sum;
+          }
+        }
+        return column_sums(rounded(dtype, partial));
+      };
+      all.push_back({sentence, {.column_sums = sums}, verdict::kSixteenBitSlack});
+    }
   }
   return all;
 }
@@ -132,14 +138,7 @@ Table<BackwardHooks> column_sum_mistakes() {
   };
   const Table<BackwardHooks> rest = {
       {"accumulated-into-garbage", garbage_added()},
-      {"half-partials",
-       rounded_in_groups("The partial sums were rounded to the 16-bit type, which loses what is "
-                         "small beside them: keep them in float until the very end.",
-                         false)},
-      {"half-accumulation",
-       rounded_in_groups("The sum is what adding up in the 16-bit type gives: convert to float and "
-                         "add in float.",
-                         true)},
+      {"half-partials", rounded_sums()},
   };
   return joined<BackwardHooks>({wrong_sums, placed(ways_to_lose(kLostRows), only_rows), rest});
 }

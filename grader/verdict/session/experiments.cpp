@@ -13,6 +13,11 @@ namespace {
 // number in some seconds. With more there is no use in asking them.
 constexpr std::int64_t kFew = std::int64_t{1} << 12;
 constexpr std::int64_t kMostTriedAgain = std::int64_t{1} << 18;
+constexpr std::pair<bool, std::int64_t> kSmaller[] = {  // in rows? and how many elements
+    {true, kFew},
+    {false, kFew},
+    {true, kMostTriedAgain},
+    {false, kMostTriedAgain}};
 constexpr std::int64_t kMostAsked = std::int64_t{1} << 21;
 
 /// Those that explain this output too.
@@ -53,7 +58,7 @@ constexpr Varying kChanges[] = {{.more_rows = 1},
                                 {.more_rows = 1, .factor = 9, .steps = 1},
                                 {.factor = 33},
                                 {.more_rows = 2, .factor = 5, .ones = true},
-                                {.more_rows = 5, .factor = 33, .ones = true}};
+                                {.more_rows = 7, .factor = 33, .ones = true}};
 
 /// Does a kernel go about both numbers of columns in the same way? Beyond a power of two there may
 /// be more warps, or more columns a thread, and without whole vectors a path of its own; and so a
@@ -103,17 +108,20 @@ std::int64_t elements_of(const Case& call) {
   return elements;
 }
 
-/// The call with fewer rows and `most` elements; nothing if it has no more, or if rows are not what
-/// makes it large.
-std::optional<Case> with_fewer_rows(const Case& call, std::int64_t most) {
+/// The call with fewer rows, or fewer columns, and `most` elements; nothing if it has no more, or
+/// if those are not what makes it large.
+std::optional<Case> made_smaller(const Case& call, bool in_rows, std::int64_t most) {
   if (call.contract() == nullptr || elements_of(call) <= most) {
     return std::nullopt;
   }
+  const std::vector<std::string> row_sizes = call.contract()->row_sizes();
   contract::Sizes sizes = contract::sizes_of(call);
   std::optional<Case> smaller;
-  for (const std::string& rows : call.contract()->row_sizes()) {
-    while (!smaller && sizes[rows] > 2) {
-      sizes[rows] = (sizes[rows] + 1) / 2;
+  for (auto& [name, size] : sizes) {
+    const bool is_rows = std::count(row_sizes.begin(), row_sizes.end(), name) > 0;
+    const std::int64_t step = is_rows ? 1 : vector_of(size);
+    while (!smaller && is_rows == in_rows && size > 2 * step) {
+      size = (size / 2 + step - 1) / step * step;
       smaller = contract::resized(call, sizes, most);
     }
   }
@@ -140,8 +148,8 @@ std::vector<Diagnosis> by_distance(std::vector<Suspect> suspects) {
 Causes find_causes(const WrongOutput& wrong,
                    const std::function<Expectation(const Case&)>& expected,
                    const std::vector<Oracle>& oracles, const Attempt& attempt) {
-  for (const std::int64_t most : {kFew, kMostTriedAgain}) {
-    const std::optional<Case> smaller = with_fewer_rows(wrong.call, most);
+  for (const auto& [in_rows, most] : kSmaller) {
+    const std::optional<Case> smaller = made_smaller(wrong.call, in_rows, most);
     const std::optional<Answer> answer = smaller ? attempt(*smaller) : std::nullopt;
     if (answer) {
       const Expectation expectation = expected(*smaller);
@@ -189,6 +197,14 @@ Causes find_causes(const WrongOutput& wrong,
   return {confirmed ? by_distance(std::move(suspects)) : std::move(nearest_ones), confirmed};
 }
 
+bool in_another_shape(const Case& call, const std::function<bool(const Case&)>& holds) {
+  return call.contract() != nullptr &&
+         std::any_of(std::begin(kChanges), std::end(kChanges), [&](const Varying& change) {
+           const std::optional<Variation> other = varied(call, change);
+           return other && holds(other->call);
+         });
+}
+
 bool reaches_other_warps(const Case& call, const Finding& race, const Observe& observe) {
   const auto is_wider = [&](const Finding& finding) {
     return finding.kind == race.kind && finding.missing == Missing::barrier &&
@@ -197,9 +213,8 @@ bool reaches_other_warps(const Case& call, const Finding& race, const Observe& o
                                  return a.line == b.line && a.file == b.file;
                                });
   };
-  return std::any_of(std::begin(kChanges), std::end(kChanges), [&](const Varying& change) {
-    const std::optional<Variation> other = varied(call, change);
-    const std::vector<Finding> found = other ? observe(other->call) : std::vector<Finding>();
+  return in_another_shape(call, [&](const Case& other) {
+    const std::vector<Finding> found = observe(other);
     return std::any_of(found.begin(), found.end(), is_wider);
   });
 }

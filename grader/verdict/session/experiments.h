@@ -41,6 +41,9 @@ Causes find_causes(const WrongOutput& wrong,
                    const std::function<Expectation(const Case&)>& expected,
                    const std::vector<Oracle>& oracles, const Attempt& attempt);
 
+/// Does that hold of the call in some other shape?
+bool in_another_shape(const Case& call, const std::function<bool(const Case&)>& holds);
+
 /// What the simulator finds in a call of the student's function.
 using Observe = std::function<std::vector<Finding>(const Case&)>;
 

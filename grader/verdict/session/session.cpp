@@ -162,6 +162,23 @@ std::optional<Answer> Session::try_out(const Case& call) {
   return good ? std::optional(std::move(run->answer)) : std::nullopt;
 }
 
+/// What the simulator warned of is no reason if the numbers are wrong without it too.
+void Session::drop_doubt(const Case& call,
+                         const std::function<Expectation(const Case&)>& expected) {
+  const auto wrong_without = [&](const Case& other) {
+    const std::optional<Run> run = retry(other);
+    if (!run || run->outcome != Outcome::ok || telling_error(run->findings) != nullptr ||
+        telling_warning(run->findings) != nullptr) {
+      return false;
+    }
+    const auto [output, value, bound] = expected(other);
+    return !verdict::compare(run->answer[output], value, bound, run->answer.poison).right();
+  };
+  if (check_.doubt && in_another_shape(call, wrong_without)) {
+    check_.doubt.reset();
+  }
+}
+
 GoesWell Session::goes_right(const Outputs& outputs) {
   return [this, outputs](const Case& other) {
     const std::optional<Answer> answer = try_out(other);
@@ -256,6 +273,7 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
       if (check_.find_causes) {
         causes = find_causes(wrong, outputs[i], oracles,
                              [this](const Case& other) { return try_out(other); });
+        drop_doubt(call, outputs[i]);
       }
       check_.causes_left = !check_.find_causes;
       fail(call, wrong_numbers(wrong, causes, check_.doubt, goes_right({outputs[i]})));

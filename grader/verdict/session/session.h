@@ -166,6 +166,7 @@ class Session {
   void look_for_wider_race(const Case& call, Run& run);
   std::optional<Answer> try_out(const Case& call);
   GoesWell goes_right(const Outputs& outputs);
+  void drop_doubt(const Case& call, const std::function<Expectation(const Case&)>& expected);
   bool machine_is_sound() const;
   bool fits(const Case& call);
 
