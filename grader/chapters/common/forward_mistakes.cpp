@@ -263,7 +263,7 @@ std::vector<Way<Hooks>> cast_order(const ForwardWords& words) {
     return fmt::format("y is what comes out when {}: compute in float and round once, at the end.",
                        when);
   };
-  return {
+  std::vector<Way<Hooks>> ways = {
       {sentence(words.biased ? "the normalised value is rounded to the 16-bit type before it "
                                "meets weight and bias"
                              : "x * rstd is rounded to the 16-bit type before it meets the "
@@ -281,6 +281,20 @@ std::vector<Way<Hooks>> cast_order(const ForwardWords& words) {
        {.y = [](const Element& e) {
          return (e.x - round_to(e.dtype, e.mean)) * round_to(e.dtype, e.rstd) * e.weight + e.bias;
        }}}};
+  if (words.centred) {
+    ways.push_back({sentence("x - mean is rounded to the 16-bit type before it is multiplied"),
+                    {.y = [](const Element& e) {
+                      return round_to(e.dtype, e.x - e.mean) * e.rstd * e.weight + e.bias;
+                    }}});
+    ways.push_back({sentence("scale and shift, rstd * weight and bias - mean * rstd * weight, are "
+                             "rounded to the 16-bit type before they are used"),
+                    {.y = [](const Element& e) {
+                      const double scale = e.rstd * e.weight;
+                      return e.x * round_to(e.dtype, scale) +
+                             round_to(e.dtype, e.bias - e.mean * scale);
+                    }}});
+  }
+  return ways;
 }
 
 Table<Hooks> y_mistakes(const ForwardWords& words) {

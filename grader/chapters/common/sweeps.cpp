@@ -29,9 +29,10 @@ constexpr std::int64_t kAboveFullDevice = 1100;
 constexpr std::int64_t kLastEnd = 3000;  // of those that are drawn for each size
 
 // Rows from one to the next of four: there are 2^26 and more then, too many for a warp each to be
-// numbered by an int of threads; and enough for a thread each, but not more. Both are more than the
-// 1 MiB apart in which writes between rows would be looked for.
-constexpr std::int64_t kFar = 22'400'001, kNear = 400'001;
+// numbered by an int of threads; and enough for a thread each, but not more. Below there are half
+// as many as an int has room for; near, no more than any grid has threads. All are more than the 1
+// MiB apart in which writes between rows would be looked for.
+constexpr std::int64_t kFar = 22'400'001, kBelow = 8'900'001, kNear = 400'001;
 
 // Where one pack a thread no longer holds a row, where its registers may not, and where a block's
 // surely do not.
@@ -160,8 +161,8 @@ void check_far_rows(const Function& function, const std::string& size, const con
   contract::Arguments arguments{.sizes = sizes, .seed = draw.bits(1)};
   arguments.sizes[size] = kFewRows;
   const Case few = call(function, dtype, arguments);
-  session().expect_far(few, contract::spread(few, size, kFar), contract::spread(few, size, kNear),
-                       outputs);
+  const auto spread = [&](std::int64_t apart) { return contract::spread(few, size, apart); };
+  session().expect_far(few, spread(kFar), spread(kBelow), spread(kNear), outputs);
 }
 
 void check_not_finite(const Case& call, const std::vector<std::string>& inputs,

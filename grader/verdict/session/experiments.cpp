@@ -9,13 +9,14 @@
 namespace onepass::verdict {
 namespace {
 
-// Elements of all inputs. Some hundred oracles go through a few in no time, and through the second
+// Elements of all inputs. Some hundred oracles go through a few in no time, and through the third
 // number in some seconds. With more there is no use in asking them.
 constexpr std::int64_t kFew = std::int64_t{1} << 12;
+constexpr std::int64_t kSome = std::int64_t{1} << 16;
 constexpr std::int64_t kMostTriedAgain = std::int64_t{1} << 18;
 constexpr std::pair<bool, std::int64_t> kSmaller[] = {  // in rows? and how many elements
     {true, kFew},
-    {false, kFew},
+    {false, kSome},
     {true, kMostTriedAgain},
     {false, kMostTriedAgain}};
 constexpr std::int64_t kMostAsked = std::int64_t{1} << 21;
@@ -43,15 +44,18 @@ std::int64_t vector_of(std::int64_t cols) {
 /// How to change a call: its numbers of rows, all other sizes, and its scalars.
 struct Varying {
   std::int64_t more_rows = 0;
+  bool eights = false;  // rows are a multiple of 8 then: no block is left with fewer than others
   std::int64_t factor = 1, steps = 0, more = 0;
   bool ones = false;  // also those that are 1
   double root = 1.0;  // of its scalars
 };
 
-/// More rows, a square that stays one, wider or narrower rows, other scalars, some rows that are
-/// longer than a block, and last, where the call has only one row or column, several.
+/// More rows, a square that stays one, blocks full of rows, wider or narrower rows, other scalars,
+/// some rows that are longer than a block, and last, where the call has only one row or column,
+/// several.
 constexpr Varying kChanges[] = {{.more_rows = 1},
                                 {.more_rows = 2, .more = 2},
+                                {.eights = true},
                                 {.steps = 1},
                                 {.factor = 3},
                                 {.root = 4.0},
@@ -90,7 +94,8 @@ std::optional<Variation> varied(const Case& call, const Varying& change) {
     const std::int64_t more = change.steps * 2 * vector_of(value) + change.more;
     const std::int64_t wider = value * change.factor + more;
     const bool is_narrower = more < value && (wider > size.most || !are_alike(wider, value));
-    value = is_rows ? value + change.more_rows : is_narrower ? value * change.factor - more : wider;
+    const std::int64_t rows = change.eights ? (value / 8 + 1) * 8 : value + change.more_rows;
+    value = is_rows ? rows : is_narrower ? value * change.factor - more : wider;
     is_alike = is_alike && (is_rows || are_alike(value, before.at(size.name)));
   }
   const bool is_other =

@@ -161,8 +161,11 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run, const Goes
                       .where = element_name(buffer.name, after, change->index),
                       .expected = show(change->before),
                       .got = show(change->after)};
-      failure.message = fmt::format("{} is an input, and the call changed {} from {} to {}.",
-                                    buffer.name, failure.where, failure.expected, failure.got);
+      const bool is_input = has_work(call) || call.contract() == nullptr;
+      failure.message =
+          fmt::format("{}, and the call changed {} from {} to {}.",
+                      is_input ? buffer.name + " is an input" : "There is nothing to do",
+                      failure.where, failure.expected, failure.got);
       return failure;
     }
   }

@@ -137,7 +137,7 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
 
 /// In a sample nothing can be said of an element that is not written, or that other blocks have a
 /// share in: near or far.
-void Session::expect_far(const Case& few, const Case& far, const Case& near,
+void Session::expect_far(const Case& few, const Case& far, const Case& below, const Case& near,
                          const Outputs& outputs) {
   if (!can_hold(far)) {
     return;
@@ -156,8 +156,14 @@ void Session::expect_far(const Case& few, const Case& far, const Case& near,
     });
     return in_time ? std::optional(right) : std::nullopt;
   };
+  const auto goes_well = [&](const Case& call) {
+    try {
+      return is_right(call) == true;
+    } catch (const CheckFailed&) {
+      return false;
+    }
+  };
   std::optional<Failure> failure;
-  bool right_near = false;
   try {
     if (is_right(far) == false) {
       failure = {.message = "Results are missing or wrong that are right among fewer rows."};
@@ -166,16 +172,13 @@ void Session::expect_far(const Case& few, const Case& far, const Case& near,
     failure = check_.failure;
   }
   const bool ended = check_.failure.has_value();
-  try {
-    right_near = failure && is_right(near) == true;
-  } catch (const CheckFailed&) {
-  }
-  check_.failure.reset();
-  if (right_near) {
+  const bool right_near = failure && goes_well(near);
+  if (right_near && goes_well(below)) {
     failure->mistake = "index-overflow";
     failure->message =
         failure->message.substr(0, failure->message.find('\n')) + "\n" + kOverflowAdvice;
   }
+  check_.failure.reset();
   if (right_near || ended) {
     fail(far, *failure);
   }

@@ -79,10 +79,11 @@ class Session {
   };
 
   /// The call `far` has the numbers of `few`, in rows that lie among a great many others
-  /// (contract::spread), and so has `near`, where there are fewer of them. On the simulator a few
-  /// blocks run. What they do wrong ends the check, and so do results that are right near and
-  /// wrong far.
-  void expect_far(const Case& few, const Case& far, const Case& near, const Outputs& outputs);
+  /// (contract::spread), more than an int can count; and so have `below`, where an int can, and
+  /// `near`, where there are few. On the simulator a few blocks run. What they do wrong ends the
+  /// check, and so do results that are right near and wrong far.
+  void expect_far(const Case& few, const Case& far, const Case& below, const Case& near,
+                  const Outputs& outputs);
 
   /// While it lives, expect() makes each call a second time, together with the one before it: the
   /// work of both may run at the same time, on two streams. Right alone, they must be so together.
