@@ -172,7 +172,7 @@ TEST_CASE("a given line that was changed: nothing is tried") {
       kFour, kSixty, {{"int ones()", "int unit()"}, {"tens() + ones()", "tens() + unit()"}});
   CHECK_FALSE(has(outcome.output, "Which TODO"));
   CHECK(has(outcome.output, "Score: 0 of 5\n"));
-  CHECK(lines_of(read_file(fixture.workbook.root() / "build/calls")).size() == 1);
+  CHECK_FALSE(has(read_file(fixture.workbook.root() / "build/calls"), "--to-first-failure"));
 }
 
 TEST_CASE("nothing is said of a TODO that does not compile without another one") {

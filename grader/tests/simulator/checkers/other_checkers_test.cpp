@@ -114,7 +114,7 @@ TEST_CASE("barriers: the mask of a warp operation, and who waits when nobody can
   checker.on(shuffle);
   checker.on(BarrierWait{1, here()});
   CHECK(checker.on(BlockStuck{}) == kErrorLaunchTimeout);
-  CHECK(scene.found() == Kinds{"barrier-divergence"});
+  CHECK(scene.found() == Kinds{"deadlock"});
 }
 
 TEST_CASE("traffic: 32 floats side by side are 4 sectors, of 32 rows 32") {
