@@ -43,44 +43,51 @@ DeviceMemory::~DeviceMemory() {
   munmap(reinterpret_cast<void*>(kBegin), kSize);
 }
 
-Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const Label& label) {
-  if (bytes == 0 || bytes > limits::kMemoryBytes - bytes_in_use_) return nullptr;
-  const std::size_t spacing = round_up(offset + bytes, kGap) + kGap;
-  if (bytes_in_use_ == 0) {
-    if (++rounds_ % kRoundsAtOnePlace != 0) {
-      forget_from(round_);
+bool DeviceMemory::begin_round(Area& area, std::size_t spacing) {
+  if (area.in_use == 0) {
+    if (++area.rounds % kRoundsAtOnePlace != 0) {
+      forget_from(area, area.round);
     }
-    round_ = next_;
+    area.round = area.next;
   }
-  if (next_ + spacing > kBegin + kSize) {
-    if (bytes_in_use_ > 0) return nullptr;
-    forget_from(kBegin);
-    round_ = next_;
+  if (area.next + spacing > area.end) {
+    if (area.in_use > 0) return false;
+    forget_from(area, area.begin);
+    area.round = area.next;
   }
+  return true;
+}
+
+Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const Label& label) {
+  if (bytes == 0 || bytes > limits::kMemoryBytes - bytes_in_use()) return nullptr;
+  Area& area = label.element_bytes > 0 ? given_ : own_;
+  const std::size_t spacing = round_up(offset + bytes, kGap) + kGap;
+  if (!begin_round(area, spacing)) return nullptr;
   auto allocation = std::make_unique<Allocation>();
-  allocation->number = static_cast<std::uint32_t>(allocations_.size());
-  allocation->begin = next_ + offset;
+  allocation->number =
+      static_cast<std::uint32_t>(2 * area.allocations.size() + (&area == &own_ ? 1 : 0));
+  allocation->begin = area.next + offset;
   allocation->size = bytes;
   allocation->label = label;
   const Pages pages(*allocation);
   if (mprotect(pages.address(), pages.size, PROT_READ | PROT_WRITE) != 0) return nullptr;
-  for (std::uintptr_t page = next_; page < allocation->begin + bytes; page += kGap) {
+  for (std::uintptr_t page = area.next; page < allocation->begin + bytes; page += kGap) {
     owner_[(page - kBegin) >> kPageBits] = allocation.get();
   }
-  next_ += spacing;
-  bytes_in_use_ += bytes;
-  allocations_.push_back(std::move(allocation));
-  return allocations_.back().get();
+  area.next += spacing;
+  area.in_use += bytes;
+  area.allocations.push_back(std::move(allocation));
+  return area.allocations.back().get();
 }
 
-void DeviceMemory::forget_from(std::uintptr_t place) {
-  while (!allocations_.empty() && allocations_.back()->begin >= place) {
-    allocations_.pop_back();
+void DeviceMemory::forget_from(Area& area, std::uintptr_t place) {
+  while (!area.allocations.empty() && area.allocations.back()->begin >= place) {
+    area.allocations.pop_back();
   }
-  for (std::uintptr_t page = place; page < next_; page += kGap) {
+  for (std::uintptr_t page = place; page < area.next; page += kGap) {
     owner_[(page - kBegin) >> kPageBits] = nullptr;
   }
-  next_ = place;
+  area.next = place;
 }
 
 void DeviceMemory::release(Allocation& allocation) {
@@ -88,14 +95,16 @@ void DeviceMemory::release(Allocation& allocation) {
   madvise(pages.address(), pages.size, MADV_DONTNEED);
   mprotect(pages.address(), pages.size, PROT_NONE);
   allocation.freed = true;
-  bytes_in_use_ -= allocation.size;
+  (allocation.begin < given_.end ? given_ : own_).in_use -= allocation.size;
 }
 
 const Allocation* DeviceMemory::nearest(std::uintptr_t address) const {
   const Allocation* best = nullptr;
-  for (const auto& allocation : allocations_) {  // in order of address
-    if (best == nullptr || allocation->distance(address) < best->distance(address)) {
-      best = allocation.get();
+  for (const Area* area : {&given_, &own_}) {
+    for (const auto& allocation : area->allocations) {
+      if (best == nullptr || allocation->distance(address) < best->distance(address)) {
+        best = allocation.get();
+      }
     }
   }
   return best;

@@ -19,7 +19,7 @@
 namespace simulator {
 
 struct Allocation {
-  std::uint32_t number = 0;  // of all that there have been, from 0
+  std::uint32_t number = 0;  // no other one that is not forgotten has it
   std::uintptr_t begin = 0;
   std::size_t size = 0;
   Label label;
@@ -72,24 +72,34 @@ class DeviceMemory {
   /// The allocation nearest to a stray address, or nullptr if there is none at all.
   const Allocation* nearest(std::uintptr_t address) const;
 
-  std::size_t bytes_in_use() const { return bytes_in_use_; }
+  std::size_t bytes_in_use() const { return given_.in_use + own_.in_use; }
 
  private:
   static constexpr unsigned kPageBits = 20;
-  // Whenever nothing is in use a round begins. So many have the same addresses, as on a GPU, so
-  // that what a kernel keeps by its address is seen; then come others, so that what it keeps of
-  // memory that was freed is.
+  // Whenever nothing of an area is in use a round begins. So many have the same addresses, as on a
+  // GPU, so that what a kernel keeps by its address is seen; then come others, so that what it
+  // keeps of memory that was freed is.
   static constexpr unsigned kRoundsAtOnePlace = 4;
 
+  struct Area {
+    std::uintptr_t begin, end;
+    std::uintptr_t next = begin;
+    std::uintptr_t round = begin;  // where it began
+    unsigned rounds = 0;
+    std::size_t in_use = 0;  // bytes
+    std::vector<std::unique_ptr<Allocation>> allocations = {};
+  };
+
+  /// False if the area has no room.
+  bool begin_round(Area& area, std::size_t spacing);
   /// Of freed memory only.
-  void forget_from(std::uintptr_t place);
+  void forget_from(Area& area, std::uintptr_t place);
 
   LazyArray<Allocation*> owner_;
-  std::vector<std::unique_ptr<Allocation>> allocations_;
-  std::uintptr_t next_ = kBegin;
-  std::uintptr_t round_ = kBegin;  // where it began
-  unsigned rounds_ = 0;
-  std::size_t bytes_in_use_ = 0;
+  // What a launcher allocates for itself it may keep; what it is given changes its address all the
+  // same, and comes back to it.
+  Area given_{kBegin, kBegin + kSize / 2};
+  Area own_{kBegin + kSize / 2, kBegin + kSize};
 };
 
 }  // namespace simulator
