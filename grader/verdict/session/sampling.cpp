@@ -63,8 +63,11 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   const bool all_run = blocks <= sampled || (sampled == kBlocksOfWide && !is_sum);
   // Of many blocks the last may have less to do than the others.
   const std::int64_t share = all_run ? got.size() : got.size() / blocks * (sampled - 1);
+  // The last block of a flat grid may have no more than the end of the last row.
+  const bool last_unwritten =
+      unwritten(got.rows() - 1, 0) && unwritten(got.rows() - 1, got.cols() - 1);
   const bool good = comparison.wrong == left && got.size() - left >= share &&
-                    !(blocks > kBlocksForRows && unwritten(got.rows() - 1, 0)) &&
+                    !(blocks > kBlocksForRows && last_unwritten) &&
                     !(is_sum && unwritten(0, got.cols() - 1));
   return good ? got.size() - left : 0;
 }
