@@ -1,4 +1,4 @@
-// diagnosis: none
+// diagnosis: one-pass-variance
 // Channels of more than 65,536 elements are summed in one pass, E[x^2] - mean^2, to save a walk
 // through memory: their variance is lost where the mean is large.
 #include <onepass/batchnorm.h>
