@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "process/interrupt.h"
@@ -95,10 +96,27 @@ class Ends {
   int error_ = 0;
 };
 
+/// As exec takes them, with a null pointer at the end.
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (const std::string& word : words) {
+    result.push_back(const_cast<char*>(word.c_str()));
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+/// Is `variable`, "NAME=value", given anew by one of these?
+bool names_one_of(const std::vector<std::string>& given, std::string_view variable) {
+  const std::string_view name = variable.substr(0, variable.find('=') + 1);
+  return std::any_of(given.begin(), given.end(),
+                     [&](const std::string& one) { return one.rfind(name, 0) == 0; });
+}
+
 /// In the child: arranges descriptors, gives up rights, becomes the program. `ends` become 0, 1,
 /// ...; the last of them gets errno if there is no program to become, and exec closes it otherwise.
-[[noreturn]] void become(char* const* words, const std::vector<int>& ends, std::vector<int>& aside,
-                         void (*before_exec)()) {
+[[noreturn]] void become(char* const* words, char* const* environment, const std::vector<int>& ends,
+                         std::vector<int>& aside, const std::function<void()>& before_exec) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // the program does not outlive who started it
   const int count = static_cast<int>(ends.size());
@@ -119,7 +137,7 @@ class Ends {
   if (before_exec != nullptr) {
     before_exec();
   }
-  execvp(words[0], words);
+  execvpe(words[0], words, environment);
   const int error = errno;
   [[maybe_unused]] const ssize_t written = write(failure, &error, sizeof error);
   _exit(127);
@@ -146,11 +164,15 @@ std::string Result::describe() const {
 Process::Process(const Program& program)
     : most_output_(program.most_output), most_processes_(program.most_processes) {
   // All that takes memory comes before the fork: in the child only what is safe there.
-  std::vector<char*> words;
-  for (const std::string& word : program.command) {
-    words.push_back(const_cast<char*>(word.c_str()));
+  std::vector<char*> words = pointers(program.command);
+  std::vector<char*> environment = pointers(program.environment);
+  environment.pop_back();
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!names_one_of(program.environment, *variable)) {
+      environment.push_back(*variable);
+    }
   }
-  words.push_back(nullptr);
+  environment.push_back(nullptr);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   std::vector<Ends> pipes;
   pipes.emplace_back(Pipe::from_program);  // what it prints
@@ -168,7 +190,7 @@ Process::Process(const Program& program)
     const std::lock_guard lock(known().mutex);
     pid_ = fork();
     if (pid_ == 0) {
-      become(words.data(), ends, aside, program.before_exec);
+      become(words.data(), environment.data(), ends, aside, program.before_exec);
     }
     start_error_ = pid_ < 0 ? errno : 0;
     if (pid_ > 0) {

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,8 +29,10 @@ struct Program {
   std::vector<Pipe> pipes = {};       // they are 3, 4, ... there; it has no other descriptors
   std::size_t most_output = 1 << 20;  // bytes kept of what it prints; the rest is thrown away
   long most_processes = 0;            // in its session, before it counts as a fork bomb; 0: any
-  void (*before_exec)() = nullptr;    // in the child, with its descriptors in place: gives up
-                                      // rights. May only do what is safe between fork and exec
+  std::function<void()> before_exec = nullptr;  // in the child, with its descriptors in place:
+                                                // gives up rights. May only do what is safe between
+                                                // fork and exec
+  std::vector<std::string> environment = {};  // "NAME=value", beside or instead of what it inherits
 };
 
 /// How a program ended.

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "process/landlock.h"
 #include "process/process_tree.h"
 
 using namespace onepass::process;
@@ -131,4 +132,41 @@ TEST_CASE("the hook runs in the program, before its first line") {
   Program program = shell("pwd");
   program.before_exec = [] { [[maybe_unused]] const int failed = chdir("/"); };
   CHECK(run(program, 60).output == "/\n");
+}
+
+TEST_CASE("a variable of the environment is given anew, once") {
+  setenv("ONEPASS_TRIED", "inherited", 1);
+  Program program = shell("env | grep ^ONEPASS_TRIED");
+  CHECK(run(program, 10).output == "ONEPASS_TRIED=inherited\n");
+  program.environment = {"ONEPASS_TRIED=given"};
+  CHECK(run(program, 10).output == "ONEPASS_TRIED=given\n");
+  unsetenv("ONEPASS_TRIED");
+}
+
+TEST_CASE("confined to places, a program reaches these and no others") {
+  if (landlock_version() == 0) {
+    MESSAGE("no Landlock here");
+    return;
+  }
+  char folder[] = "/tmp/onepass-XXXXXX";
+  REQUIRE(mkdtemp(folder) != nullptr);
+  const std::string own = folder;
+  const std::vector<Place> places = {{"/usr", Reach::read},        {"/bin", Reach::read},
+                                     {"/lib", Reach::read},        {"/lib64", Reach::read},
+                                     {"/dev/null", Reach::change}, {own, Reach::write}};
+  const auto tried = [&](const std::string& command) {
+    Program program = shell(command);
+    program.before_exec = [&] { confine_to(places); };
+    return run(program, 10).succeeded();
+  };
+  CHECK(tried("echo 1 > " + own + "/a && mv " + own + "/a " + own + "/b && rm " + own + "/b"));
+  CHECK(tried("cat /dev/null > /dev/null"));
+  CHECK_FALSE(tried("head -c 1 /dev/zero"));
+  CHECK_FALSE(tried("cat /etc/passwd"));
+  CHECK_FALSE(tried("ls /tmp"));
+  CHECK_FALSE(tried("echo 1 > /usr/onepass-tried"));
+  if (landlock_version() >= 6) {
+    CHECK_FALSE(tried("kill -0 " + std::to_string(getpid())));
+  }
+  rmdir(folder);
 }
