@@ -2,21 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <regex>
 
 #include "driver/bad_input.h"
 #include "driver/cache.h"
+#include "driver/faults.h"
 #include "driver/files.h"
 #include "driver/includes.h"
-#include "process/process.h"
+#include "driver/printable.h"
+#include "driver/text.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
-using End = process::Result::End;
 
 namespace {
 
-constexpr double kCompileSeconds = 300;
+// Lets the compiler name the file so.
+std::string first_line_of(const std::string& shown) {
+  return "#line 1 " + Json(shown).dump() + "\n";
+}
+
+std::string first_lines(const std::string& output) {
+  constexpr std::size_t kLines = 8;
+  std::vector<std::string> lines = lines_of(output);
+  lines.resize(std::min(lines.size(), kLines));
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
 
 std::string describe(const Toolchain& toolchain) {
   std::error_code error;
@@ -26,24 +38,9 @@ std::string describe(const Toolchain& toolchain) {
                      fmt::join(toolchain.link_flags, " "), fingerprint_of_files(toolchain.inputs));
 }
 
-// A program of the toolchain. That it fails is the student's business, that it cannot run is not.
-process::Result run_tool(const std::vector<std::string>& command) {
-  process::Result result = process::run({command}, kCompileSeconds);
-  if (result.end == End::not_started) {
-    throw GraderFault(fmt::format("{} {}.", command[0], result.describe()));
-  }
-  if (result.end == End::interrupted) {
-    throw GraderFault("Interrupted.");
-  }
-  if (result.end == End::timed_out) {
-    result.output = fmt::format("error: compiling took longer than {:.0f} s\n", kCompileSeconds);
-  }
-  return result;
-}
-
 }  // namespace
 
-std::string text_of(const Config& config, const fs::path& file) {
+Implementation own_file(const Config& config, const Exercise& exercise, const fs::path& file) {
   std::string text = read_file(file);
   const fs::path grader = config.source / "grader";
   static const std::regex include("(?:^|\\n)#include \"(chapters/[^\"]+)\"\n");
@@ -52,28 +49,28 @@ std::string text_of(const Config& config, const fs::path& file) {
       std::regex_search(text, match, include)) {
     text.replace(match.position(1) - 10, match.length(1) + 11, read_file(grader / match[1].str()));
   }
-  return text;
+  return {&exercise, std::move(text), printable_line(shown_path(file, config.source))};
 }
 
 Builder::Builder(const Config& config, Device device)
     : config_(config),
       toolchain_(config.toolchain(device)),
+      tools_(toolchain_),
       device_(device),
       cache_(config.build / "cache"),
       recipe_(describe(toolchain_)) {
   std::error_code error;
   if (!fs::exists(toolchain_.compiler, error)) {
-    throw BadInput(fmt::format(
+    throw GraderFault(fmt::format(
         "There is no compiler at {} any more: install it again, or run cmake -B {} anew.",
         toolchain_.compiler.string(), config.build.string()));
   }
 }
 
 BuildResult Builder::build(const Implementation& implementation) const {
-  const std::string source = text_of(config_, implementation.file);
   const std::string key =
       fmt::format("{}{} {}\n{}", recipe_, implementation.shown,
-                  fingerprint_of_files({implementation.exercise->binding}), source);
+                  fingerprint_of_files({implementation.exercise->binding}), implementation.source);
   const CacheEntry entry(
       cache_, fmt::format("{}-{}", device_name(device_), file_name_of(implementation.exercise->id)),
       key);
@@ -83,7 +80,7 @@ BuildResult Builder::build(const Implementation& implementation) const {
   const ScratchFolder scratch(cache_);
   const fs::path folder = scratch.path() / "worker";
   fs::create_directory(folder);
-  BuildResult result = compile(implementation, folder, source);
+  BuildResult result = compile(implementation, folder);
   if (!result.error) {
     write_file(folder / "warnings", result.warnings);
     entry.put(folder);
@@ -92,12 +89,12 @@ BuildResult Builder::build(const Implementation& implementation) const {
   return result;
 }
 
-BuildResult Builder::build_once(const Implementation& implementation, const std::string& source,
+BuildResult Builder::build_once(const Implementation& implementation,
                                 const fs::path& folder) const {
   BuildResult result;
   {
     const ScratchFolder scratch(folder);
-    result = compile(implementation, scratch.path(), source);
+    result = compile(implementation, scratch.path());
     if (!result.error) {
       fs::rename(result.worker, folder / "worker");
       result.worker = folder / "worker";
@@ -106,20 +103,22 @@ BuildResult Builder::build_once(const Implementation& implementation, const std:
   return result;
 }
 
-BuildResult Builder::compile(const Implementation& implementation, const fs::path& folder,
-                             const std::string& source) const {
+BuildResult Builder::compile(const Implementation& implementation, const fs::path& folder) const {
+  const std::string& source = implementation.source;
   const std::string name = fs::path(implementation.shown).filename().string();
   fs::path to_include = folder / name;
+  const auto run = [&](const std::vector<std::string>& command) {
+    return tools_.run(command, implementation.exercise->binding, folder);
+  };
   // Messages and debug information are to name the student's own file, not the copy.
   const bool rewritten = !toolchain_.rewriter.empty();
-  write_file(to_include,
-             rewritten ? source : fmt::format("#line 1 \"{}\"\n{}", implementation.shown, source));
+  write_file(to_include, rewritten ? source : first_line_of(implementation.shown) + source);
   if (rewritten) {
     const fs::path output = folder / fs::path(name).replace_extension(".cpp");
-    const process::Result rewrite = run_tool({toolchain_.rewriter.string(), to_include.string(),
-                                              output.string(), "--path", implementation.shown});
-    if (!rewrite.succeeded()) {
-      return {"", explain(rewrite.output, implementation), ""};
+    const ToolResult rewrite = run({toolchain_.rewriter.string(), to_include.string(),
+                                    output.string(), "--path", implementation.shown});
+    if (!rewrite.succeeded) {
+      return {"", explain(rewrite, "The rewriter", implementation), ""};
     }
     to_include = output;
   }
@@ -131,9 +130,9 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
   compile.insert(compile.end(),
                  {fmt::format("-DONEPASS_SUBMISSION=\"{}\"", to_include.string()), "-MD", "-MF",
                   dependencies, "-c", implementation.exercise->binding.string(), "-o", object});
-  const process::Result compiled = run_tool(compile);
-  if (!compiled.succeeded()) {
-    return {"", explain(compiled.output, implementation), ""};
+  const ToolResult compiled = run(compile);
+  if (!compiled.succeeded) {
+    return {"", explain(compiled, "The compiler", implementation), ""};
   }
 
   std::vector<fs::path> allowed = toolchain_.allowed;
@@ -146,25 +145,40 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
   const std::string worker = (folder / "worker").string();
   std::vector<std::string> link = {toolchain_.compiler.string(), object, "-o", worker};
   link.insert(link.end(), toolchain_.link_flags.begin(), toolchain_.link_flags.end());
-  const process::Result linked = run_tool(link);
-  if (!linked.succeeded()) {
-    return {"", explain(linked.output, implementation), ""};
+  const ToolResult linked = run(link);
+  if (!linked.succeeded) {
+    return {"", explain(linked, "The linker", implementation), ""};
   }
   fs::remove(object);
   return {worker, std::nullopt, compiled.output + linked.output};
 }
 
-CompileError Builder::explain(const std::string& output,
+// Their error; a GraderFault if it is none.
+CompileError Builder::explain(const ToolResult& result, const std::string& tool,
                               const Implementation& implementation) const {
-  const std::string missing = missing_function(output, implementation.shown);
-  return missing.empty() ? first_error(output, implementation.shown) : CompileError{missing, ""};
+  if (const std::string missing = missing_function(result.output, implementation.shown);
+      !missing.empty()) {
+    return {missing, ""};
+  }
+  const auto error =
+      first_error(result.output, implementation.shown, implementation.exercise->binding.string());
+  if (error) {
+    return refused_include(*error, implementation.source, implementation.shown).value_or(*error);
+  }
+  if (!result.too_much.empty()) {
+    return {result.too_much, ""};
+  }
+  const std::string advice = advice_on(result.output);
+  throw GraderFault(fmt::format("{} {}: {}.\n{}", tool, result.ended,
+                                advice.empty() ? "see that it works, then grade again" : advice,
+                                first_lines(result.output)));
 }
 
 fs::path Builder::build_own(const Exercise& exercise, const fs::path& file) const {
-  const std::string shown = shown_path(file, config_.source);
-  const BuildResult result = build({&exercise, file, shown});
+  const Implementation own = own_file(config_, exercise, file);
+  const BuildResult result = build(own);
   if (result.error) {
-    throw GraderFault(fmt::format("The workbook's own {} does not compile: {} {}", shown,
+    throw GraderFault(fmt::format("The workbook's own {} does not compile: {} {}", own.shown,
                                   result.error->message, result.error->location));
   }
   return result.worker;

@@ -1,6 +1,7 @@
 // From what compilers and linkers print to the one thing that a student needs to know first.
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace onepass::driver {
@@ -13,11 +14,14 @@ struct CompileError {
   std::string told(const std::string& file) const;
 };
 
-/// The first error in `output`, at the student's own line. If the error itself lies in a header,
-/// the line of the student's file that led there is given. `file` is the path by which the compiler
-/// names the student's file.
-/// Understands g++, nvcc, ptxas, nvlink and ld; of anything else it takes the first line.
-CompileError first_error(const std::string& output, const std::string& file);
+/// The first error in `output` that is the student's, at the student's own line: an error in
+/// `file`, the path by which the compiler names it; one in a header with the line of `file` that
+/// led there; one in `binding`, which includes it; an undefined symbol of theirs; what ptxas,
+/// nvlink or the assembler find in their code. Nothing if none is: that a compiler was killed, say,
+/// or found no room on the disk, is none of theirs. Understands g++, nvcc, ptxas, nvlink and ld, if
+/// the lines are not too long for std::regex.
+std::optional<CompileError> first_error(const std::string& output, const std::string& file,
+                                        const std::string& binding);
 
 /// Is a function of the contract missing? "forward.cu does not define rmsnorm_forward<__half>", or
 /// an empty string. `file` as above.

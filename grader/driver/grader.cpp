@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "driver/bad_input.h"
+#include "driver/printable.h"
 #include "process/process.h"
 
 namespace onepass::driver {
@@ -117,7 +118,8 @@ std::optional<std::string> run_grader(const GraderRun& run,
   process::Result result;
   try {
     result = run_and_read(command_of(run), [&](const std::string& line) {
-      const Json event = Json::parse(line);
+      Json event = Json::parse(line);
+      make_printable(event);
       const std::string kind = event.at("event").get<std::string>();
       complete = complete || kind == "end";
       if (kind == "unavailable") {
@@ -136,7 +138,7 @@ std::optional<std::string> run_grader(const GraderRun& run,
   }
   if (!complete || !result.succeeded()) {
     return fmt::format("{} {}.\n{}", run.chapter->grader.string(), result.describe(),
-                       result.output);
+                       printable(result.output));
   }
   return std::nullopt;
 }

@@ -11,6 +11,8 @@
 namespace onepass::driver {
 namespace fs = std::filesystem;
 
+constexpr std::size_t kLongestInclude = 4000;  // of a line; std::regex runs out of stack on 80 kB
+
 bool lies_in(const fs::path& file, const fs::path& folder) {
   const auto [rest, unused] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
   return rest == folder.end();
@@ -55,13 +57,29 @@ CompileError forbidden_include(const fs::path& header, const std::string& source
   for (const std::string& line : lines_of(source)) {
     ++number;
     std::smatch match;
-    if (std::regex_search(line, match, include) &&
+    const std::string begin = line.substr(0, kLongestInclude);
+    if (std::regex_search(begin, match, include) &&
         fs::path(match[1].str()).filename() == header.filename()) {
       error.location = fmt::format("{}:{}", shown_file, number);
       break;
     }
   }
   return error;
+}
+
+std::optional<CompileError> refused_include(const CompileError& error, const std::string& source,
+                                            const std::string& shown_file) {
+  constexpr std::string_view kRefused = ": Permission denied";
+  const std::string& message = error.message;
+  const std::size_t length = message.size() - std::min(message.size(), kRefused.size());
+  if (message.substr(length) != kRefused) {
+    return std::nullopt;
+  }
+  CompileError found = forbidden_include(message.substr(0, length), source, shown_file);
+  if (found.location.empty()) {
+    found.location = error.location;
+  }
+  return found;
 }
 
 }  // namespace onepass::driver

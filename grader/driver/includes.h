@@ -26,4 +26,8 @@ std::optional<std::filesystem::path> first_forbidden(
 CompileError forbidden_include(const std::filesystem::path& header, const std::string& source,
                                const std::string& shown_file);
 
+/// The same of "x.h: Permission denied", for a compiler that was kept from reading x.h.
+std::optional<CompileError> refused_include(const CompileError& error, const std::string& source,
+                                            const std::string& shown_file);
+
 }  // namespace onepass::driver

@@ -15,6 +15,7 @@
 #include "driver/map/map.h"
 #include "driver/measure/measure.h"
 #include "driver/naming.h"
+#include "driver/printable.h"
 #include "driver/skeleton.h"
 #include "process/interrupt.h"
 
@@ -46,8 +47,7 @@ int build(const Config& config, const BuildOptions& options) {
   const Exercise& exercise = *exercise_named(config, {{options.exercise}, "", ""}).exercise;
   process::catch_interrupts();
   const Builder builder(config, options.device == "cpu" ? Device::cpu : Device::gpu);
-  const BuildResult result =
-      builder.build({&exercise, options.file, shown_path(options.file, config.source)});
+  const BuildResult result = builder.build(own_file(config, exercise, options.file));
   if (result.error) {
     fmt::print(stderr, "{}: error: {}\n",
                result.error->location.empty() ? options.file.string() : result.error->location,
@@ -180,11 +180,12 @@ int run(int argc, char** argv) {
 }  // namespace onepass::driver
 
 int main(int argc, char** argv) {
+  using onepass::driver::printable;
   setenv("LC_ALL", "C", 1);  // compilers are to speak the language that we read
   try {
     return onepass::driver::run(argc, argv);
   } catch (const onepass::driver::BadInput& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    fmt::print(stderr, "{}\n", printable(error.what()));
     return onepass::driver::kBadInput;
   } catch (const std::exception& error) {
     if (onepass::process::interrupted()) {  // whatever was going on has failed by that
@@ -192,7 +193,7 @@ int main(int argc, char** argv) {
       return onepass::driver::kInterrupted;
     }
     fmt::print(stderr, "The grader could not do its work, which is no fault of yours. {}\n",
-               error.what());
+               printable(error.what()));
     return onepass::driver::kUngraded;
   }
 }

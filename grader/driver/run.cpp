@@ -8,6 +8,7 @@
 #include "driver/bad_input.h"
 #include "driver/files.h"
 #include "driver/parallel.h"
+#include "driver/printable.h"
 #include "driver/skeleton.h"
 #include "driver/tell_apart.h"
 #include "driver/text.h"
@@ -29,8 +30,8 @@ bool is_failure(const std::string& status) {
 }
 
 // An untouched exercise calls no kernel, so it needs no trusted one to be told from the machine.
-bool is_untouched(const fs::path& file, const fs::path& solution) {
-  return read_file(file) == skeleton_of(read_file(solution), solution.string());
+bool is_untouched(const Task& task, const fs::path& solution) {
+  return task.source == skeleton_of(read_file(solution), solution.string());
 }
 
 }  // namespace
@@ -93,6 +94,20 @@ void Run::build(std::size_t index) {
   if (process::interrupted()) {
     return;
   }
+  try {
+    build_theirs(index);
+  } catch (const BadInput&) {
+    throw;
+  } catch (const std::exception& fault) {
+    if (process::interrupted()) {
+      throw;
+    }
+    const std::string why = printable(fault.what());
+    update(index, [&](Json& exercise) { exercise["fault"] = why; });
+  }
+}
+
+void Run::build_theirs(std::size_t index) {
   Item& item = items_[index];
   const Task& task = item.task;
   if (!task.missing.empty()) {
@@ -108,17 +123,17 @@ void Run::build(std::size_t index) {
     });
     return;
   }
-  item.worker = result.worker;
   if (device_ == Device::gpu) {
     build_trusted(item);
   }
+  item.worker = result.worker;
 }
 
 void Run::find_places(Item& item) const {
   const fs::path solution = solution_of(item.task);
   if (fs::exists(solution)) {
-    item.places = driver::find_places(take_apart(read_file(solution), solution.string()),
-                                      read_file(item.task.file));
+    item.places =
+        driver::find_places(take_apart(read_file(solution), solution.string()), item.task.source);
   }
 }
 
@@ -127,7 +142,7 @@ void Run::build_trusted(Item& item) const {
   const fs::path solution = solution_of(item.task);
   if (!fs::exists(solution)) {
     build_own(item, item.task.exercise->naive, item.naive);
-  } else if (!is_untouched(item.task.file, solution)) {
+  } else if (!is_untouched(item.task, solution)) {
     build_own(item, solution, item.reference);
   }
 }

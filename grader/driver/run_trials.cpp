@@ -113,9 +113,10 @@ std::optional<bool> Run::passes(const Trial& trial, Device device) {
   for (const int todo : trial.kept) {
     replaced.erase(todo);
   }
-  const std::string source = item.places->with_solution(replaced);
+  Task task = item.task;
+  task.source = item.places->with_solution(replaced);
   run.worker = (device == device_ ? builder_ : Builder(config_, device))
-                   .build_once(item.task, source, folder.path())
+                   .build_once(task, folder.path())
                    .worker;
   if (run.worker.empty()) {
     return std::nullopt;

@@ -1,12 +1,19 @@
 #include "driver/submission.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <string_view>
 
 #include "driver/bad_input.h"
+#include "driver/faults.h"
 #include "driver/files.h"
+#include "driver/includes.h"
+#include "driver/printable.h"
 #include "driver/text.h"
 
 namespace onepass::driver {
@@ -14,19 +21,56 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Why the file cannot be graded and what to do; empty if it can.
-std::string objection(const Task& task, bool own_exercises) {
+constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// A regular file, should it have become a link or a device meanwhile: one byte more than may be, to
+// tell. Nothing if it may not be read.
+std::optional<std::string> read_regular(const fs::path& file) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0 && errno != EACCES && errno != EPERM && errno != ELOOP) {
+    throw GraderFault(cannot("read " + file.string(), errno));
+  }
+  std::string text(kMostBytes + 1, '\0');
+  std::size_t size = 0;
+  ssize_t length = descriptor < 0 ? -1 : 1;
+  while (length > 0 && size < text.size()) {
+    length = read(descriptor, text.data() + size, text.size() - size);
+    size += static_cast<std::size_t>(std::max<ssize_t>(length, 0));
+  }
+  const int error = errno;
+  if (descriptor >= 0) {
+    close(descriptor);
+    if (length < 0) {
+      throw GraderFault(cannot("read " + file.string(), error));
+    }
+  }
+  text.resize(size);
+  return length < 0 ? std::nullopt : std::optional(text);
+}
+
+// Reads the text, or notes why it cannot be graded and what to do.
+void read_task(Task& task, const fs::path& file, const fs::path& submission, bool own_exercises) {
   std::error_code error;
-  if (fs::is_regular_file(task.file, error) && access(task.file.c_str(), R_OK) == 0) {
-    return "";
+  const fs::path real = fs::canonical(file, error);
+  if (error) {
+    task.missing = fmt::format(
+        "{} is missing: {}.", task.shown,
+        own_exercises ? fmt::format("git checkout {} brings it back", shell_word(task.shown))
+                      : "a submission has the exercise under this name");
+  } else if (!lies_in(real, fs::canonical(submission, error))) {
+    task.missing =
+        fmt::format("{} is a link out of its folder: put the file itself there.", task.shown);
+  } else if (!fs::is_regular_file(real, error)) {
+    task.missing = fmt::format("{} is no regular file: put one there.", task.shown);
+  } else if (auto text = read_regular(real); !text) {
+    task.missing = fmt::format("{} cannot be read: make it a file that can.", task.shown);
+  } else if (text->size() > kMostBytes) {
+    task.missing = fmt::format("{} is larger than 1 MiB: an exercise is far smaller.", task.shown);
+  } else {
+    const bool marked = text->rfind(kByteOrderMark, 0) == 0;
+    task.source = marked ? text->substr(kByteOrderMark.size()) : *std::move(text);
   }
-  if (fs::exists(task.file, error)) {
-    return fmt::format("{} cannot be read: make it a file that can.", task.shown);
-  }
-  return fmt::format("{} is missing: {}.", task.shown,
-                     own_exercises
-                         ? fmt::format("git checkout {} brings it back", shell_word(task.shown))
-                         : "a submission has the exercise under this name");
 }
 
 void require_any(const std::vector<Task>& tasks, const fs::path& submission, bool own_exercises) {
@@ -59,8 +103,9 @@ std::vector<Task> tasks_of(const Config& config, const Names& names,
   std::vector<Task> tasks;
   for (const Named& named : exercises) {
     const fs::path file = submission / named.chapter->folder / named.exercise->file;
-    Task task = {{named.exercise, file, shown_path(file, config.source)}, named.chapter, ""};
-    task.missing = objection(task, own_exercises);
+    Task task = {
+        {named.exercise, "", printable_line(shown_path(file, config.source))}, named.chapter, ""};
+    read_task(task, file, submission, own_exercises);
     tasks.push_back(std::move(task));
   }
   require_any(tasks, submission, own_exercises);

@@ -10,14 +10,16 @@
 
 namespace onepass::driver {
 
-/// Shown as "exercises/01_rmsnorm/forward.cu".
+/// Shown as "exercises/01_rmsnorm/forward.cu". The text is read once, here; a byte order mark is no
+/// part of it.
 struct Task : Implementation {
   const Chapter* chapter;
-  std::string missing;  // why there is no such file, and what to do; empty if there is
+  std::string missing;  // why there is no text, and what to do; empty if there is
 };
 
-/// The exercises named, in the folder names.submission. Throws BadInput as exercises_named() does,
-/// and for a folder that holds the file of none of them.
+/// The exercises named, in the folder names.submission: of each the regular file there, 1 MiB at
+/// most, that no link leads out of the folder for. Throws BadInput as exercises_named() does, and
+/// for a folder that holds the file of none of them; GraderFault if the machine cannot read one.
 std::vector<Task> select_tasks(const Config& config, const Names& names);
 
 /// The same of one exercise.

@@ -98,11 +98,11 @@ bool confine_to(const std::vector<Place>& places) noexcept {
   return confined;
 }
 
-void limit(int resource, unsigned long long most) noexcept {
+void limit(int resource, unsigned long long most, unsigned long long soft) noexcept {
   rlimit current{};
   if (getrlimit(static_cast<__rlimit_resource>(resource), &current) == 0) {
     current.rlim_max = std::min<rlim_t>(current.rlim_max, most);
-    current.rlim_cur = std::min(current.rlim_cur, current.rlim_max);
+    current.rlim_cur = std::min({current.rlim_cur, current.rlim_max, static_cast<rlim_t>(soft)});
     setrlimit(static_cast<__rlimit_resource>(resource), &current);
   }
 }

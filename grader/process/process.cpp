@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -273,8 +274,10 @@ void Process::kill() {
     ::kill(pid_, SIGKILL);  // should it not have come to setsid() yet
     exits_by(Clock::now() + kTimeToDie);
     const std::lock_guard lock(known().mutex);
-    if (waitpid(pid_, nullptr, WNOHANG) == pid_) {  // else it hangs in the kernel: nobody can help
+    rusage used{};
+    if (wait4(pid_, nullptr, WNOHANG, &used) == pid_) {  // else it hangs in the kernel: nobody can help
       std::erase(known().pids, pid_);
+      most_memory_ = static_cast<unsigned long long>(used.ru_maxrss) << 10;
     }
     kill_children_except(known().pids);
     drain_output();
@@ -301,6 +304,7 @@ Result Process::end(Waited waited) {
   }
   kill();
   result.output = take_output();
+  result.most_memory = most_memory_;
   return result;
 }
 

@@ -25,11 +25,11 @@ namespace {
 Task find_file(const Config& config, const MapOptions& options) {
   Task task = select_task(config, options.names);
   if (options.naive) {
-    task.file = task.exercise->naive;
-    if (task.file.empty()) {
-      throw BadInput(fmt::format("There is no naive version of {}.", task.exercise->id));
+    const Exercise& exercise = *task.exercise;
+    if (exercise.naive.empty()) {
+      throw BadInput(fmt::format("There is no naive version of {}.", exercise.id));
     }
-    task.shown = shown_path(task.file, config.source);
+    static_cast<Implementation&>(task) = own_file(config, exercise, exercise.naive);
   }
   return task;
 }
@@ -146,7 +146,7 @@ int map(const Config& config, const MapOptions& options) {
   }
   traced["first_launch"] = first_launch(launches, options.launch);
   traced["naive"] = options.naive;
-  traced["source"] = {{"name", task.shown}, {"text", text_of(config, task.file)}};
+  traced["source"] = {{"name", task.shown}, {"text", task.source}};
   const fs::path output = output_of(config, options, task.exercise->id);
   write_for_user(output, map_page(traced), "-o");
   print_end(config, traced, output);

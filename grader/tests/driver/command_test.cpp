@@ -198,7 +198,7 @@ TEST_CASE("a submission with a file or a chapter missing is graded on the rest")
   write_file(ada + "/01_toy/second.cu", "int answer() { return 42; }\n");
   std::filesystem::create_directories(ada + "/01_toy/first.cu");
   CHECK(has(workbook.onepass("grade --submission " + ada).output,
-            "  ada/01_toy/first.cu cannot be read: make it a file that can.\n"));
+            "  ada/01_toy/first.cu is no regular file: put one there.\n"));
   std::filesystem::remove(ada + "/01_toy/first.cu");
   const auto outcome = workbook.onepass("grade --submission " + ada);
   CHECK(outcome.code == 0);
@@ -230,7 +230,7 @@ TEST_CASE("no compiler") {
   const Workbook workbook;
   workbook.edit_config(ONEPASS_CXX_COMPILER, "/nowhere/g++");
   const auto outcome = workbook.onepass("grade");
-  CHECK(outcome.code == 2);
+  CHECK(outcome.code == 3);
   CHECK(has(outcome.output, "There is no compiler at /nowhere/g++ any more"));
 }
 

@@ -48,8 +48,7 @@ void compile_all(const Config& config, Device device, const std::vector<std::str
       }
       for (const fs::path& file : files) {
         INFO(device_name(device) << " " << file.string());
-        const BuildResult result =
-            builder.build({&exercise, file, shown_path(file, config.source)});
+        const BuildResult result = builder.build(own_file(config, exercise, file));
         CHECK_MESSAGE(!result.error, result.error->location << ": " << result.error->message);
         CHECK(result.warnings == "");
       }
