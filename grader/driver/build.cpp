@@ -168,7 +168,7 @@ CompileError Builder::explain(const ToolResult& result, const std::string& tool,
   if (!result.too_much.empty()) {
     return {result.too_much, ""};
   }
-  const std::string advice = advice_on(result.output);
+  const std::string advice = advice_on(result.ended + result.output);
   throw GraderFault(fmt::format("{} {}: {}.\n{}", tool, result.ended,
                                 advice.empty() ? "see that it works, then grade again" : advice,
                                 first_lines(result.output)));

@@ -1,12 +1,16 @@
 #include "driver/cache.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <set>
 #include <vector>
 
+#include "driver/bad_input.h"
+#include "driver/faults.h"
 #include "driver/files.h"
 
 namespace onepass::driver {
@@ -17,6 +21,23 @@ namespace {
 
 constexpr std::size_t kKept = 8;                   // entries of one label
 constexpr auto kInUse = std::chrono::minutes(30);  // another process may be working with these
+
+constexpr const char* kKey = "key";
+constexpr const char* kSeal = "seal";
+
+// All that matters of the files in a folder of ours, wherever it lies: names, contents, and whether
+// they may be run.
+std::string seal_of(const fs::path& folder) {
+  std::set<std::string> lines;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename() != kSeal) {
+      const auto mode = static_cast<unsigned>(entry.status().permissions() & fs::perms::owner_exec);
+      lines.insert(fmt::format("{} {} {}\n", entry.path().filename().string(), mode,
+                               fingerprint(read_file(entry.path()))));
+    }
+  }
+  return fingerprint(fmt::format("{}", fmt::join(lines, "")));
+}
 
 }  // namespace
 
@@ -51,9 +72,19 @@ CacheEntry::CacheEntry(const fs::path& cache, const std::string& label, std::str
       label_(label),
       key_(std::move(key)) {}
 
+bool CacheEntry::is_as_put() const {
+  try {
+    return read_file(folder_ / kKey) == key_ && read_file(folder_ / kSeal) == seal_of(folder_);
+  } catch (const GraderFault&) {  // something cannot be read
+    return false;
+  } catch (const fs::filesystem_error&) {
+    return false;
+  }
+}
+
 bool CacheEntry::holds_key() const {
   std::error_code error;
-  if (!fs::exists(folder_ / "key", error) || read_file(folder_ / "key") != key_) {
+  if (!is_as_put()) {
     return false;
   }
   fs::last_write_time(folder_, FileTime::clock::now(), error);
@@ -61,14 +92,15 @@ bool CacheEntry::holds_key() const {
 }
 
 void CacheEntry::put(const fs::path& finished) const {
-  write_file(finished / "key", key_);
+  write_file(finished / kKey, key_);
+  write_file(finished / kSeal, seal_of(finished));
   std::error_code error;
-  if (fs::exists(folder_) && !holds_key()) {
-    fs::remove_all(folder_, error);  // another key with the same fingerprint
+  if (fs::exists(fs::symlink_status(folder_, error)) && !holds_key()) {
+    fs::remove_all(folder_, error);  // damaged, or another key with the same fingerprint
   }
   fs::rename(finished, folder_, error);
   if (error && !holds_key()) {
-    fs::rename(finished, folder_);  // not there already: throws, saying why
+    throw GraderFault(cannot("write " + folder_.string(), error.value()));
   }
   remove_old();
 }

@@ -1,7 +1,8 @@
 // Workers that have been built, found again by what went into them.
 //
 // An entry is a folder named by a fingerprint of its key. It holds the key itself, which is
-// compared byte by byte, so a fingerprint that two keys share does no harm.
+// compared byte by byte, so a fingerprint that two keys share does no harm; and a fingerprint of
+// its files, so that one that was cut or changed is found out and made anew.
 #pragma once
 
 #include <filesystem>
@@ -24,13 +25,14 @@ class CacheEntry {
   CacheEntry(const std::filesystem::path& cache, const std::string& label, std::string key);
 
   const std::filesystem::path& folder() const { return folder_; }
-  /// Is there an entry with this very key? Notes that it has been used.
+  /// Is there an entry with this very key, as it was put there? Notes that it has been used.
   bool holds_key() const;
   /// Moves `finished`, a folder beside it, into place, unless another process has done so already,
   /// and removes the entries of the same label that have not been used for longest.
   void put(const std::filesystem::path& finished) const;
 
  private:
+  bool is_as_put() const;
   void remove_old() const;
 
   std::filesystem::path cache_;

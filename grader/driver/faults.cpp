@@ -25,7 +25,7 @@ const std::vector<Advice>& all_advice() {
        {"out of memory", "emory exhausted", "emory allocation failure", "bad_alloc", "Killed",
         "signal 9"},
        "let other programs end, or give it more memory (ulimit -v)"},
-      {{EACCES, EPERM, EROFS}, {}, "make it readable and writable"},
+      {{EACCES, EPERM, EROFS}, {}, "see to its permissions"},
   };
   return all;
 }

@@ -1,18 +1,41 @@
 #include "driver/files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 
 #include "driver/bad_input.h"
+#include "driver/faults.h"
+#include "process/guard.h"
 
 namespace onepass::driver {
 namespace fs = std::filesystem;
+
+namespace {
+
+// Writes the text into what is there, or a new file. Returns errno, 0 if all went well.
+int write_into(const fs::path& path, const std::string& text) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) {
+    return errno;
+  }
+  int error = 0;
+  for (std::size_t done = 0; done < text.size() && error == 0;) {
+    const ssize_t length = write(file, text.data() + done, text.size() - done);
+    done += static_cast<std::size_t>(std::max<ssize_t>(length, 0));
+    error = length < 0 && errno != EINTR ? errno : 0;
+  }
+  return close(file) != 0 && error == 0 ? errno : error;
+}
+
+}  // namespace
 
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -24,23 +47,37 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
+bool can_be_replaced(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  return !fs::exists(status) || fs::is_regular_file(status);
+}
+
 void write_file(const fs::path& path, const std::string& text) {
   static std::atomic<int> count = 0;
   std::error_code error;
-  if (path.has_parent_path()) {
-    fs::create_directories(path.parent_path(), error);
+  int number = 0;
+  if (!can_be_replaced(path)) {
+    number = write_into(path, text);
+  } else {
+    if (path.has_parent_path()) {
+      fs::create_directories(path.parent_path(), error);
+    }
+    fs::path temporary = path;
+    temporary += fmt::format(".{}.{}", getpid(), count++);
+    process::guard_path(temporary);
+    number = write_into(temporary, text);
+    if (number == 0) {
+      fs::rename(temporary, path, error);
+      number = error.value();
+    }
+    if (number != 0) {
+      fs::remove(temporary, error);
+    }
+    process::release_path(temporary);
   }
-  fs::path temporary = path;
-  temporary += fmt::format(".{}.{}", getpid(), count++);
-  std::ofstream file(temporary, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) {
-    fs::rename(temporary, path, error);
-  }
-  if (!file || error) {
-    fs::remove(temporary, error);
-    throw GraderFault(fmt::format("Cannot write {}.", path.string()));
+  if (number != 0) {
+    throw GraderFault(cannot("write " + path.string(), number));
   }
 }
 
@@ -58,14 +95,16 @@ ScratchFolder::ScratchFolder(const fs::path& parent) {
   fs::create_directories(parent, error);
   std::string name = (parent / "scratch-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) {
-    throw GraderFault(fmt::format("Cannot make a folder in {}.", parent.string()));
+    throw GraderFault(cannot("make a folder in " + parent.string(), errno));
   }
   path_ = name;
+  process::guard_path(path_);
 }
 
 ScratchFolder::~ScratchFolder() {
   std::error_code error;
   fs::remove_all(path_, error);
+  process::release_path(path_);
 }
 
 fs::path without_slash(const fs::path& path) {

@@ -5,9 +5,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "driver/bad_input.h"
+#include "driver/faults.h"
 
 namespace onepass::driver {
 
@@ -18,12 +20,12 @@ GpuLock::GpuLock(const std::filesystem::path& build, Device device) {
   const std::filesystem::path path = build / "gpu.lock";
   file_ = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
   if (file_ < 0) {
-    throw GraderFault(fmt::format("Cannot write {}.", path.string()));
+    throw GraderFault(cannot("write " + path.string(), errno));
   }
   if (flock(file_, LOCK_EX | LOCK_NB) == 0) {
     return;
   }
-  fmt::print(stderr, "Another run is grading on this GPU: waiting for its end.\n");
+  std::fputs("Another run is grading on this GPU: waiting for its end.\n", stderr);
   if (flock(file_, LOCK_EX) != 0) {  // Ctrl-C
     throw GraderFault("Interrupted while waiting for the GPU.");
   }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <optional>
 
@@ -41,6 +42,11 @@ void until_interrupted(const std::function<void()>& work) {
   }
 }
 
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 Device choose_device(const Config& config, const std::string& asked) {
@@ -67,7 +73,6 @@ int grade(const Config& config, GradeOptions options) {
   }
   const Device device = choose_device(config, options.device);
   const std::vector<Task> tasks = select_tasks(config, options.names);
-  process::catch_interrupts();
   Style style = style_for(STDOUT_FILENO);
   style.lines = options.lines;
   Run run(config, tasks, options, device);
@@ -78,12 +83,20 @@ int grade(const Config& config, GradeOptions options) {
     }
     until_interrupted([&] { run.work(); });
   }
-  // The verdict does not wait for what takes longer.
-  fmt::print("{}", render_verdict(run.report(), style));
-  std::fflush(stdout);
+  // The verdict does not wait for what takes longer. Where it cannot be printed, main() says so:
+  // the report is written all the same. And the other way round.
+  print(render_verdict(run.report(), style));
   until_interrupted([&] { run.experiment(); });
-  run.finish();
-  fmt::print("{}", render_end(run.report(), style));
+  std::exception_ptr unwritten;
+  try {
+    run.finish();
+  } catch (const GraderFault&) {
+    unwritten = std::current_exception();
+  }
+  print(render_end(run.report(), style));
+  if (unwritten) {
+    std::rethrow_exception(unwritten);
+  }
   return exit_code(run.report(), options.strict);
 }
 

@@ -2,7 +2,6 @@
 // draws what a kernel does to memory; `onepass measure` measures it at any shapes; `onepass build`
 // and `onepass skeleton` are for those who work on the workbook itself.
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -10,6 +9,8 @@
 #include "driver/bad_input.h"
 #include "driver/build.h"
 #include "driver/config.h"
+#include "driver/environment.h"
+#include "driver/faults.h"
 #include "driver/files.h"
 #include "driver/grade.h"
 #include "driver/map/map.h"
@@ -17,6 +18,7 @@
 #include "driver/naming.h"
 #include "driver/printable.h"
 #include "driver/skeleton.h"
+#include "process/guard.h"
 #include "process/interrupt.h"
 
 namespace onepass::driver {
@@ -45,7 +47,6 @@ int build(const Config& config, const BuildOptions& options) {
     throw BadInput(fmt::format("There is no file {}.", options.file.string()));
   }
   const Exercise& exercise = *exercise_named(config, {{options.exercise}, "", ""}).exercise;
-  process::catch_interrupts();
   const Builder builder(config, options.device == "cpu" ? Device::cpu : Device::gpu);
   const BuildResult result = builder.build(own_file(config, exercise, options.file));
   if (result.error) {
@@ -176,24 +177,46 @@ int run(int argc, char** argv) {
   return *grade_command ? grade(config, grading) : build(config, building);
 }
 
+void tell(const std::string& text) {
+  std::fprintf(stderr, "%s\n", printable(text).c_str());
+}
+
+// Whatever happens, a sentence and an exit code.
+int run_and_tell(int argc, char** argv) {
+  prepare_process();
+  const process::Guard guard;
+  try {
+    require_limits();
+    return run(argc, argv);
+  } catch (const BadInput& error) {
+    tell(error.what());
+    return kBadInput;
+  } catch (const std::exception& error) {
+    if (process::interrupted()) {  // whatever was going on has failed by that
+      tell("Interrupted.");
+      return kInterrupted;
+    }
+    const std::string what = error.what();
+    const std::string advice = advice_on(what);
+    const bool told = advice.empty() || what.find(advice) != std::string::npos;
+    tell("The grader could not do its work, which is no fault of yours. " + what +
+         (told ? "" : ": " + advice + "."));
+    return kUngraded;
+  }
+}
+
 }  // namespace
 }  // namespace onepass::driver
 
 int main(int argc, char** argv) {
-  using onepass::driver::printable;
-  setenv("LC_ALL", "C", 1);  // compilers are to speak the language that we read
-  try {
-    return onepass::driver::run(argc, argv);
-  } catch (const onepass::driver::BadInput& error) {
-    fmt::print(stderr, "{}\n", printable(error.what()));
-    return onepass::driver::kBadInput;
-  } catch (const std::exception& error) {
-    if (onepass::process::interrupted()) {  // whatever was going on has failed by that
-      fmt::print(stderr, "Interrupted.\n");
-      return onepass::driver::kInterrupted;
-    }
-    fmt::print(stderr, "The grader could not do its work, which is no fault of yours. {}\n",
-               printable(error.what()));
-    return onepass::driver::kUngraded;
+  using namespace onepass;
+  const int code = driver::run_and_tell(argc, argv);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+    return code;
   }
+  std::fputs(
+      "Not all could be printed: standard output is closed, or its disk is full. The report in "
+      "its file is whole.\n",
+      stderr);
+  return code == driver::kComplete || code == driver::kNotAllPassed ? driver::kUngraded : code;
 }

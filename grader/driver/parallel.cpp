@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
+#include <system_error>
 #include <vector>
 
 namespace onepass::driver {
@@ -21,8 +22,14 @@ void parallel_for(std::size_t count, std::size_t threads,
     }
   };
   std::vector<std::future<void>> pool;
-  for (std::size_t i = 0; i < std::min(count, threads); ++i) {
-    pool.push_back(std::async(std::launch::async, run));
+  try {
+    for (std::size_t i = 0; i < std::min(count, threads); ++i) {
+      pool.push_back(std::async(std::launch::async, run));
+    }
+  } catch (const std::system_error&) {  // no more threads: those that there are do the work
+    if (pool.empty()) {
+      run();
+    }
   }
   std::for_each(pool.begin(), pool.end(), [](const auto& thread) { thread.wait(); });
   std::for_each(pool.begin(), pool.end(), [](auto& thread) { thread.get(); });

@@ -67,7 +67,7 @@ void Run::work() {
 void Run::finish() {
   progress_.show("");
   report_["complete"] = !process::interrupted();
-  save();
+  save(true);
 }
 
 void Run::list() {
@@ -338,8 +338,16 @@ void Run::update(std::size_t index, const std::function<void(Json&)>& change) {
   save();
 }
 
-void Run::save() const {
-  write_file(options_.report, report_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+// A device or a pipe gets the end only.
+void Run::save(bool at_end) const {
+  if (!at_end && !can_be_replaced(options_.report)) {
+    return;
+  }
+  try {
+    write_file(options_.report, report_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  } catch (const GraderFault& fault) {
+    throw GraderFault(fmt::format("{} Or give another file with --report.", fault.what()));
+  }
 }
 
 }  // namespace onepass::driver

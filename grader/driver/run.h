@@ -82,7 +82,7 @@ class Run {
   std::vector<std::string> failed_checks(std::size_t index);
   bool is_passed(std::size_t index);
   bool is_to_measure(std::size_t index);
-  void save() const;
+  void save(bool at_end = false) const;
   /// The only way to the report while threads are at work: changes one exercise and writes the
   /// file.
   void update(std::size_t index, const std::function<void(Json& exercise)>& change);

@@ -211,16 +211,22 @@ std::vector<const Json*> failures(const Json& exercise) {
   return failed;
 }
 
+// A full disk, say, stops many exercises: it is told once.
+void write_fault(Out out, const std::string& fault, bool is_new) {
+  if (is_new) {
+    fmt::format_to(out, "\n  This is a fault of the grader or of the machine, not yours:\n");
+    write_indented(out, fault);
+  } else {
+    fmt::format_to(out, "\n  The same fault of the grader or of the machine.\n");
+  }
+}
+
 // A failure in full; of the others, which may have the same cause, a few names.
-void write_failures(Out out, const Json& exercise, const std::string& fault, Style style) {
+void write_failures(Out out, const Json& exercise, Style style) {
   const std::string status = text(exercise, "status");
   if (status == "compile error" || status == "missing") {
     write_file_error(out, exercise, status != "missing");
     return;
-  }
-  if (!fault.empty()) {
-    fmt::format_to(out, "\n  This is a fault of the grader or of the machine, not yours:\n");
-    write_indented(out, fault);
   }
   if (status == "not started") {
     return;  // as it was given: that is no failure
@@ -293,9 +299,13 @@ void write_exercises(Out out, const Json& report, Style style) {
                    painted(fmt::format("{:<13}", status), color_of(status), style),
                    text(exercise, "title"));
   }
+  std::set<std::string> faults;
   for (const Json& exercise : report["exercises"]) {
     std::string details;
-    write_failures(Out(details), exercise, fault_of(exercise, stopped), style);
+    if (const std::string fault = fault_of(exercise, stopped); !fault.empty()) {
+      write_fault(Out(details), fault, faults.insert(fault).second);
+    }
+    write_failures(Out(details), exercise, style);
     write_warnings(Out(details), exercise, style);
     if (!details.empty()) {
       fmt::format_to(out, "\n{}\n{}", painted(text(exercise, "id"), kBold, style), details);

@@ -28,8 +28,8 @@ int landlock_version();
 /// memory: may be called between fork and exec.
 bool confine_to(const std::vector<Place>& places) noexcept;
 
-/// Sets a limit of setrlimit() to `most` where it is higher, and the soft one to `soft`. Of time, the
-/// soft one is the one that a program is told of.
+/// Sets a limit of setrlimit() to `most` where it is higher, and the soft one to `soft`. Of time,
+/// the soft one is the one that a program is told of.
 void limit(int resource, unsigned long long most, unsigned long long soft = ~0ull) noexcept;
 
 }  // namespace onepass::process

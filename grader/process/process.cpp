@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "process/guard.h"
 #include "process/interrupt.h"
 #include "process/process_tree.h"
 
@@ -119,6 +120,8 @@ bool names_one_of(const std::vector<std::string>& given, std::string_view variab
 [[noreturn]] void become(char* const* words, char* const* environment, const std::vector<int>& ends,
                          std::vector<int>& aside, const std::function<void()>& before_exec) {
   setsid();
+  signal(SIGPIPE, SIG_DFL);  // which we may ignore
+  signal(SIGXFSZ, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // the program does not outlive who started it
   const int count = static_cast<int>(ends.size());
   const int failure = count - 1;
@@ -175,6 +178,7 @@ Process::Process(const Program& program)
   }
   environment.push_back(nullptr);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  start_error_ = program.command.empty() ? EINVAL : nothing < 0 ? errno : 0;
   std::vector<Ends> pipes;
   pipes.emplace_back(Pipe::from_program);  // what it prints
   std::vector<int> ends = {nothing, pipes[0].theirs(), pipes[0].theirs()};
@@ -183,7 +187,6 @@ Process::Process(const Program& program)
   }
   ends.push_back(pipes.emplace_back(Pipe::from_program).theirs());  // why there is no program
   std::vector<int> aside(ends.size());
-  start_error_ = program.command.empty() ? EINVAL : 0;
   for (const Ends& pipe : pipes) {
     start_error_ = std::max(start_error_, pipe.error());
   }
@@ -195,6 +198,7 @@ Process::Process(const Program& program)
     }
     start_error_ = pid_ < 0 ? errno : 0;
     if (pid_ > 0) {
+      guard_session(pid_);
       known().pids.push_back(pid_);
       pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
     }
@@ -275,7 +279,9 @@ void Process::kill() {
     exits_by(Clock::now() + kTimeToDie);
     const std::lock_guard lock(known().mutex);
     rusage used{};
-    if (wait4(pid_, nullptr, WNOHANG, &used) == pid_) {  // else it hangs in the kernel: nobody can help
+    if (wait4(pid_, nullptr, WNOHANG, &used) ==
+        pid_) {  // else it hangs in the kernel: nobody can help
+      release_session(pid_);
       std::erase(known().pids, pid_);
       most_memory_ = static_cast<unsigned long long>(used.ru_maxrss) << 10;
     }

@@ -56,7 +56,8 @@ struct Result {
   End end = End::not_started;
   int code = 0;        // exit status, number of the signal, or errno where it did not start
   std::string output;  // cut at most_output
-  unsigned long long most_memory = 0;  // bytes in use at once, by it or by a child that it waited for
+  unsigned long long most_memory =
+      0;  // bytes in use at once, by it or by a child that it waited for
 
   bool succeeded() const { return end == End::exited && code == 0; }
   /// "exited with 1", "was killed by signal 11 (...)": the end of a sentence about the program.

@@ -12,7 +12,10 @@
 namespace onepass::process {
 namespace {
 
+constexpr int kRounds = 100;
+
 struct Stat {
+  char state = 0;
   pid_t parent = 0;
   pid_t session = 0;
 };
@@ -26,9 +29,8 @@ Stat stat_of(const std::filesystem::path& folder) {
   Stat stat;
   if (end_of_name != std::string::npos) {
     std::istringstream fields(text.substr(end_of_name + 1));
-    char state = 0;
     pid_t group = 0;
-    fields >> state >> stat.parent >> group >> stat.session;
+    fields >> stat.state >> stat.parent >> group >> stat.session;
   }
   return stat;
 }
@@ -63,6 +65,20 @@ long processes_in_session(pid_t leader) {
   return count;
 }
 
+void kill_session(pid_t leader) {
+  bool found = true;
+  for (int round = 0; found && round < kRounds; ++round) {
+    found = false;
+    for_each_process([&](pid_t pid, const Stat& stat) {
+      if (stat.session == leader && stat.state != 'Z') {
+        kill(pid, SIGKILL);
+        found = true;
+      }
+    });
+    usleep(1000);
+  }
+}
+
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
   for_each_process([&](pid_t pid, const Stat& stat) {
@@ -75,7 +91,6 @@ std::vector<pid_t> children() {
 
 void kill_children_except(const std::vector<pid_t>& spared) {
   // A child may fork between our look and its death, so look again until there are none.
-  constexpr int kRounds = 100;
   for (int round = 0; round < kRounds; ++round) {
     std::vector<pid_t> found = children();
     std::erase_if(found, [&](pid_t child) {

@@ -14,6 +14,9 @@ long tasks_on_machine();
 /// Processes in the session whose leader is (or was) `leader`. Reads all of /proc.
 long processes_in_session(pid_t leader);
 
+/// Kills all processes of this session until there are none.
+void kill_session(pid_t leader);
+
 /// The children of this process. Reads all of /proc.
 std::vector<pid_t> children();
 

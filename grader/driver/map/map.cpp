@@ -129,7 +129,6 @@ void print_end(const Config& config, const Json& map, const fs::path& output) {
 
 int map(const Config& config, const MapOptions& options) {
   const Task task = find_file(config, options);
-  process::catch_interrupts();
   Progress progress;
   progress.show(fmt::format("compiling {}", task.shown));
   const BuildResult built = Builder(config, Device::cpu).build(task);

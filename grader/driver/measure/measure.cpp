@@ -220,7 +220,6 @@ class Sweep {
 int measure(const Config& config, const MeasureOptions& options) {
   const Device device = choose_device(config, options.device);
   Sweep sweep(config, options, device);
-  process::catch_interrupts();
   const GpuLock lock(config.build, device);
   return sweep.run();
 }

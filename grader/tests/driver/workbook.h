@@ -35,8 +35,8 @@ class Workbook {
     int code;
     std::string output;
   };
-  /// Runs `onepass <arguments>` in this workbook, through a shell.
-  Outcome onepass(const std::string& arguments) const;
+  /// Runs `<before> onepass <arguments>` in this workbook, through a shell.
+  Outcome onepass(const std::string& arguments, const std::string& before = "") const;
 
   /// What onepass wrote to build/<name>.json: "report/exercises".
   Json report(const std::string& name) const;
