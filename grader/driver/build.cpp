@@ -30,6 +30,14 @@ std::string first_lines(const std::string& output) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
+// By an error of its own, as on brackets nested too deep; not because somebody killed it.
+bool has_crashed(const ToolResult& result) {
+  const std::string said = result.ended + result.output;
+  return said.find("signal 11") != std::string::npos ||
+         said.find("internal compiler error") != std::string::npos ||
+         said.find("internal error") != std::string::npos;
+}
+
 std::string describe(const Toolchain& toolchain) {
   std::error_code error;
   const fs::path compiler = fs::canonical(toolchain.compiler, error);
@@ -118,7 +126,7 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
     const ToolResult rewrite = run({toolchain_.rewriter.string(), to_include.string(),
                                     output.string(), "--path", implementation.shown});
     if (!rewrite.succeeded) {
-      return {"", explain(rewrite, "The rewriter", implementation), ""};
+      return {"", explain(rewrite, "rewriter", implementation), ""};
     }
     to_include = output;
   }
@@ -132,7 +140,7 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
                   dependencies, "-c", implementation.exercise->binding.string(), "-o", object});
   const ToolResult compiled = run(compile);
   if (!compiled.succeeded) {
-    return {"", explain(compiled, "The compiler", implementation), ""};
+    return {"", explain(compiled, "compiler", implementation), ""};
   }
 
   std::vector<fs::path> allowed = toolchain_.allowed;
@@ -147,7 +155,7 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
   link.insert(link.end(), toolchain_.link_flags.begin(), toolchain_.link_flags.end());
   const ToolResult linked = run(link);
   if (!linked.succeeded) {
-    return {"", explain(linked, "The linker", implementation), ""};
+    return {"", explain(linked, "linker", implementation), ""};
   }
   fs::remove(object);
   return {worker, std::nullopt, compiled.output + linked.output};
@@ -168,10 +176,29 @@ CompileError Builder::explain(const ToolResult& result, const std::string& tool,
   if (!result.too_much.empty()) {
     return {result.too_much, ""};
   }
+  const auto elsewhere = error_elsewhere(result.output);
+  if ((elsewhere || has_crashed(result)) && compiles_ours_beside(implementation)) {
+    return elsewhere.value_or(CompileError{fmt::format("the {} crashes on this file", tool), ""});
+  }
   const std::string advice = advice_on(result.ended + result.output);
-  throw GraderFault(fmt::format("{} {}: {}.\n{}", tool, result.ended,
+  throw GraderFault(fmt::format("The {} {}: {}.\n{}", tool, result.ended,
                                 advice.empty() ? "see that it works, then grade again" : advice,
                                 first_lines(result.output)));
+}
+
+// Does the toolchain do its work, now, on a file of the workbook's own?
+bool Builder::compiles_ours_beside(const Implementation& implementation) const {
+  const Exercise& exercise = *implementation.exercise;
+  if (exercise.naive.empty()) {
+    return false;
+  }
+  const Implementation ours = own_file(config_, exercise, exercise.naive);
+  const ScratchFolder scratch(cache_);
+  try {
+    return implementation.source != ours.source && !build_once(ours, scratch.path()).error;
+  } catch (const GraderFault&) {
+    return false;
+  }
 }
 
 fs::path Builder::build_own(const Exercise& exercise, const fs::path& file) const {

@@ -55,6 +55,7 @@ class Builder {
                       const std::filesystem::path& folder) const;
   CompileError explain(const ToolResult& result, const std::string& tool,
                        const Implementation& implementation) const;
+  bool compiles_ours_beside(const Implementation& implementation) const;
 
   const Config& config_;
   const Toolchain& toolchain_;

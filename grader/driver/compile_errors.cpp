@@ -162,6 +162,18 @@ std::optional<CompileError> first_error(const std::string& output, const std::st
   return std::nullopt;
 }
 
+std::optional<CompileError> error_elsewhere(const std::string& output) {
+  for (const std::string& line : lines_of(output)) {
+    if (const auto error = located_error(line); error && !error->is_fatal) {
+      return CompileError{
+          fmt::format("{} (at {}:{}: is something in this file not closed?)", error->message,
+                      std::filesystem::path(error->file).filename().string(), error->line),
+          ""};
+    }
+  }
+  return std::nullopt;
+}
+
 std::string missing_function(const std::string& linker_output, const std::string& file) {
   // ld: undefined reference to `void onepass::rmsnorm_forward<__half>(__half const*, ...)'
   static const std::regex pattern(

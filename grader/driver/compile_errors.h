@@ -23,6 +23,10 @@ struct CompileError {
 std::optional<CompileError> first_error(const std::string& output, const std::string& file,
                                         const std::string& binding);
 
+/// The first error in `output` in a file that is not theirs. If that file is in order, an open
+/// bracket of theirs may have led there, of which a compiler says nothing.
+std::optional<CompileError> error_elsewhere(const std::string& output);
+
 /// Is a function of the contract missing? "forward.cu does not define rmsnorm_forward<__half>", or
 /// an empty string. `file` as above.
 std::string missing_function(const std::string& linker_output, const std::string& file);

@@ -103,6 +103,31 @@ TEST_CASE("a compiler that is killed") {
   grades_normally(workbook);
 }
 
+TEST_CASE("what stops the compiler on one text only is the text's fault") {
+  const Workbook workbook;
+  const std::string naive = (workbook.root() / "naive.cu").string();
+  workbook.edit_config("\"naive\": \"\"", "\"naive\": \"" + naive + "\"");
+  write_file(naive, "int answer() { return 0; }\n");
+  write_file(workbook.exercise("first"), "/* odd */ int answer() { return 42; }\n");
+  const std::string if_odd =
+      "for a; do case $a in *SUBMISSION*) a=${a#*=\\\"}; grep -q odd \"${a%\\\"}\" && ";
+  const std::string end = ";; esac; done";
+  for (const std::string& stop :
+       {std::string("{ echo 'toy.h(1): error: expected a \")\"'; exit 1; }"),
+        std::string("kill -SEGV $$")}) {
+    set_compiler(workbook, if_odd + stop + end);
+    const auto outcome = workbook.onepass("grade");
+    INFO(outcome.output);
+    CHECK(outcome.code == 0);
+    CHECK(has(outcome.output, "toy/first     0 of 5   compile error"));
+    CHECK(has(outcome.output, "Score: 4 of 9"));
+  }
+  set_compiler(workbook, "kill -SEGV $$");  // any text
+  is_a_fault(workbook.onepass("grade first"), "was killed by signal 11");
+  set_compiler(workbook, "");
+  grades_normally(workbook);
+}
+
 TEST_CASE("a compiler that may not be run, or has gone") {
   const Workbook workbook;
   set_compiler(workbook, "");
