@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "driver/bad_input.h"
+#include "driver/faults.h"
 #include "driver/printable.h"
 #include "process/process.h"
 
@@ -89,6 +90,12 @@ std::vector<std::string> command_of(const GraderRun& run) {
   return command;
 }
 
+std::string how_it_ended(const Chapter& chapter, const process::Result& result) {
+  const std::string advice = advice_on(result.describe() + result.output);
+  return fmt::format("{} {}: {}.\n{}", chapter.grader.string(), result.describe(),
+                     advice.empty() ? "grade again" : advice, printable(result.output));
+}
+
 }  // namespace
 
 std::vector<wire::ExerciseInfo> list_exercises(const Chapter& chapter) {
@@ -98,8 +105,7 @@ std::vector<wire::ExerciseInfo> list_exercises(const Chapter& chapter) {
   }
   const process::Result result = process::run({{chapter.grader.string(), "--list"}}, kListSeconds);
   if (!result.succeeded()) {
-    throw GraderFault(fmt::format("{} --list {}:\n{}", chapter.grader.string(), result.describe(),
-                                  result.output));
+    throw GraderFault(how_it_ended(chapter, result));
   }
   try {
     return nlohmann::json::parse(result.output)
@@ -137,8 +143,7 @@ std::optional<std::string> run_grader(const GraderRun& run,
                        : unavailable);
   }
   if (!complete || !result.succeeded()) {
-    return fmt::format("{} {}.\n{}", run.chapter->grader.string(), result.describe(),
-                       printable(result.output));
+    return how_it_ended(*run.chapter, result);
   }
   return std::nullopt;
 }

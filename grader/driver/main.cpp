@@ -200,7 +200,7 @@ int run_and_tell(int argc, char** argv) {
     const std::string advice = advice_on(what);
     const bool told = advice.empty() || what.find(advice) != std::string::npos;
     tell("The grader could not do its work, which is no fault of yours. " + what +
-         (told ? "" : ": " + advice + "."));
+         (told ? "" : " What helps: " + advice + "."));
     return kUngraded;
   }
 }

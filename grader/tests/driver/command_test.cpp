@@ -364,7 +364,7 @@ TEST_CASE("a grader that fails while it measures takes no verdict away") {
   const auto outcome = workbook.onepass("grade --strict first");
   CHECK(outcome.code == 0);
   CHECK(has(outcome.output, "toy/first was not measured: "));
-  CHECK(has(outcome.output, "exited with 2.\noops"));
+  CHECK(has(outcome.output, "exited with 2: grade again.\noops"));
 }
 
 TEST_CASE("two runs at once in one build folder") {

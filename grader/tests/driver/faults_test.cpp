@@ -197,7 +197,7 @@ TEST_CASE("little memory, few files, little stack") {
   is_a_fault(workbook.onepass("grade", "ulimit -s 100;"), "ulimit -s");
   is_a_fault(workbook.onepass("grade", "ulimit -f 2;"), "ulimit -f");
   if (geteuid() != 0) {  // root may have any number
-    is_a_fault(workbook.onepass("grade", "ulimit -u 1; exec"), "ulimit -u");
+    is_a_fault(workbook.onepass("grade", "prlimit --nproc=1"), "ulimit -u");
   }
   CHECK(left_behind(workbook) == 0);
   const auto outcome =
