@@ -147,6 +147,21 @@ TEST_CASE("a text that is too much for a compiler is the student's own failure")
   CHECK(has(outcome.output, "Score: 4 of 9\n"));
 }
 
+TEST_CASE("a text without end for a compiler is stopped, and the student's own failure") {
+  const Submission ada;
+  write_file(ada.first(),
+             std::string(kRight) +
+                 "template <int N, class T> struct R {\n"
+                 "  typename R<N - 1, T>::A a; typename R<N - 1, R<N - 1, T>>::A b;\n"
+                 "  using A = typename R<N - 1, T>::A;\n};\n"
+                 "template <class T> struct R<0, T> { using A = T; };\nR<40, int> r;\n");
+  const auto outcome = ada.grade();
+  INFO(outcome.output);
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output, "first.cu: the compiler "));  // 25 s of work, if not 4 GiB
+  CHECK(has(outcome.output, "Score: 4 of 9\n"));
+}
+
 TEST_CASE("lines of any length, in the text and in what a compiler says of it") {
   const Submission ada;
   const std::string blanks(1 << 19, ' ');
