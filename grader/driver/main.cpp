@@ -51,7 +51,8 @@ int build(const Config& config, const BuildOptions& options) {
   const BuildResult result = builder.build(own_file(config, exercise, options.file));
   if (result.error) {
     fmt::print(stderr, "{}: error: {}\n",
-               result.error->location.empty() ? options.file.string() : result.error->location,
+               result.error->location.empty() ? printable_line(options.file.string())
+                                              : result.error->location,
                result.error->message);
     return kNotAllPassed;
   }

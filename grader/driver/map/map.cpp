@@ -12,6 +12,7 @@
 #include "driver/grade.h"
 #include "driver/grader.h"
 #include "driver/map/page.h"
+#include "driver/printable.h"
 #include "driver/progress.h"
 #include "driver/submission.h"
 #include "process/interrupt.h"
@@ -114,8 +115,8 @@ fs::path output_of(const Config& config, const MapOptions& options, const std::s
 }
 
 void print_end(const Config& config, const Json& map, const fs::path& output) {
-  fmt::print("The map is in {}. Open it in a browser:\n  {}\n", shown_path(output, config.source),
-             url(output));
+  fmt::print("The map is in {}. Open it in a browser:\n  {}\n",
+             printable_line(shown_path(output, config.source)), url(output));
   if (map.at("status") != "passed") {
     fmt::print("{}\nThe map shows what came before.\n", ending(map));
     return;

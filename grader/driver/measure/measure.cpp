@@ -14,6 +14,7 @@
 #include "driver/measure/measure_plot.h"
 #include "driver/measure/measure_table.h"
 #include "driver/measure/ranges.h"
+#include "driver/printable.h"
 #include "driver/progress.h"
 #include "driver/submission.h"
 #include "driver/text.h"
@@ -193,13 +194,14 @@ class Sweep {
     if (done_ == 0) {
       return;
     }
-    fmt::print("{}\nThe report is in {}.\n", table_.notes(), shown_path(file_, config_.source));
+    fmt::print("{}\nThe report is in {}.\n", table_.notes(),
+               printable_line(shown_path(file_, config_.source)));
     const Plot plot = plot_of(report_, with_);
     if (options_.plot.empty() || plot.panels.empty()) {
       return;
     }
     write_for_user(options_.plot, svg(plot), "--plot");
-    fmt::print("The plot is in {}.\n", shown_path(options_.plot, config_.source));
+    fmt::print("The plot is in {}.\n", printable_line(shown_path(options_.plot, config_.source)));
   }
 
   const Config& config_;
