@@ -92,9 +92,9 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
     check_widest(kBackwardDweightDbias, rows_of(expected_dweight), {Dtype::fp16}, 2);
     sweep_ends(kBackwardDweightDbias, rows_of(expected_dweight));
     sweep_wide_ways(kBackwardDweightDbias, rows_of(expected_dweight, true));
-    check(expected_dweight,
-          random_gradients(Dtype::fp32, 65600, 3));  // more than 512 groups of 128
-    if (session().device() == "gpu") {
+    if (session().device() == "gpu") {  // with a block a row the simulator takes too long
+      check(expected_dweight,
+            random_gradients(Dtype::fp32, 65600, 3));  // 512 groups of 128, and 64
       check(expected_dweight, random_gradients(Dtype::fp32, 4096, 1024));
     }
   }
