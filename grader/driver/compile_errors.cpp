@@ -179,11 +179,13 @@ std::string missing_function(const std::string& linker_output, const std::string
   static const std::regex pattern(
       R"([Uu]ndefined reference to [`'"](?:[\w:]+ )?onepass::(\w+(?:<[^(]*>)?)\()");
   std::smatch match;
-  if (!std::regex_search(linker_output, match, pattern)) {
-    return "";
+  for (const std::string& line : lines_of(linker_output)) {  // whose length is limited
+    if (std::regex_search(line, match, pattern)) {
+      return fmt::format("{} does not define {}", std::filesystem::path(file).filename().string(),
+                         as_written(match[1]));
+    }
   }
-  return fmt::format("{} does not define {}", std::filesystem::path(file).filename().string(),
-                     as_written(match[1]));
+  return "";
 }
 
 }  // namespace onepass::driver
