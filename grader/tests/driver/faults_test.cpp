@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -283,8 +284,10 @@ TEST_CASE("a driver that is killed leaves neither compilers nor files") {
            "";
   };
   CHECK(session_lives());
+  prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);  // what is left is to be nobody's: not ours to kill
   kill(std::stoi(read_file(workbook.root() / "driver")), SIGKILL);
   CHECK(waits_for([&] { return !session_lives() && left_behind(workbook) == 0; }));
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   set_compiler(workbook, "");
   grades_normally(workbook);
 }
