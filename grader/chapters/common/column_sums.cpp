@@ -92,8 +92,7 @@ Ways garbage_added() {
 Ways rounded_sums() {
   const char* const sentence =
       "Sums were rounded to the 16-bit type on the way, which loses what is small beside them: "
-      "keep "
-      "them in float until the very end.";
+      "keep them in float until the very end.";
   Ways all;
   for (const bool at_each_row : {false, true}) {
     for (std::int64_t groups : {64, 512, 256, 128, 32, 16, 8, 4, 2, 1024}) {

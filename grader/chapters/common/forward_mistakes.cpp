@@ -246,8 +246,7 @@ std::vector<Way<Hooks>> variance_clamped(const ForwardWords& words) {
        {.rstd = [](const Row& r) { return inverse_root(std::max(r.variance, r.eps)); }}}};
   for (double least : {1e-5, 1e-6, 1e-4, 1e-3, 1e-8, 1e-12}) {
     ways.push_back({say("{Variance} was raised to a number of the kernel's own where it is "
-                        "smaller: "
-                        "take it as it is, and add eps.",
+                        "smaller: take it as it is, and add eps.",
                         words),
                     {.rstd = [least](const Row& r) {
                       return inverse_root(std::max(r.variance, least) + r.eps);
@@ -407,8 +406,7 @@ Table<Hooks> statistics_mistakes(const ForwardWords& words) {
       {"unfinished-sum", roots_added_up(words)},
       {"integer-division",
        {{say("{Variance} came out as 0: as an integer that is divided by {cols}, or for want of "
-             "terms in "
-             "the sum. Divide a float, and add up every column.",
+             "terms in the sum. Divide a float, and add up every column.",
              words),
          {.variance = [](const Row&) { return 0.0; }}}}},
       {"wrong-saved-statistics",

@@ -60,8 +60,7 @@ Finding BarrierChecker::deadlock_in_warp(unsigned thread) const {
   if ((missing & -missing & warp.at_barrier) != 0) {
     finding.message =
         "Some threads wait at a __syncthreads(), and others of their warp in a warp operation "
-        "whose "
-        "mask names them too: one of the two is in a branch that not all of them enter.";
+        "whose mask names them too: one of the two is in a branch that not all of them enter.";
     finding.parties = {waiting_party(absent), waiting};
     return finding;
   }
