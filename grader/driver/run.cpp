@@ -206,11 +206,11 @@ void Run::grade(std::size_t index) {
   }
   const std::string& id = item.task.exercise->id;
   std::size_t done = 0;
-  std::optional<std::string> fault;
+  std::vector<std::optional<std::string>> faults(parts());
   const auto grade_part = [&](std::size_t part) {
     GraderRun run = grader_run(item);
-    run.part = fmt::format("{}/{}", part, parts());
-    const auto one_fault = run_grader(run, [&](const Json& event) {
+    run.part = fmt::format("{}/{}", part, faults.size());
+    faults[part] = run_grader(run, [&](const Json& event) {
       update(index, [&](Json& exercise) {
         if (event.at("event") == "device") {
           report_["device"]["name"] = event.at("name");
@@ -221,9 +221,9 @@ void Run::grade(std::size_t index) {
             fmt::format("grading {}: {} of {} checks", id, done, exercise["checks"].size()));
       });
     });
-    update(index, [&](Json&) { fault = fault ? fault : one_fault; });
   };
-  parallel_for(parts(), parts(), grade_part);
+  parallel_for(faults.size(), faults.size(), grade_part);
+  const std::optional<std::string>& fault = faults.front() ? faults.front() : faults.back();
   update(index, [&](Json& exercise) {
     tell_apart(exercise["checks"]);
     tell_warnings_once(exercise["checks"]);

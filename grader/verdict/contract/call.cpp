@@ -173,7 +173,8 @@ bool is_hash_filled(const Case& call) {
                      [](const Buffer& buffer) { return buffer.hash.has_value(); });
 }
 
-/// Nothing of one that was put together by hand. Values that are hash filled are left to be given.
+/// Nothing of one that was put together by hand. The values of its inputs are named, and left to be
+/// given.
 std::optional<Taken> taken_apart(const Case& call) {
   if (call.contract() == nullptr) {
     return std::nullopt;
@@ -195,8 +196,7 @@ std::optional<Taken> taken_apart(const Case& call) {
                                                .offset = buffer.layout.offset,
                                                .padded = tensor.traits.strided && aligned};
       if (buffer.role != Role::output) {
-        taken.arguments.values[tensor.name] =
-            buffer.hash ? std::nullopt : std::optional(buffer.values);
+        taken.arguments.values[tensor.name] = std::nullopt;
       }
     }
   }
@@ -283,6 +283,9 @@ std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
   std::optional<Taken> taken = taken_apart(call);
   if (!taken || is_hash_filled(call)) {
     return std::nullopt;
+  }
+  for (auto& [name, values] : taken->arguments.values) {
+    values = call.values(name);
   }
   bool changed = false;
   for (auto& [name, place] : taken->arrangement.places) {

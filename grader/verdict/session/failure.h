@@ -44,6 +44,13 @@ struct Failure {
   std::string output = {};    // what the student's code printed
 };
 
+/// The same with another reason: what was seen, its first line, and `advice` for what followed.
+inline Failure with_reason(Failure failure, const char* mistake, const std::string& advice) {
+  failure.mistake = mistake;
+  failure.message = failure.message.substr(0, failure.message.find('\n')) + "\n" + advice;
+  return failure;
+}
+
 /// Ends a check, whose failure is noted.
 struct CheckFailed : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -177,9 +177,7 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
   const bool ended = check_.failure.has_value();
   const bool right_near = failure && goes_well(near);
   if (right_near && goes_well(below)) {
-    failure->mistake = "index-overflow";
-    failure->message =
-        failure->message.substr(0, failure->message.find('\n')) + "\n" + kOverflowAdvice;
+    failure = with_reason(*failure, "index-overflow", kOverflowAdvice);
   }
   check_.failure.reset();
   if (right_near || ended) {

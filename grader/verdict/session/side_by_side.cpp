@@ -8,16 +8,11 @@
 namespace onepass::verdict {
 namespace {
 
-/// Of two calls that are right one after the other.
-Failure shared(Failure failure) {
-  failure.mistake = "state-kept";
-  failure.message = failure.message.substr(0, failure.message.find('\n'));
-  failure.message +=
-      "\nThe same call is right alone, and wrong while another one runs on another stream: the two "
-      "share memory. Look at static and __device__ variables, and at memory that is allocated once "
-      "and kept; each call has buffers of its own.";
-  return failure;
-}
+/// To who is right in two calls one after the other, and not at the same time.
+constexpr const char* kSharedAdvice =
+    "The same call is right alone, and wrong while another one runs on another stream: the two "
+    "share memory. Look at static and __device__ variables, and at memory that is allocated once "
+    "and kept; each call has buffers of its own.";
 
 }  // namespace
 
@@ -43,7 +38,8 @@ void Session::expect_side_by_side(const Case& call, const Case& beside, const Ou
       judge(beside, run, kNobodyAsked);
       compare(beside, run.answer, outputs);
     } catch (const CheckFailed&) {
-      fail(check_.failure->call == call.describe() ? call : beside, shared(*check_.failure));
+      fail(check_.failure->call == call.describe() ? call : beside,
+           with_reason(*check_.failure, "state-kept", kSharedAdvice));
     }
   }
   check_.find_causes = true;
