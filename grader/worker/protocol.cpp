@@ -59,6 +59,24 @@ void read_blob(int fd, Blob& blob, size_t size, const Wait& wait) {
   }
 }
 
+/// Do its brackets nest deeper than those of any message? A parser would take memory for each.
+bool nests_too_deep(const std::string& text) {
+  constexpr int kMostDepth = 32;
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size() && depth <= kMostDepth; ++i) {
+    const char c = text[i];
+    if (in_string) {
+      i += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else {
+      in_string = c == '"';
+      depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+    }
+  }
+  return depth > kMostDepth;
+}
+
 /// Takes "blobs" out of `body`: the sizes of the blobs that follow.
 std::vector<uint64_t> take_blob_sizes(nlohmann::json& body, const Limits& limits) {
   const nlohmann::json listed = body.value("blobs", nlohmann::json::array());
@@ -143,6 +161,9 @@ Transfer read_message(int fd, Message& message, const Limits& limits, const Wait
     }
     std::string text(size, '\0');
     read_bytes(fd, std::as_writable_bytes(std::span(text)), wait);
+    if (nests_too_deep(text)) {
+      return Transfer::malformed;
+    }
     message.body = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!message.body.is_object()) {
       return Transfer::malformed;

@@ -127,6 +127,14 @@ TEST_SUITE("protocol") {
     CHECK(read_all_of(frame(R"({"blobs":[6,4]})") + "0123456789", limits) == Transfer::done);
   }
 
+  TEST_CASE("what nests without end is refused before a parser takes memory for it") {
+    const std::string deep(40'000, '[');
+    CHECK(read_all_of(frame("{\"a\":" + deep + std::string(40'000, ']') + "}")) ==
+          Transfer::malformed);
+    CHECK(read_all_of(frame("{\"a\":\"\\\"" + deep + "\"}")) == Transfer::done);
+    CHECK(read_all_of(frame("{\"a\":[[1],[2],{\"b\":[]}]}")) == Transfer::done);
+  }
+
   TEST_CASE("a wait that gives up ends the reading and the writing") {
     const Wait never = [](int, short) { return false; };
     Pipe pipe;
