@@ -46,7 +46,8 @@ fi
 need_program cmake cmake
 need_program make make
 need_program addr2line binutils
-for package in libboost-context-dev doctest-dev nlohmann-json3-dev libcli11-dev libfmt-dev; do
+for package in libboost-context-dev doctest-dev nlohmann-json3-dev libcli11-dev libfmt-dev \
+  libseccomp-dev; do
   need_library "$package"
 done
 if [ -z "$programs$libraries" ]; then

@@ -70,6 +70,14 @@ find_package(CLI11 2.1 QUIET CONFIG)
 find_package(fmt 8 QUIET CONFIG)
 find_package(Boost 1.66 QUIET CONFIG COMPONENTS context)
 
+# Optional: without it the grader says what it does not prevent. No release is fetched, since it is
+# no CMake project.
+find_path(ONEPASS_SECCOMP_HEADER seccomp.h)
+find_library(ONEPASS_LIBSECCOMP seccomp)
+if(NOT ONEPASS_SECCOMP_HEADER)
+  set(ONEPASS_LIBSECCOMP "")
+endif()
+
 onepass_dependency(
   doctest doctest-dev 632ed2c05a7f53fa961381497bf8069093f0d6628c5f26286161fbd32a560186
   https://github.com/doctest/doctest/archive/refs/tags/v2.4.11.tar.gz)

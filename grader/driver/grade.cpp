@@ -14,6 +14,7 @@
 #include "driver/run.h"
 #include "driver/submission.h"
 #include "driver/terminal.h"
+#include "process/confinement.h"
 #include "process/interrupt.h"
 
 namespace onepass::driver {
@@ -47,6 +48,14 @@ void print(const std::string& text) {
   std::fflush(stdout);
 }
 
+void require_confinement() {
+  const std::vector<std::string> gaps = process::gaps(process::layers());
+  if (!gaps.empty()) {
+    throw BadInput(fmt::format("Nothing is graded, because of --require-confinement: {}",
+                               fmt::join(gaps, " ")));
+  }
+}
+
 }  // namespace
 
 Device choose_device(const Config& config, const std::string& asked) {
@@ -65,6 +74,9 @@ Device choose_device(const Config& config, const std::string& asked) {
 }
 
 int grade(const Config& config, GradeOptions options) {
+  if (options.require_confinement) {
+    require_confinement();
+  }
   fs::path& submission = options.names.submission;
   submission = submission.empty() ? config.exercises()
                                   : without_slash(fs::absolute(submission).lexically_normal());

@@ -17,6 +17,7 @@ struct GradeOptions {
   bool strict = false;
   bool lines = false;                // tell what each line moves
   bool checks_only = false;          // measure nothing
+  bool require_confinement = false;  // grade only if nothing is missing of what confines a worker
   bool experiments = true;           // find out which TODOs of a failing exercise are right
   std::optional<double> time_limit;  // seconds for one launch; empty: as the graders choose
   std::string until;                 // no check after one that fails by this mistake

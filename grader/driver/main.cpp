@@ -18,6 +18,7 @@
 #include "driver/naming.h"
 #include "driver/printable.h"
 #include "driver/skeleton.h"
+#include "process/confinement.h"
 #include "process/guard.h"
 #include "process/interrupt.h"
 
@@ -91,6 +92,8 @@ CLI::App* add_grade_command(CLI::App& app, GradeOptions& options, std::vector<st
                       "Run no check after one that fails by this mistake (for maintainers)");
   command->add_flag("--checks-only", options.checks_only,
                     "Measure no traffic and no bandwidth of what is passed");
+  command->add_flag("--require-confinement", options.require_confinement,
+                    "Grade only where the kernel can keep a submission from all but computing");
   command->add_flag("!--no-experiments", options.experiments,
                     "Do not grade a failing file again to find out which of its TODOs is right");
   return command;
@@ -211,6 +214,7 @@ int run_and_tell(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace onepass;
+  process::shield_this_process();
   const int code = driver::run_and_tell(argc, argv);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
     return code;

@@ -50,6 +50,12 @@ Json make_report(Device device, const std::string& name, std::uint64_t seed) {
           {"exercises", Json::array()}};
 }
 
+Json confinement_report(const process::Layers& layers) {
+  return {{"landlock", layers.landlock},
+          {"system_calls", layers.system_calls},
+          {"gaps", process::gaps(layers)}};
+}
+
 Json make_exercise(const wire::ExerciseInfo& info, const std::string& file) {
   Json exercise = {{"id", info.id},
                    {"title", info.title},

@@ -12,6 +12,7 @@
 
 #include "driver/config.h"
 #include "driver/todo/conclusion.h"
+#include "process/confinement.h"
 #include "wire/exercise.h"
 
 namespace onepass::driver {
@@ -20,6 +21,9 @@ using Json = nlohmann::ordered_json;
 
 /// A report without exercises. `device_name`: what the device calls itself, "CPU simulator" say.
 Json make_report(Device device, const std::string& device_name, std::uint64_t seed);
+
+/// What holds a submission's code back here, and the gaps without the layers that are missing.
+Json confinement_report(const process::Layers& layers);
 
 /// The exercise before it is graded. `file`: the student's file as messages name it.
 Json make_exercise(const wire::ExerciseInfo& info, const std::string& file);

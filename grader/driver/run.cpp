@@ -46,6 +46,7 @@ Run::Run(const Config& config, const std::vector<Task>& tasks, const GradeOption
   for (const Task& task : tasks) {
     items_.push_back({task, {}, {}, {}, {}, {}});
   }
+  report_["confinement"] = confinement_report(process::layers());
   save();
 }
 

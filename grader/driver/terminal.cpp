@@ -281,6 +281,12 @@ void write_heading(Out out, const Json& report) {
   const std::string name =
       text(device, "kind") == "cpu" ? "the CPU simulator" : text(device, "name");
   fmt::format_to(out, "One Pass on {}, seed {}\n\n", name, text(report, "seed"));
+  const Json gaps = report.value("confinement", Json::object()).value("gaps", Json::array());
+  for (const Json& gap : gaps) {
+    fmt::format_to(out, "Not all that confines a submission is there. {}\n",
+                   gap.get<std::string>());
+  }
+  fmt::format_to(out, "{}", gaps.empty() ? "" : "\n");
 }
 
 void write_exercises(Out out, const Json& report, Style style) {

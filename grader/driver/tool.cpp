@@ -15,7 +15,7 @@
 namespace onepass::driver {
 namespace fs = std::filesystem;
 using End = process::Result::End;
-using process::Reach;
+namespace right = process::right;
 
 namespace {
 
@@ -26,6 +26,8 @@ constexpr unsigned kSecondsOfWork = 25;
 constexpr unsigned long long kMostMemory = 4ull << 30;
 constexpr unsigned long long kLargestFile = 1ull << 30;
 constexpr std::size_t kLongestLine = 1000;  // longer ones are templates' names, or an attack on us
+
+constexpr unsigned kReading = right::read | right::list | right::execute;
 
 constexpr const char* kSystem[] = {
     "/usr",   "/bin", "/sbin",      "/lib",       "/lib32",
@@ -77,7 +79,13 @@ std::string what_was_too_much(const process::Result& result) {
 }  // namespace
 
 ToolRunner::ToolRunner(const Toolchain& toolchain) {
-  const auto add = [&](const fs::path& path) { places_.push_back({path, Reach::read}); };
+  allowance_.calls = process::SystemCalls::any;
+  allowance_.variables = {"*"};
+  allowance_.limits = {{RLIMIT_CORE, 0},
+                       {RLIMIT_CPU, kSecondsOfWork},
+                       {RLIMIT_AS, kMostMemory},
+                       {RLIMIT_FSIZE, kLargestFile}};
+  const auto add = [&](const fs::path& path) { allowance_.paths.push_back({path, kReading}); };
   for (const char* path : kSystem) {
     add(path);
   }
@@ -102,23 +110,16 @@ ToolRunner::ToolRunner(const Toolchain& toolchain) {
       add(flag);
     }
   }
-  places_.push_back({"/dev/null", Reach::change});
+  allowance_.paths.push_back({"/dev/null", right::read | right::modify});
 }
 
 ToolResult ToolRunner::run(const std::vector<std::string>& command, const fs::path& file,
                            const fs::path& folder) const {
   process::Program program = {command};
-  std::vector<process::Place> places = places_;
-  places.push_back({file, Reach::read});
-  places.push_back({folder, Reach::write});
+  program.allowance = allowance_;
+  program.allowance->paths.push_back({file, right::read});
+  program.allowance->paths.push_back({folder, kReading | right::modify | right::create});
   program.environment = {"TMPDIR=" + folder.string(), "CCACHE_DISABLE=1"};
-  program.before_exec = [&places] {
-    process::limit(RLIMIT_CORE, 0);
-    process::limit(RLIMIT_CPU, kSecondsOfWork + 1, kSecondsOfWork);
-    process::limit(RLIMIT_AS, kMostMemory);
-    process::limit(RLIMIT_FSIZE, kLargestFile);
-    process::confine_to(places);
-  };
   const process::Result result = process::run(program, kSeconds);
   const std::string& name = command.front();
   if (result.end == End::not_started) {

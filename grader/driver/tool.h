@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "driver/config.h"
-#include "process/landlock.h"
+#include "process/confinement.h"
 
 namespace onepass::driver {
 
@@ -31,7 +31,7 @@ class ToolRunner {
                  const std::filesystem::path& folder) const;
 
  private:
-  std::vector<process::Place> places_;
+  process::Allowance allowance_;
 };
 
 }  // namespace onepass::driver

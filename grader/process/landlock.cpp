@@ -1,110 +1,126 @@
+// The constants are those of the kernel's documentation: a system's headers may be older than its
+// kernel, and what they lack would be allowed.
 #include "process/landlock.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdint>
+#include <system_error>
 
 namespace onepass::process {
 namespace {
 
-// The kernel's names and numbers (linux/landlock.h), written out: the header that we are built with
-// may be older than the kernel that we run on. The version that brought each stands behind it.
-constexpr std::uint64_t kExecute = 1 << 0;
-constexpr std::uint64_t kWriteFile = 1 << 1;
-constexpr std::uint64_t kReadFile = 1 << 2;
-constexpr std::uint64_t kReadFolder = 1 << 3;
-constexpr std::uint64_t kAllOfVersion1 = (1 << 13) - 1;  // removing and making of all kinds too
-constexpr std::uint64_t kRefer = 1 << 13;                // 2: moving between folders
-constexpr std::uint64_t kTruncate = 1 << 14;             // 3
-constexpr std::uint64_t kDeviceControl = 1 << 15;        // 5: ioctl
-constexpr std::uint64_t kAllOfTcp = 3;                   // 4: bind, connect
-constexpr std::uint64_t kAllScopes = 3;                  // 6: abstract sockets, signals
-constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate | kDeviceControl;
+// The same numbers on every architecture.
+constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
+constexpr unsigned kAskVersion = 1, kPathBeneath = 1;
 
-struct Ruleset {
-  std::uint64_t files;
-  std::uint64_t tcp;
-  std::uint64_t scopes;
+constexpr std::uint64_t kExecute = 1 << 0, kWriteFile = 1 << 1, kReadFile = 1 << 2,
+                        kReadDir = 1 << 3;
+constexpr std::uint64_t kRemoveAndMake = 0x1ff << 4;  // of nine kinds: folders, files, links, ...
+constexpr std::uint64_t kRefer = 1 << 13, kTruncate = 1 << 14, kIoctlDev = 1 << 15;
+constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate | kIoctlDev;
+
+struct RulesetAttributes {
+  std::uint64_t files = 0;
+  std::uint64_t tcp = 0;     // bind, connect
+  std::uint64_t scoped = 0;  // abstract sockets, signals
 };
 
-struct __attribute__((packed)) BelowPath {
+struct PathAttributes {
   std::uint64_t allowed;
   std::int32_t parent;
-};
+} __attribute__((packed));
 
-constexpr unsigned kAskVersion = 1;
-constexpr int kRuleBelowPath = 1;
-
-std::uint64_t files_of_version(int version) {
-  return kAllOfVersion1 | (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0) |
-         (version >= 5 ? kDeviceControl : 0);
+/// All that a version knows.
+std::uint64_t known_to(int version) {
+  std::uint64_t known = kExecute | kWriteFile | kReadFile | kReadDir | kRemoveAndMake;
+  known |= version >= 2 ? kRefer : 0;
+  known |= version >= 3 ? kTruncate : 0;
+  known |= version >= 5 ? kIoctlDev : 0;
+  return known;
 }
 
-std::uint64_t rights(Reach reach) {
-  constexpr std::uint64_t reading = kExecute | kReadFile | kReadFolder;
-  switch (reach) {
-    case Reach::read:
-      return reading;
-    case Reach::write:
-      return ~std::uint64_t{0};
-    case Reach::change:
-      return kReadFile | kReadFolder | kWriteFile | kTruncate | kDeviceControl;
+std::uint64_t kernel_rights(unsigned rights) {
+  constexpr std::array<std::uint64_t, 6> kOfEach = {
+      kReadFile, kReadDir, kExecute, kWriteFile | kTruncate, kRemoveAndMake | kRefer, kIoctlDev};
+  std::uint64_t all = 0;
+  for (unsigned i = 0; i < kOfEach.size(); ++i) {
+    all |= (rights >> i & 1) != 0 ? kOfEach[i] : 0;
   }
-  return 0;
+  return all;
 }
 
-void allow(int ruleset, const Place& place, std::uint64_t handled) {
-  const int file = open(place.path.c_str(), O_PATH | O_CLOEXEC);
+/// Allows it. Does what is safe between fork and exec. Returns errno; it is no error if there is no
+/// such path.
+int add_rule(int ruleset, const char* path, unsigned rights, int version) {
+  PathAttributes rule = {kernel_rights(rights) & known_to(version), open(path, O_PATH | O_CLOEXEC)};
+  if (rule.parent < 0) {
+    return 0;
+  }
   struct stat status {};
-  if (file >= 0 && fstat(file, &status) == 0) {
-    const std::uint64_t possible = S_ISDIR(status.st_mode) ? handled : handled & kOfFiles;
-    const BelowPath rule = {rights(place.reach) & possible, file};
-    syscall(SYS_landlock_add_rule, ruleset, kRuleBelowPath, &rule, 0);
+  if (fstat(rule.parent, &status) == 0 && !S_ISDIR(status.st_mode)) {
+    rule.allowed &= kOfFiles;
   }
-  if (file >= 0) {
-    close(file);
-  }
+  const bool added = rule.allowed == 0 || syscall(kAddRule, ruleset, kPathBeneath, &rule, 0) == 0;
+  const int error = added ? 0 : errno;
+  close(rule.parent);
+  return error;
+}
+
+[[noreturn]] void fail(int error) {
+  throw std::system_error(error, std::generic_category(), "Landlock");
 }
 
 }  // namespace
 
 int landlock_version() {
-  const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, kAskVersion);
-  return static_cast<int>(std::max(0L, version));
+  return static_cast<int>(std::max(0L, syscall(kCreateRuleset, nullptr, 0, kAskVersion)));
 }
 
-bool confine_to(const std::vector<Place>& places) noexcept {
+Landlock::Landlock(const std::vector<PathRule>& rules) {
   const int version = landlock_version();
-  const Ruleset asked = {files_of_version(version), kAllOfTcp, kAllScopes};
-  // An older kernel knows the first members only.
-  const std::size_t members = version >= 6 ? 3 : version >= 4 ? 2 : 1;
-  const int ruleset = static_cast<int>(
-      syscall(SYS_landlock_create_ruleset, &asked, members * sizeof asked.files, 0));
-  if (ruleset < 0) {
-    return false;
+  if (version == 0) {
+    return;
   }
-  for (const Place& place : places) {
-    allow(ruleset, place, asked.files);
+  const RulesetAttributes attributes = {known_to(version), 3, 3};
+  const std::size_t words = version >= 6 ? 3 : version >= 4 ? 2 : 1;  // older ones know no more
+  ruleset_ =
+      static_cast<int>(syscall(kCreateRuleset, &attributes, words * sizeof attributes.files, 0));
+  if (ruleset_ < 0) {
+    fail(errno);
   }
-  const bool confined = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-                        syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
-  close(ruleset);
-  return confined;
+  for (const PathRule& rule : rules) {
+    if (const int error = add_rule(ruleset_, rule.path.c_str(), rule.rights, version)) {
+      close(ruleset_);
+      fail(error);
+    }
+  }
 }
 
-void limit(int resource, unsigned long long most, unsigned long long soft) noexcept {
-  rlimit current{};
-  if (getrlimit(static_cast<__rlimit_resource>(resource), &current) == 0) {
-    current.rlim_max = std::min<rlim_t>(current.rlim_max, most);
-    current.rlim_cur = std::min({current.rlim_cur, current.rlim_max, static_cast<rlim_t>(soft)});
-    setrlimit(static_cast<__rlimit_resource>(resource), &current);
+Landlock::~Landlock() {
+  if (ruleset_ >= 0) {
+    close(ruleset_);
   }
+}
+
+int Landlock::enter(unsigned own_proc) const {
+  if (ruleset_ < 0) {
+    return 0;
+  }
+  // A rule is for the folder of a process, and only now there is one.
+  if (const int error = add_rule(ruleset_, "/proc/self", own_proc, landlock_version())) {
+    return error;
+  }
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(kRestrictSelf, ruleset_, 0) != 0
+             ? errno
+             : 0;
 }
 
 }  // namespace onepass::process

@@ -1,5 +1,5 @@
-// Landlock: which files a program may reach. It binds the calling process and all that it starts,
-// for good.
+// Landlock: the kernel's own rules on which files, sockets and processes a program may reach. They
+// hold for all that the program starts, and cannot be taken back. Linux 5.13 and later.
 #pragma once
 
 #include <string>
@@ -7,29 +7,41 @@
 
 namespace onepass::process {
 
-enum class Reach {
-  read,    // read files, list folders, run programs
-  write,   // all that, and make, change and remove files
-  change,  // open the files that are there for writing too, and read them
+/// What may be done with a file, or with all below a folder; to be or-ed.
+namespace right {
+constexpr unsigned read = 1;  // files
+constexpr unsigned list = 2;  // folders
+constexpr unsigned execute = 4;
+constexpr unsigned modify = 8;    // files that are there: write, cut
+constexpr unsigned create = 16;   // make, remove, rename
+constexpr unsigned control = 32;  // ioctl() of a device
+}  // namespace right
+
+struct PathRule {
+  std::string path;  // if there is none, the rule does nothing
+  unsigned rights;
 };
 
-/// A file, or a folder with all that lies below it. Links are followed.
-struct Place {
-  std::string path;
-  Reach reach;
-};
-
-/// The version that the kernel speaks, 0 if it has no Landlock.
+/// The version of the kernel's Landlock, 0 if it has none. From 6 on (Linux 6.12), signals to
+/// processes outside, and abstract sockets, are denied too.
 int landlock_version();
 
-/// From now on the calling process reaches these places and no others, with all rights handled that
-/// the kernel knows; no TCP, and no signals or abstract sockets to others outside, where the kernel
-/// can tell. A place that is not there is passed over. False where there is no Landlock. Takes no
-/// memory: may be called between fork and exec.
-bool confine_to(const std::vector<Place>& places) noexcept;
+/// Rules that are ready to be put on a child. What no rule names is denied: every way to change or
+/// read files that the kernel's version knows, TCP, signals and sockets to the outside.
+class Landlock {
+ public:
+  /// Throws std::system_error where there is Landlock and it refuses.
+  explicit Landlock(const std::vector<PathRule>& rules);
+  ~Landlock();
+  Landlock(const Landlock&) = delete;
+  Landlock& operator=(const Landlock&) = delete;
 
-/// Sets a limit of setrlimit() to `most` where it is higher, and the soft one to `soft`. Of time,
-/// the soft one is the one that a program is told of.
-void limit(int resource, unsigned long long most, unsigned long long soft = ~0ull) noexcept;
+  /// In the child, between fork and exec: from now on they hold. It keeps these rights to its own
+  /// part of /proc. Returns errno, 0 if all is well; does nothing where there is no Landlock.
+  int enter(unsigned own_proc) const;
+
+ private:
+  int ruleset_ = -1;
+};
 
 }  // namespace onepass::process

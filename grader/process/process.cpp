@@ -13,8 +13,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "process/guard.h"
@@ -26,7 +28,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr long kSuspiciousTasks = 500;  // more on the whole machine: time to count the program's
+constexpr long kSuspiciousTasks =
+    500;  // more on the whole machine: time to count the program's processes
 constexpr milliseconds kLook(20);
 constexpr milliseconds kTimeToTidyUp(500);
 constexpr std::chrono::seconds kTimeToDie(30);  // a driver of a device may take long to clean up
@@ -38,7 +41,7 @@ struct Known {
   std::vector<pid_t> pids = children();
   long tasks_at_start = tasks_on_machine();
 
-  Known() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+  Known() { shield_this_process(); }
 };
 
 Known& known() {
@@ -108,43 +111,78 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return result;
 }
 
-/// Is `variable`, "NAME=value", given anew by one of these?
-bool names_one_of(const std::vector<std::string>& given, std::string_view variable) {
-  const std::string_view name = variable.substr(0, variable.find('=') + 1);
-  return std::any_of(given.begin(), given.end(),
-                     [&](const std::string& one) { return one.rfind(name, 0) == 0; });
+/// What the program gives anew, and what it inherits besides.
+std::vector<char*> environment_of(const Program& program) {
+  std::vector<char*> variables = pointers(program.environment);
+  variables.pop_back();
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view whole = *variable;
+    const std::string_view name = whole.substr(0, whole.find('=') + 1);
+    const bool anew =
+        std::any_of(program.environment.begin(), program.environment.end(),
+                    [&](const std::string& given) { return given.rfind(name, 0) == 0; });
+    if (!anew && (!program.allowance || keeps(*program.allowance, whole))) {
+      variables.push_back(*variable);
+    }
+  }
+  variables.push_back(nullptr);
+  return variables;
 }
 
-/// In the child: arranges descriptors, gives up rights, becomes the program. `ends` become 0, 1,
-/// ...; the last of them gets errno if there is no program to become, and exec closes it otherwise.
-[[noreturn]] void become(char* const* words, char* const* environment, const std::vector<int>& ends,
-                         std::vector<int>& aside, const std::function<void()>& before_exec) {
-  setsid();
-  signal(SIGPIPE, SIG_DFL);  // which we may ignore
-  signal(SIGXFSZ, SIG_DFL);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the program does not outlive who started it
+/// `ends` become 0, 1, ...; all others are closed, the last of them by exec. Returns errno, and
+/// leaves the last one as it is then.
+int arrange(const std::vector<int>& ends, std::vector<int>& aside) {
   const int count = static_cast<int>(ends.size());
-  const int failure = count - 1;
   // First out of the way, then into place: a pipe's end may happen to be one of the places.
   for (int place = 0; place < count; ++place) {
-    aside[place] = fcntl(ends[place], F_DUPFD, count);
+    aside[place] = fcntl(ends[place], F_DUPFD_CLOEXEC, count);
+    if (aside[place] < 0) {
+      return errno;
+    }
   }
   for (int place = 0; place < count; ++place) {
     dup2(aside[place], place);
   }
-  fcntl(failure, F_SETFD, FD_CLOEXEC);
+  fcntl(count - 1, F_SETFD, FD_CLOEXEC);
   if (syscall(SYS_close_range, static_cast<unsigned>(count), ~0u, 0u) != 0) {  // before Linux 5.9
     for (int descriptor = count; descriptor < 1024; ++descriptor) {
       close(descriptor);
     }
   }
-  if (before_exec != nullptr) {
-    before_exec();
+  return 0;
+}
+
+/// In the child: becomes the program, or tells the last of the ends why not. Does only what is safe
+/// between fork and exec.
+[[noreturn]] void become(char* const* words, char* const* environment, const std::vector<int>& ends,
+                         std::vector<int>& aside, Confinement* confinement) {
+  setsid();
+  signal(SIGPIPE, SIG_DFL);  // which we may ignore
+  signal(SIGXFSZ, SIG_DFL);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the program does not outlive who started it
+  int failure = ends.back();
+  int error = confinement != nullptr ? confinement->enter() : 0;
+  error = error != 0 ? error : arrange(ends, aside);
+  if (error == 0) {
+    failure = static_cast<int>(ends.size()) - 1;
+    execvpe(words[0], words, environment);
+    error = errno;
   }
-  execvpe(words[0], words, environment);
-  const int error = errno;
   [[maybe_unused]] const ssize_t written = write(failure, &error, sizeof error);
   _exit(127);
+}
+
+/// Nothing if the program is not confined.
+std::unique_ptr<Confinement> confinement_of(const Program& program, int& error) {
+  std::unique_ptr<Confinement> confinement;
+  try {
+    if (program.allowance && error == 0) {
+      confinement = std::make_unique<Confinement>(*program.allowance, program.command);
+    }
+  } catch (const std::system_error& refused) {
+    error = refused.code().value();
+  }
+  return confinement;
 }
 
 }  // namespace
@@ -166,17 +204,10 @@ std::string Result::describe() const {
 }
 
 Process::Process(const Program& program)
-    : most_output_(program.most_output), most_processes_(program.most_processes) {
+    : most_output_(program.most_output), most_tasks_(program.most_tasks) {
   // All that takes memory comes before the fork: in the child only what is safe there.
   std::vector<char*> words = pointers(program.command);
-  std::vector<char*> environment = pointers(program.environment);
-  environment.pop_back();
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!names_one_of(program.environment, *variable)) {
-      environment.push_back(*variable);
-    }
-  }
-  environment.push_back(nullptr);
+  const std::vector<char*> environment = environment_of(program);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   start_error_ = program.command.empty() ? EINVAL : nothing < 0 ? errno : 0;
   std::vector<Ends> pipes;
@@ -190,11 +221,13 @@ Process::Process(const Program& program)
   for (const Ends& pipe : pipes) {
     start_error_ = std::max(start_error_, pipe.error());
   }
+  const std::unique_ptr<Confinement> confinement = confinement_of(program, start_error_);
   if (start_error_ == 0) {
     const std::lock_guard lock(known().mutex);
     pid_ = fork();
     if (pid_ == 0) {
-      become(words.data(), environment.data(), ends, aside, program.before_exec);
+      become(confinement ? confinement->words() : words.data(), environment.data(), ends, aside,
+             confinement.get());
     }
     start_error_ = pid_ < 0 ? errno : 0;
     if (pid_ > 0) {
@@ -253,8 +286,8 @@ Waited Process::wait(int descriptor, short events, Clock::time_point deadline) {
     if (Clock::now() >= deadline) {
       return Waited::timed_out;
     }
-    if (is_fork_bomb()) {
-      return Waited::fork_bomb;
+    if (const Waited looked = looked_at(); looked != Waited::ready) {
+      return looked;
     }
   }
 }
@@ -278,12 +311,9 @@ void Process::kill() {
     ::kill(pid_, SIGKILL);  // should it not have come to setsid() yet
     exits_by(Clock::now() + kTimeToDie);
     const std::lock_guard lock(known().mutex);
-    rusage used{};
-    if (wait4(pid_, nullptr, WNOHANG, &used) ==
-        pid_) {  // else it hangs in the kernel: nobody can help
+    if (waitpid(pid_, nullptr, WNOHANG) == pid_) {  // else it hangs in the kernel: nobody can help
       release_session(pid_);
       std::erase(known().pids, pid_);
-      most_memory_ = static_cast<unsigned long long>(used.ru_maxrss) << 10;
     }
     kill_children_except(known().pids);
     drain_output();
@@ -310,7 +340,7 @@ Result Process::end(Waited waited) {
   }
   kill();
   result.output = take_output();
-  result.most_memory = most_memory_;
+  result.most_memory = exit_ ? exit_->memory : 0;
   return result;
 }
 
@@ -323,17 +353,33 @@ bool Process::has_exited() {
   // The process stays unreaped until kill(), so that its number, which is also that of its group,
   // belongs to nobody else meanwhile.
   siginfo_t info{};
+  rusage used{};
   if (!exit_ && pid_ > 0 &&
-      waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      syscall(SYS_waitid, P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT, &used) == 0 &&
       info.si_pid == pid_) {
-    exit_ = Exit{info.si_code != CLD_EXITED, info.si_status};
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    exit_ = Exit{info.si_code != CLD_EXITED, info.si_status,
+                 static_cast<std::uint64_t>(used.ru_maxrss) << 10,
+                 seconds(used.ru_utime) + seconds(used.ru_stime)};
   }
   return exit_.has_value();
 }
 
-bool Process::is_fork_bomb() const {
-  return most_processes_ > 0 && tasks_on_machine() > known().tasks_at_start + kSuspiciousTasks &&
-         processes_in_session(pid_) > most_processes_;
+/// Now and then: does it take more than it may? `ready`: no.
+Waited Process::looked_at() {
+  if ((most_tasks_ == 0 && most_memory_ == 0) || Clock::now() < next_look_) {
+    return Waited::ready;
+  }
+  next_look_ = Clock::now() + kLook;
+  const Taken taken = taken_by(pid_);
+  const bool is_fork_bomb = tasks_on_machine() > known().tasks_at_start + kSuspiciousTasks &&
+                            processes_in_session(pid_) > most_tasks_;
+  if (most_tasks_ > 0 && (taken.threads > most_tasks_ || is_fork_bomb)) {
+    return Waited::too_many_tasks;
+  }
+  return most_memory_ > 0 && taken.memory > most_memory_ ? Waited::too_much_memory : Waited::ready;
 }
 
 void Process::drain_output() {

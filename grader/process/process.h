@@ -11,10 +11,12 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <functional>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "process/confinement.h"
 
 namespace onepass::process {
 
@@ -28,17 +30,18 @@ struct Program {
   std::vector<std::string> command;   // a path, or a name to look up on PATH; its arguments
   std::vector<Pipe> pipes = {};       // they are 3, 4, ... there; it has no other descriptors
   std::size_t most_output = 1 << 20;  // bytes kept of what it prints; the rest is thrown away
-  long most_processes = 0;            // in its session, before it counts as a fork bomb; 0: any
-  std::function<void()> before_exec = nullptr;  // in the child, with its descriptors in place:
-                                                // gives up rights. May only do what is safe between
-                                                // fork and exec
+  long most_tasks = 0;  // processes in its session, or threads of its own; 0: any number
   std::vector<std::string> environment = {};  // "NAME=value", beside or instead of what it inherits
+  std::optional<Allowance> allowance = {};    // nothing: it may do what we may. With one, the
+                                              // command begins with a path
 };
 
 /// How a program ended.
 struct Exit {
   bool by_signal = false;
-  int number = 0;  // of the signal, or the exit code
+  int number = 0;            // of the signal, or the exit code
+  std::uint64_t memory = 0;  // bytes, the most in use at a time, by it or a child it waited for
+  double cpu_seconds = 0;
 };
 
 /// What a wait came to.
@@ -46,8 +49,9 @@ enum class Waited {
   ready,
   exited,
   timed_out,
-  interrupted,  // Ctrl-C, see interrupt.h
-  fork_bomb,    // it has more processes than it may
+  interrupted,      // Ctrl-C, see interrupt.h
+  too_many_tasks,   // the program has, or
+  too_much_memory,  // takes more than it may
 };
 
 /// A run from start to end.
@@ -56,8 +60,7 @@ struct Result {
   End end = End::not_started;
   int code = 0;        // exit status, number of the signal, or errno where it did not start
   std::string output;  // cut at most_output
-  unsigned long long most_memory =
-      0;  // bytes in use at once, by it or by a child that it waited for
+  std::uint64_t most_memory = 0;  // bytes in use at a time, by it or a child that it waited for
 
   bool succeeded() const { return end == End::exited && code == 0; }
   /// "exited with 1", "was killed by signal 11 (...)": the end of a sentence about the program.
@@ -91,6 +94,9 @@ class Process {
   /// The same for the end of the program; never `ready`.
   Waited wait_for_exit(Clock::time_point deadline);
 
+  /// From now on a wait ends when more bytes of its memory are in use; 0: any number.
+  void limit_memory(std::uint64_t bytes) { most_memory_ = bytes; }
+
   /// How it ended; nothing while it runs, and if it could not be started.
   std::optional<Exit> exit() const { return exit_; }
 
@@ -107,13 +113,15 @@ class Process {
 
  private:
   bool has_exited();
-  bool is_fork_bomb() const;
+  Waited looked_at();
   void watch(int descriptor, short events, short& found, std::chrono::milliseconds most);
   bool exits_by(Clock::time_point deadline);
   void drain_output();
 
   std::size_t most_output_;
-  long most_processes_;
+  long most_tasks_;
+  std::uint64_t most_memory_ = 0;  // that it may take
+  Clock::time_point next_look_ = {};
   int start_error_ = 0;
   pid_t pid_ = -1;
   int pidfd_ = -1;  // -1 where the kernel has none: then we look every few milliseconds
@@ -121,7 +129,6 @@ class Process {
   std::vector<int> pipes_;
   std::string output_;
   std::optional<Exit> exit_;
-  unsigned long long most_memory_ = 0;
 };
 
 /// Runs a program to its end, `seconds` at most. A program that cannot be started is `not_started`.

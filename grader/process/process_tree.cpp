@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
 
 namespace onepass::process {
 namespace {
@@ -18,9 +19,12 @@ struct Stat {
   char state = 0;
   pid_t parent = 0;
   pid_t session = 0;
+  long threads = 0;
+  long pages = 0;  // in memory
 };
 
-/// From /proc/<pid>/stat: "pid (name) state parent group session ...". The name may hold anything.
+/// From /proc/<pid>/stat: "pid (name) state parent group session ...", of which the threads are the
+/// 20th and the pages the 24th. The name may hold anything.
 Stat stat_of(const std::filesystem::path& folder) {
   std::ifstream file(folder / "stat");
   std::string text;
@@ -31,6 +35,11 @@ Stat stat_of(const std::filesystem::path& folder) {
     std::istringstream fields(text.substr(end_of_name + 1));
     pid_t group = 0;
     fields >> stat.state >> stat.parent >> group >> stat.session;
+    std::string passed_over;
+    for (int field = 7; field < 20; ++field) {
+      fields >> passed_over;
+    }
+    fields >> stat.threads >> passed_over >> passed_over >> passed_over >> stat.pages;
   }
   return stat;
 }
@@ -77,6 +86,12 @@ void kill_session(pid_t leader) {
     });
     usleep(1000);
   }
+}
+
+Taken taken_by(pid_t pid) {
+  const Stat stat = stat_of(std::filesystem::path("/proc") / std::to_string(pid));
+  static const long page = sysconf(_SC_PAGESIZE);
+  return {stat.threads, static_cast<std::uint64_t>(stat.pages * page)};
 }
 
 std::vector<pid_t> children() {

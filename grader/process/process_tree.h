@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
 namespace onepass::process {
@@ -16,6 +16,13 @@ long processes_in_session(pid_t leader);
 
 /// Kills all processes of this session until there are none.
 void kill_session(pid_t leader);
+
+/// What a process has at the moment; nothing of one that is gone.
+struct Taken {
+  long threads = 0;
+  std::uint64_t memory = 0;  // bytes that are in use, not those that are only reserved
+};
+Taken taken_by(pid_t pid);
 
 /// The children of this process. Reads all of /proc.
 std::vector<pid_t> children();

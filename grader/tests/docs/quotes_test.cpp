@@ -101,7 +101,7 @@ bool exists(const std::string& path) {
          (found != made.end() && found->compare(0, path.size(), path) == 0);
 }
 
-std::optional<std::string> read(const std::string& path) {
+std::optional<std::string> text_in(const std::string& path) {
   std::ifstream file(kRoot / path);
   std::ostringstream text;
   text << file.rdbuf();
@@ -131,7 +131,7 @@ std::vector<Page> pages(const std::string& prefix = "") {
   std::vector<Page> found;
   for (const std::string& path : paths) {
     if (path.compare(0, prefix.size(), prefix) == 0) {
-      found.push_back(parse_page(path, read(path).value_or("")));
+      found.push_back(parse_page(path, text_in(path).value_or("")));
     }
   }
   return found;
@@ -225,7 +225,7 @@ TEST_CASE("the chapters quote the real source") {
   const fs::directory_iterator folders(kRoot / "solutions");
   REQUIRE(static_cast<std::ptrdiff_t>(chapters().size()) == std::distance(begin(folders), {}));
   for (const Page& page : chapters()) {
-    CHECK(joined(check_quotes(page, read)) == "");
+    CHECK(joined(check_quotes(page, text_in)) == "");
     const auto quotes = [&](const std::string& from) {
       return std::any_of(page.blocks.begin(), page.blocks.end(), [&](const Block& block) {
         return block.mark.compare(0, 12, "quoted from ") == 0 && block.mark.find(from) < 80;
@@ -240,7 +240,7 @@ TEST_CASE("the chapters quote the real source") {
 
 TEST_CASE("the pages link to what is there") {
   for (const Page& page : pages()) {
-    CHECK(joined(check_links(page, read, exists)) == "");
+    CHECK(joined(check_links(page, text_in, exists)) == "");
   }
 }
 
@@ -265,10 +265,10 @@ TEST_CASE("the checks that the pages quote are there") {
   std::string sources;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "grader/chapters")) {
     if (entry.path().filename().string().compare(0, 7, "checks_") == 0) {
-      sources += read(fs::relative(entry.path(), kRoot).generic_string()).value_or("");
+      sources += text_in(fs::relative(entry.path(), kRoot).generic_string()).value_or("");
     }
   }
-  sources += read(kWorkedExample).value_or("");
+  sources += text_in(kWorkedExample).value_or("");
   for (const Page& page : pages()) {
     CHECK(joined(check_check_names(page, sources)) == "");
   }
@@ -281,7 +281,7 @@ TEST_CASE("each exercise names a page and a heading to read first") {
     }
     const std::string path = fs::relative(entry.path(), kRoot).generic_string();
     const std::string start = "// Read first: ";
-    const std::vector<std::string> lines = lines_of(read(path).value_or(""));
+    const std::vector<std::string> lines = lines_of(text_in(path).value_or(""));
     const auto line = std::find_if(lines.begin(), lines.end(), [&](const std::string& one) {
       return one.compare(0, start.size(), start) == 0;
     });
@@ -291,7 +291,7 @@ TEST_CASE("each exercise names a page and a heading to read first") {
     REQUIRE(quote != std::string::npos);
     const std::string file = line->substr(start.size(), quote - start.size());
     const std::string heading = line->substr(quote + 3, line->size() - quote - 4);
-    const Page page = parse_page(file, read(file).value_or(""));
+    const Page page = parse_page(file, text_in(file).value_or(""));
     CHECK(std::count(page.headings.begin(), page.headings.end(), heading) == 1);
   }
 }

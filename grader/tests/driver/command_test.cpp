@@ -10,6 +10,7 @@
 #include "driver/files.h"
 #include "driver/report.h"
 #include "driver/text.h"
+#include "process/confinement.h"
 #include "tests/driver/workbook.h"
 
 using namespace onepass::driver;
@@ -376,3 +377,29 @@ TEST_CASE("two runs at once in one build folder") {
   CHECK(outcome.code == 0);
   CHECK(workbook.report("report/exercises")["score"] == 9);
 }
+
+TEST_CASE("what confines a submission is told, and where a part is missing, said") {
+  const Workbook workbook;
+  const auto outcome = workbook.onepass("grade");
+  const Json confinement = workbook.report("report/exercises")["confinement"];
+  CHECK(confinement["landlock"] == onepass::process::landlock_version());
+  CHECK(confinement["gaps"].empty() == !has(outcome.output, "Not all that confines"));
+  CHECK(workbook.onepass("grade --require-confinement").code ==
+        (confinement["gaps"].empty() ? 0 : 2));
+}
+
+#ifdef ONEPASS_WITHOUT_LANDLOCK
+TEST_CASE("a kernel without Landlock: graded, with a sentence, unless confinement is required") {
+  const Workbook workbook;
+  const auto graded = workbook.onepass("grade", ONEPASS_WITHOUT_LANDLOCK);
+  CHECK(graded.code == 0);
+  CHECK(has(graded.output, "Not all that confines a submission is there. The kernel has no "));
+  CHECK(has(graded.output, "Score: 9 of 9"));
+  const Json confinement = workbook.report("report/exercises")["confinement"];
+  CHECK(confinement["landlock"] == 0);
+  CHECK(confinement["gaps"].size() == 1);
+  const auto refused = workbook.onepass("grade --require-confinement", ONEPASS_WITHOUT_LANDLOCK);
+  CHECK(refused.code == 2);
+  CHECK(has(refused.output, "Nothing is graded, because of --require-confinement: The kernel has"));
+}
+#endif

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <string>
@@ -34,6 +35,18 @@ std::string read_all(Process& process, std::size_t pipe) {
     text.append(piece, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
   }
   return text;
+}
+
+/// What shells and the programs that they start need.
+Allowance system_programs() {
+  Allowance allowance;
+  for (const char* path : {"/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"}) {
+    allowance.paths.push_back({path, right::read | right::execute});
+  }
+  allowance.paths.push_back({"/dev/null", right::read | right::modify});
+  allowance.calls = SystemCalls::any;
+  allowance.variables = {"PATH"};
+  return allowance;
 }
 
 }  // namespace
@@ -111,6 +124,23 @@ TEST_CASE("a program has its pipes and no other descriptors") {
   CHECK(result.output == "0\n1\n2\n3\n4\n");  // ls has /proc/self/fd open itself, as 4
 }
 
+TEST_CASE("a program that cannot have its pipes is not started") {
+  rlimit before = {};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const int next = dup(0);
+  close(next);
+  for (int more = 1; more < 24; ++more) {
+    const rlimit few = {static_cast<rlim_t>(next + more), before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+    Program program = shell("echo there >&3");
+    program.pipes = {Pipe::from_program, Pipe::to_program};
+    const Result result = run(program, 60);
+    CAPTURE(more);
+    CHECK((result.succeeded() || result.end == End::not_started));
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
+}
+
 TEST_CASE("all that an ended program wrote can be read") {
   Program told = shell("head -c 50000 /dev/zero >&3");
   told.pipes = {Pipe::from_program};
@@ -121,17 +151,54 @@ TEST_CASE("all that an ended program wrote can be read") {
 
 TEST_CASE("more processes than a program may have are noticed") {
   Program bomb = shell("for i in $(seq 700); do sleep 60 & done; wait");
-  bomb.most_processes = 50;
+  bomb.most_tasks = 50;
   Process process(bomb);
-  CHECK(process.wait_for_exit(after(60)) == Waited::fork_bomb);
+  CHECK(process.wait_for_exit(after(60)) == Waited::too_many_tasks);
   process.kill();
   CHECK(children().empty());
 }
 
-TEST_CASE("the hook runs in the program, before its first line") {
-  Program program = shell("pwd");
-  program.before_exec = [] { [[maybe_unused]] const int failed = chdir("/"); };
-  CHECK(run(program, 60).output == "/\n");
+TEST_CASE("more memory than a program may take is noticed") {
+  Process process(shell("x=$(head -c 300000000 /dev/zero | tr '\\0' x); sleep 60"));
+  process.limit_memory(100 << 20);
+  CHECK(process.wait_for_exit(after(60)) == Waited::too_much_memory);
+}
+
+TEST_CASE("what a program took is known after its end") {
+  Process process(shell("x=$(head -c 30000000 /dev/zero | tr '\\0' x); exit 3"));
+  REQUIRE(process.wait_for_exit(after(60)) == Waited::exited);
+  CHECK(process.exit()->memory > 20 << 20);
+  CHECK(process.exit()->cpu_seconds > 0);
+}
+
+TEST_CASE("an allowance names limits and variables; there are no others") {
+  setenv("ONEPASS_TEST_KEPT", "kept", 1);
+  setenv("ONEPASS_TEST_LOST", "lost", 1);
+  Program program = shell("echo $ONEPASS_TEST_KEPT$ONEPASS_TEST_LOST; ulimit -n; ulimit -c");
+  program.allowance = system_programs();
+  program.allowance->variables.push_back("ONEPASS_TEST_K*");
+  program.allowance->limits = {{RLIMIT_NOFILE, 50}, {RLIMIT_CORE, 0}};
+  CHECK(run(program, 60).output == "kept\n50\n0\n");
+}
+
+TEST_CASE("its own part of /proc is a program's, as CUDA's driver needs it, and no other is") {
+  Program program = shell(
+      "read before < /proc/$$/comm; echo named > /proc/$$/task/$$/comm; read after < /proc/$$/comm;"
+      "echo $before $after; read other < /proc/$PPID/comm && echo $other");
+  program.allowance = system_programs();
+  program.allowance->own_proc = right::read | right::modify;
+  program.allowance->calls = SystemCalls::of_a_gpu_driver;
+  const std::string output = run(program, 60).output;
+  CHECK(output.rfind("sh named\n", 0) == 0);
+  CHECK((landlock_version() == 0 || output.find("denied") != std::string::npos));
+}
+
+TEST_CASE("what is missing is said") {
+  CHECK(gaps({7, true}).empty());
+  CHECK(gaps({1, true}).empty());
+  CHECK(gaps({0, true}).size() == 1);
+  CHECK(gaps({7, false}).size() == 1);
+  CHECK(gaps({0, false}).size() == 2);
 }
 
 TEST_CASE("a variable of the environment is given anew, once") {
@@ -143,7 +210,7 @@ TEST_CASE("a variable of the environment is given anew, once") {
   unsetenv("ONEPASS_TRIED");
 }
 
-TEST_CASE("confined to places, a program reaches these and no others") {
+TEST_CASE("an allowance names paths: a program reaches these and no others") {
   if (landlock_version() == 0) {
     MESSAGE("no Landlock here");
     return;
@@ -151,12 +218,11 @@ TEST_CASE("confined to places, a program reaches these and no others") {
   char folder[] = "/tmp/onepass-XXXXXX";
   REQUIRE(mkdtemp(folder) != nullptr);
   const std::string own = folder;
-  const std::vector<Place> places = {{"/usr", Reach::read},        {"/bin", Reach::read},
-                                     {"/lib", Reach::read},        {"/lib64", Reach::read},
-                                     {"/dev/null", Reach::change}, {own, Reach::write}};
+  Allowance allowance = system_programs();
+  allowance.paths.push_back({own, right::read | right::list | right::modify | right::create});
   const auto tried = [&](const std::string& command) {
     Program program = shell(command);
-    program.before_exec = [&] { confine_to(places); };
+    program.allowance = allowance;
     return run(program, 10).succeeded();
   };
   CHECK(tried("echo 1 > " + own + "/a && mv " + own + "/a " + own + "/b && rm " + own + "/b"));

@@ -1,14 +1,28 @@
 // A worker without a device whose function does what its name says: "honest" copies the input x to
 // the output y; all others do what a student's code should not.
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "wire/json.h"
 #include "worker/protocol.h"
@@ -64,23 +78,110 @@ void flood() {
   }
 }
 
-/// Children that leave the process group, so that killing the group does not reach them.
-void leave_children() {
-  for (int i = 0; i < 3; ++i) {
-    if (fork() == 0) {
-      setsid();
-      for (;;) {
-        pause();
-      }
-    }
+bool can_read(const std::string& path) {
+  char byte = 0;
+  const int file = open(path.c_str(), O_RDONLY);
+  return file >= 0 && read(file, &byte, 1) == 1;
+}
+
+bool can_write(const std::string& path, int more = 0) {
+  return open(path.c_str(), O_WRONLY | more, 0600) >= 0;
+}
+
+std::string of_parent(const char* file) {
+  return "/proc/" + std::to_string(getppid()) + "/" + file;
+}
+
+/// Becomes another program, or comes back.
+bool can_exec(const char* program) {
+  const char* const words[] = {program, nullptr};
+  execv(program, const_cast<char* const*>(words));
+  return false;
+}
+
+bool can_limit(pid_t process, __rlimit_resource resource = RLIMIT_NOFILE) {
+  const rlimit few = {10, 10};
+  return prlimit(process, resource, &few, nullptr) == 0;
+}
+
+bool can_have_killing_timer() {
+  sigevent event = {};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGKILL;
+  timer_t timer = nullptr;
+  return timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+}
+
+/// A child ends at once; what counts is that there was one.
+bool can_have_children() {
+  const pid_t child = fork();
+  if (child == 0) {
+    _exit(0);
+  }
+  return child > 0;
+}
+
+/// Before main(), and before anything of the worker's.
+const bool read_before_main = can_read(of_parent("cmdline"));
+
+/// What must not work, or, if its name begins with "may", must.
+const std::map<std::string, bool (*)()> kAttempts = {
+    {"read before main", [] { return read_before_main; }},
+    {"read the parent's command", [] { return can_read(of_parent("cmdline")); }},
+    {"read the parent's pipes", [] { return can_read(of_parent("fd/0")); }},
+    {"read the workbook", [] { return can_read(ONEPASS_SOURCE_DIR "/README.md"); }},
+    {"write a file", [] { return can_write("/tmp/onepass_hostile", O_CREAT); }},
+    {"write shared memory", [] { return can_write("/dev/shm/onepass_hostile", O_CREAT); }},
+    {"write itself", [] { return can_write("/proc/self/exe"); }},
+    {"cut a file", [] { return truncate(ONEPASS_VICTIM, 0) == 0; }},
+    {"remove a file", [] { return unlink(ONEPASS_VICTIM) == 0; }},
+    {"change a mode", [] { return chmod(ONEPASS_VICTIM, 0) == 0; }},
+    {"change a date", [] { return utimensat(AT_FDCWD, ONEPASS_VICTIM, nullptr, 0) == 0; }},
+    {"run a program", [] { return can_exec("/bin/true"); }},
+    {"run itself", [] { return can_exec("/proc/self/exe"); }},
+    {"have children", can_have_children},
+    {"have children of its own kind", [] { return vfork() > 0; }},
+    {"signal the parent", [] { return kill(getppid(), SIGCONT) == 0; }},
+    {"signal all", [] { return kill(-1, 0) == 0; }},
+    {"kill itself unseen", [] { return raise(SIGKILL) == 0; }},
+    {"kill itself by a limit", [] { return can_limit(0, RLIMIT_CPU); }},
+    {"kill itself by a timer", can_have_killing_timer},
+    {"kill itself by a mode", [] { return prctl(PR_SET_SECCOMP, 1) == 0; }},
+    {"outlive the parent", [] { return prctl(PR_SET_PDEATHSIG, 0) == 0; }},
+    {"limit the parent", [] { return can_limit(getppid()); }},
+    {"trace", [] { return ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0; }},
+    {"open TCP", [] { return socket(AF_INET, SOCK_STREAM, 0) >= 0; }},
+    {"open UDP", [] { return socket(AF_INET6, SOCK_DGRAM, 0) >= 0; }},
+    {"open a local socket", [] { return socket(AF_UNIX, SOCK_STREAM, 0) >= 0; }},
+    {"share memory", [] { return shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600) >= 0; }},
+    {"hide memory", [] { return memfd_create("hidden", 0) >= 0; }},
+    {"have a namespace", [] { return unshare(CLONE_NEWUSER) == 0; }},
+    {"have a ring", [] { return syscall(SYS_io_uring_setup, 1, nullptr) >= 0 || errno == EFAULT; }},
+    {"read the environment", [] { return getenv("ONEPASS_TEST_SECRET") != nullptr; }},
+    {"may start a thread",
+     [] {
+       bool ran = false;
+       std::thread([&] { ran = true; }).join();
+       return ran;
+     }},
+    {"may read libraries", [] { return can_read("/proc/self/exe") && can_read("/dev/urandom"); }},
+    {"may write nothing", [] { return can_write("/dev/null"); }},
+    {"may limit itself", [] { return can_limit(0); }},
+};
+
+/// Until it is stopped; shared or not.
+[[noreturn]] void take_memory() {
+  constexpr std::size_t kPiece = std::size_t{64} << 20;
+  for (int i = 0;; ++i) {
+    void* const piece = mmap(nullptr, kPiece, PROT_READ | PROT_WRITE,
+                             MAP_ANONYMOUS | (i % 2 == 0 ? MAP_SHARED : MAP_PRIVATE), -1, 0);
+    std::memset(piece, 1, kPiece);
   }
 }
 
-/// Grows without end, but slowly enough for the machine that runs this test.
-void fork_without_end() {
+[[noreturn]] void start_threads() {
   for (;;) {
-    fork();
-    usleep(2000);
+    std::thread([] { pause(); }).detach();
   }
 }
 
@@ -96,8 +197,8 @@ const std::map<std::string, void (*)()> kDeeds = {
          flood();
        }
      }},
-    {"leave_children", leave_children},
-    {"fork_bomb", fork_without_end},
+    {"start_threads", start_threads},
+    {"take_memory", take_memory},
     {"close",
      [] {
        for (int i = 0; i < 64; ++i) {
@@ -147,7 +248,6 @@ const std::map<std::string, void (*)()> kDeeds = {
        send_bytes(std::string("\x40\0\0\0", 4));
        pause();
      }},
-    {"write_file", [] { std::exit(std::fopen("/tmp/onepass_hostile", "w") == nullptr ? 7 : 8); }},
     {"twice", [] {}},
     {"honest", [] {}},
 };
@@ -165,6 +265,9 @@ Message served(const std::string& op, const json& content, const std::vector<Blo
     return zeros(prepared, content.get<wire::FetchOrder>());
   }
   const auto call = content.get<wire::Call>();
+  if (const auto attempt = kAttempts.find(call.function); attempt != kAttempts.end()) {
+    std::exit(attempt->second() ? 8 : 7);
+  }
   const auto deed = kDeeds.find(call.function);
   if (deed == kDeeds.end()) {
     return message_of("refused", "no such function");

@@ -78,7 +78,7 @@ TEST_SUITE("sample of a timed call") {
   }
 
   TEST_CASE("a wrong sum down a column is told with the column's number in the whole output") {
-    WorkerClient client({ONEPASS_HOSTILE_WORKER});  // leaves zeros behind
+    WorkerClient client(ONEPASS_HOSTILE_WORKER);  // leaves zeros behind
     const Case call = call_with(1, 2);
     REQUIRE(client.prepare(call, 1, 5.0).outcome == Outcome::ok);
     double last_sum = 0.0;

@@ -60,7 +60,7 @@ json access_map(const Exercise& exercise, const std::string& worker, const RowsB
     return {{"event", "unavailable"}, {"reason", *reason}};
   }
   const Case call = exercise.measurement.make_case(shape_of(exercise, shape), seed);
-  WorkerClient client({worker});
+  WorkerClient client(worker);
   const Run run = client.trace(call, most, kLimit);
 
   json map = {{"event", "map"},

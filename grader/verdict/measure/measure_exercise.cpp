@@ -111,7 +111,7 @@ class Bench {
     const auto& trusted =
         implementations.naive.empty() ? implementations.reference : implementations.naive;
     if (!trusted.empty()) {
-      copy_.emplace(std::vector{trusted});
+      copy_.emplace(trusted, device());
     }
   }
 
@@ -128,9 +128,11 @@ class Bench {
 
   void add(const char* name, const std::string& worker) {
     if (!worker.empty()) {
-      candidates_.push_back({name, WorkerClient({worker})});
+      candidates_.push_back({name, WorkerClient(worker, device())});
     }
   }
+
+  const char* device() const { return what_ == Measured::traffic ? "cpu" : "gpu"; }
 
   std::int64_t least_bytes(const Shape& shape) const {
     return contract::least_bytes(*exercise_.measurement.function, shape.dtype, shape.sizes);

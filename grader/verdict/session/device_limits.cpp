@@ -1,5 +1,7 @@
 // Does the device still work, and does it have room? A trusted worker is asked: the student's could
 // say no, and so be spared the case.
+#include <fmt/format.h>
+
 #include "verdict/session/session.h"
 #include "verdict/worker/worker_client.h"
 
@@ -10,12 +12,33 @@ constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
 
 }  // namespace
 
+/// The worker says that it cannot do the call. If a trusted one can, it is what the student's code
+/// did that keeps it from it. The simulator always can: its memory is only reserved, and that there
+/// is room for that was seen before it was started.
+void Session::settle_refusal(const Case& call, Run& run) const {
+  if (run.outcome != Outcome::refused && run.outcome != Outcome::out_of_memory) {
+    return;
+  }
+  WorkerClient trusted(settings_.reference, settings_.device);
+  const bool possible = settings_.reference.empty()
+                            ? settings_.device == "cpu"
+                            : trusted.run(call, {}, settings_.time_limit).outcome == Outcome::ok;
+  if (possible) {
+    run.outcome = Outcome::ended_early;
+    run.error = fmt::format(
+        "The call was refused ({}), though other code can do it: what yours allocates has to be "
+        "freed "
+        "again.",
+        run.error);
+  }
+}
+
 /// After a failure on a GPU: does the device still serve a worker that can be trusted?
 bool Session::machine_is_sound() const {
   if (settings_.device != "gpu" || settings_.reference.empty()) {
     return true;
   }
-  WorkerClient probe({settings_.reference});
+  WorkerClient probe(settings_.reference, settings_.device);
   return probe.hello().outcome == Outcome::ok;
 }
 
@@ -26,7 +49,7 @@ bool Session::fits(const Case& call) {
     return true;
   }
   if (!memory_bytes_) {
-    WorkerClient trusted({settings_.reference});
+    WorkerClient trusted(settings_.reference, settings_.device);
     const bool known = trusted.hello().outcome == Outcome::ok;
     memory_bytes_ = known ? static_cast<double>(trusted.device().memory_bytes) : 0.0;
   }

@@ -25,6 +25,7 @@ Status status_of(Outcome outcome) {
     case Outcome::ended_early:
       return Status::ended_early;
     case Outcome::out_of_memory:  // the sizes are the grader's choice
+    case Outcome::refused:
     case Outcome::grader_fault:
       return Status::ungraded;
     case Outcome::ok:

@@ -90,12 +90,19 @@ void print_list(const Chapter& chapter) {
   fmt::print("{}\n", json{{"chapter", chapter.name}, {"exercises", exercises}}.dump(2));
 }
 
-/// Has the student's worker tell its device. False if it cannot use it; nothing is left to do then.
-bool introduce(WorkerClient& worker, Events& events) {
+/// Has the student's worker tell its device. False if none can use it; nothing is left to do then.
+/// trusted: another worker, which is asked if the student's says so; may be empty.
+bool introduce(WorkerClient& worker, const std::string& trusted, const Options& options,
+               Events& events) {
   const Reply hello = worker.hello();
   if (hello.outcome == Outcome::grader_fault) {
-    events.write({{"event", "unavailable"}, {"reason", hello.error}});
-    return false;
+    throw std::runtime_error(hello.error);
+  }
+  if (hello.outcome == Outcome::refused && options.device == "gpu") {
+    if (trusted.empty() || WorkerClient(trusted, "gpu").hello().outcome == Outcome::refused) {
+      events.write({{"event", "unavailable"}, {"reason", hello.error}});
+      return false;
+    }
   }
   if (!worker.device().kind.empty()) {
     json device = worker.device();
@@ -117,8 +124,8 @@ bool measure_exercise(const Exercise& exercise, const Options& options, Events& 
   std::transform(options.shapes.begin(), options.shapes.end(), std::back_inserter(shapes),
                  shape_named);
   if (!shapes.empty()) {
-    WorkerClient worker({options.worker});
-    if (!introduce(worker, events)) {
+    WorkerClient worker(options.worker, options.device);
+    if (!introduce(worker, options.naive, options, events)) {
       return false;
     }
   }
@@ -157,7 +164,7 @@ bool grade_exercise(const Exercise& exercise, const Options& options, Events& ev
   const std::string trusted = options.reference.empty() ? options.naive : options.reference;
   Session session(
       {exercise.id, options.worker, trusted, options.device, options.seed, options.time_limit});
-  if (!introduce(session.worker(), events)) {
+  if (!introduce(session.worker(), trusted, options, events)) {
     return false;
   }
   for (const wire::CheckInfo& info : wanted) {
@@ -206,6 +213,7 @@ void record_request(const Exercise& exercise, const RowsByCols& shape, const Opt
 }  // namespace
 
 int grade(const Chapter& chapter, int argc, char** argv) {
+  process::shield_this_process();
   CLI::App app("The deciding process of the chapter " + chapter.name + ".");
   Options options;
   declare(app, options);

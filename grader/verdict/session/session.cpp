@@ -20,10 +20,6 @@ constexpr double kPatience = 1.0;  // seconds for a launch of an experiment
 
 Session* running_session = nullptr;  // only Session::Running changes it
 
-double start_limit(const std::string& device) {
-  return device == "gpu" ? 60.0 : 15.0;
-}
-
 /// changed: what the outputs held is a result too, and may have been written again.
 Failure not_started(const std::string& outputs, bool launched, bool changed) {
   const std::string message =
@@ -47,8 +43,7 @@ bool left_alone(const Case& call, const Answer& answer, const std::string& outpu
 
 Session::Session(Settings settings)
     : settings_(std::move(settings)),
-      worker_(std::make_unique<WorkerClient>(std::vector{settings_.worker},
-                                             start_limit(settings_.device))) {}
+      worker_(std::make_unique<WorkerClient>(settings_.worker, settings_.device)) {}
 
 Session::~Session() = default;
 
@@ -84,6 +79,7 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const
   const double limit = time_limit(turn);
   Run run = beside == nullptr ? worker_->run(call, turn, limit, count_lines)
                               : worker_->run_both(call, *beside, turn, limit);
+  settle_refusal(call, run);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;

@@ -1,13 +1,14 @@
 #include "verdict/worker/worker_client.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <string.h>
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 
-#include "verdict/worker/confinement.h"
+#include "verdict/worker/allowance.h"
 #include "verdict/worker/messages.h"
 #include "wire/json.h"
 
@@ -21,11 +22,24 @@ using process::Waited;
 
 constexpr double kClockPerLimit = 3.0;  // the machine may be busy; the simulator counts CPU time
 constexpr double kLeastClock = 1.5;     // seconds: findings take time too
-constexpr long kMostProcesses = 100;    // of a worker
+constexpr double kStartCpu = 15.0;      // seconds in which a worker must have said hello
+constexpr double kStartGpu = 60.0;      // where a driver may have to wake up
+constexpr std::uint64_t kCopies = 4;    // of a call's numbers that a worker may make
+constexpr double kLoadSeconds = 10.0;
+constexpr std::uint64_t kMuch = std::uint64_t{1} << 30;  // bytes, far more than an honest one takes
+constexpr int kNotLoaded = 127;  // the exit code of the loader, and of who could not start it
 constexpr std::size_t kRequests = 0, kReplies = 1;  // its pipes
 
 Reply failure(Outcome outcome, std::string error) {
   return {{outcome, std::move(error)}, {}};
+}
+
+process::Program program_of(const std::string& worker, const std::string& device) {
+  using process::Pipe;
+  process::Program program{
+      {worker}, {Pipe::to_program, Pipe::from_program}, kMostOutput, most_tasks(device)};
+  program.allowance = allowance_of(worker, device);
+  return program;
 }
 
 Reply nonsense() {
@@ -42,48 +56,80 @@ Request request_of(const Case& call, const Turn& turn) {
   return request;
 }
 
-Reply describe_exit(const Exit& exit) {
-  if (!exit.by_signal) {
-    return failure(
-        Outcome::ended_early,
-        fmt::format("The program called exit({}) before the function returned.", exit.number));
-  }
-  const std::string out_of_memory =
-      exit.number == 9 ? " The machine may have run out of memory." : "";
-  const char* name = sigabbrev_np(exit.number);
-  return failure(Outcome::crashed,
-                 fmt::format("The program was ended by {}.{}",
-                             name != nullptr ? fmt::format("SIG{}", name)
-                                             : fmt::format("signal {}", exit.number),
-                             out_of_memory));
-}
-
 }  // namespace
 
 Reply WorkerClient::hello() {
   if (process_) {
     return {};
   }
-  using process::Pipe;
-  process_ = std::make_unique<process::Process>(process::Program{
-      command_, {Pipe::to_program, Pipe::from_program}, kMostOutput, kMostProcesses, confine});
+  if (const std::string obstacle = obstacle_to(expected_device_); !obstacle.empty()) {
+    return failure(Outcome::grader_fault, obstacle);
+  }
+  process_ = std::make_unique<process::Process>(program_of(worker_, expected_device_));
   if (const int error = process_->start_error(); error != 0) {
     stop();
-    return failure(Outcome::grader_fault, fmt::format("{} could not be started: {}.",
-                                                      fmt::join(command_, " "), strerror(error)));
+    return failure(Outcome::grader_fault,
+                   fmt::format("{} could not be started: {}.", worker_, strerror(error)));
   }
   worker::prepare_descriptor(process_->pipe(kRequests));
   worker::prepare_descriptor(process_->pipe(kReplies));
-  Reply reply = exchange(worker::message_of("hello", worker::kProtocolVersion), start_limit_, {});
+  const double limit = expected_device_ == "gpu" ? kStartGpu : kStartCpu;
+  Reply reply = exchange(worker::message_of("hello", worker::kProtocolVersion), limit, {});
   if (reply.outcome == Outcome::ok) {
     try {
       device_ = wire::read<wire::DeviceFacts>(reply.message.body.at("content"));
     } catch (const std::exception&) {
-      stop();
-      return failure(Outcome::grader_fault, "The worker does not say what its device is.");
+      device_ = {};
     }
+    if (device_.kind != expected_device_) {
+      stop();
+      return nonsense();
+    }
+  } else if (const std::string reason =
+                 reply.outcome == Outcome::ended_early ? why_not_loaded() : "";
+             !reason.empty()) {
+    return failure(Outcome::grader_fault, reason);
   }
   return reply;
+}
+
+/// Asked of one that has ended before it said hello. The loader tells what it needs without running
+/// it. Empty if it finds everything: then the worker's own code has ended it.
+std::string WorkerClient::why_not_loaded() const {
+  process::Program loader = program_of(worker_, expected_device_);
+  const std::string path = loader_of(*loader.allowance);
+  if (path.empty()) {
+    return "";
+  }
+  loader.command = {path, "--list", worker_};
+  const process::Result result = process::run(loader, kLoadSeconds);
+  return result.succeeded() ? "" : fmt::format("{} cannot be loaded: {}", worker_, result.output);
+}
+
+Reply WorkerClient::describe_exit(const Exit& exit) const {
+  if (!exit.by_signal) {
+    return failure(
+        Outcome::ended_early,
+        fmt::format("The program called exit({}) before the function returned.", exit.number));
+  }
+  const char* name = sigabbrev_np(exit.number);
+  const std::string signal =
+      name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", exit.number);
+  if (exit.number != SIGKILL || exit.cpu_seconds >= kCpuSeconds) {
+    return failure(Outcome::crashed, fmt::format("The program was ended by {}.", signal));
+  }
+  // It cannot have done this to itself.
+  if (exit.memory >= kMuch) {
+    return failure(Outcome::crashed,
+                   fmt::format("The program was ended by {} when it had taken {:.1f} GB of memory: "
+                               "the machine had no more.",
+                               signal, static_cast<double>(exit.memory) * 1e-9));
+  }
+  return failure(
+      Outcome::grader_fault,
+      fmt::format("The worker was ended by {} from outside. The machine may have run out "
+                  "of memory.",
+                  signal));
 }
 
 Run WorkerClient::run(const Case& call, const Turn& turn, double time_limit, bool lines) {
@@ -119,6 +165,7 @@ Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, doub
     limits.blobs += more.blobs;
     limits.blob_bytes += more.blob_bytes;
   }
+  most_memory_ = most_memory(expected_device_) + kCopies * limits.blob_bytes;
   const Reply reply = request(message_of("run", std::move(asked)),
                               std::max(kLeastClock, kClockPerLimit * time_limit), limits, read);
   static_cast<wire::Ending&>(run) = reply;
@@ -202,6 +249,7 @@ Reply WorkerClient::exchange(worker::Message message, double seconds,
     waited = process_->wait(descriptor, events, deadline);
     return waited == Waited::ready;
   };
+  process_->limit_memory(most_memory_);
   Reply reply;
   worker::Transfer transfer = worker::write_message(process_->pipe(kRequests), message, wait);
   if (transfer == worker::Transfer::done) {
@@ -219,7 +267,7 @@ Reply WorkerClient::exchange(worker::Message message, double seconds,
   if (operation == "refused" || operation == "unavailable") {
     stop();
     const json& reason = body.at("content");
-    return failure(Outcome::grader_fault,
+    return failure(Outcome::refused,
                    reason.is_string() ? reason.get<std::string>() : "The worker gives no reason.");
   }
   return reply;
@@ -235,9 +283,15 @@ Reply WorkerClient::lost(worker::Transfer transfer, Waited waited, Clock::time_p
   process_->wait_for_exit(std::min(patience, deadline));
   const std::optional<Exit> exit = process_->exit();
   stop();
-  if (waited == Waited::fork_bomb) {
+  if (waited == Waited::too_many_tasks) {
     return failure(Outcome::ended_early,
-                   fmt::format("The program started more than {} processes.", kMostProcesses));
+                   fmt::format("The program started more than {} threads or processes.",
+                               most_tasks(expected_device_)));
+  }
+  if (waited == Waited::too_much_memory) {
+    return failure(Outcome::ended_early,
+                   fmt::format("The program took more than {:.1f} GB of this computer's memory.",
+                               static_cast<double>(most_memory_) * 1e-9));
   }
   if (transfer == Transfer::malformed || transfer == Transfer::too_large) {
     return nonsense();

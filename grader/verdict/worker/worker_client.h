@@ -11,6 +11,7 @@
 
 #include "process/process.h"
 #include "verdict/case.h"
+#include "verdict/worker/allowance.h"
 #include "verdict/worker/finding.h"
 #include "wire/messages.h"
 #include "worker/protocol.h"
@@ -62,10 +63,9 @@ struct Request;
 
 class WorkerClient {
  public:
-  /// start_limit: seconds in which a worker must have said hello; a GPU's driver may have to wake
-  /// up.
-  explicit WorkerClient(std::vector<std::string> command, double start_limit = 60.0)
-      : command_(std::move(command)), start_limit_(start_limit) {}
+  /// device: "cpu" or "gpu", what it was built for.
+  explicit WorkerClient(std::string worker, std::string device = "cpu")
+      : worker_(std::move(worker)), expected_device_(std::move(device)) {}
 
   /// Starts a worker if none is there and has it tell its device.
   Reply hello();
@@ -108,9 +108,12 @@ class WorkerClient {
   Reply exchange(worker::Message message, double seconds, const worker::Limits& limits);
   Reply lost(worker::Transfer transfer, process::Waited waited, process::Clock::time_point deadline,
              double seconds);
+  Reply describe_exit(const process::Exit& exit) const;
+  std::string why_not_loaded() const;
 
-  std::vector<std::string> command_;
-  double start_limit_;
+  std::string worker_;
+  std::string expected_device_;
+  std::uint64_t most_memory_ = most_memory(expected_device_);  // that it may take for the call
   std::unique_ptr<process::Process> process_;
   bool has_answered_ = false;
   std::uint64_t last_id_ = 0;

@@ -1,0 +1,157 @@
+#include "process/confinement.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+namespace onepass::process {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+/// Memory that lies where nobody can guess.
+char* hidden_memory(std::size_t bytes) {
+  constexpr int kAttempts = 100;  // something may be there already
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::uintptr_t place = 0;
+    if (getrandom(&place, sizeof place, 0) != sizeof place) {
+      break;
+    }
+    place = place >> (18 + attempt / 10) & ~(kPage - 1);  // a process has 46 bits, or some less
+    void* memory = mmap(reinterpret_cast<void*>(place), bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == reinterpret_cast<void*>(place)) {
+      return static_cast<char*>(memory);
+    }
+    if (memory != MAP_FAILED) {
+      munmap(memory, bytes);
+    }
+  }
+  throw std::system_error(ENOMEM, std::generic_category(), "No memory for a command");
+}
+
+/// The words and the list of pointers to them take so much.
+std::size_t bytes_of(const std::vector<std::string>& command) {
+  std::size_t bytes = (command.size() + 1) * sizeof(char*);
+  for (const std::string& word : command) {
+    bytes += word.size() + 1;
+  }
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+char** hide(const std::vector<std::string>& command) {
+  char* const memory = hidden_memory(bytes_of(command));
+  auto* const words = reinterpret_cast<char**>(memory);
+  char* text = memory + (command.size() + 1) * sizeof(char*);
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    words[i] = text;
+    text = stpcpy(text, command[i].c_str()) + 1;
+  }
+  return words;
+}
+
+/// "NAME=value" by the name or the beginning of one, "CUDA_*".
+bool is_named(std::string_view variable, std::string_view name) {
+  const bool is_beginning = name.back() == '*';
+  name.remove_suffix(is_beginning ? 1 : 0);
+  return variable.substr(0, name.size()) == name &&
+         (is_beginning || variable.substr(name.size(), 1) == "=");
+}
+
+/// Of processor time, a program is told of the end a second before it comes.
+int limit(int resource, rlim_t most) {
+  const auto which = static_cast<__rlimit_resource>(resource);
+  rlimit current{};
+  if (getrlimit(which, &current) != 0) {
+    return errno;
+  }
+  current.rlim_max = std::min(current.rlim_max, most + (resource == RLIMIT_CPU ? 1 : 0));
+  current.rlim_cur = std::min({current.rlim_cur, current.rlim_max, most});
+  return setrlimit(which, &current) == 0 ? 0 : errno;
+}
+
+/// "Take me first when memory runs out."
+void volunteer_for_out_of_memory() {
+  const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file >= 0) {
+    [[maybe_unused]] const ssize_t written = write(file, "1000", 4);
+    close(file);
+  }
+}
+
+/// What is root only by name. Files that root has to read stay readable: Landlock says which.
+void drop_privileges() {
+  for (int right = 0; right <= CAP_LAST_CAP + 16; ++right) {  // newer kernels have more
+    if (right != CAP_DAC_OVERRIDE && right != CAP_DAC_READ_SEARCH) {
+      prctl(PR_CAPBSET_DROP, right, 0, 0, 0);  // others than root have none to drop
+    }
+  }
+}
+
+}  // namespace
+
+bool keeps(const Allowance& allowance, std::string_view variable) {
+  return std::any_of(allowance.variables.begin(), allowance.variables.end(),
+                     [&](const std::string& name) { return is_named(variable, name); });
+}
+
+Layers layers() {
+  return {landlock_version(), can_filter_system_calls()};
+}
+
+std::vector<std::string> gaps(const Layers& layers) {
+  std::vector<std::string> all;
+  if (layers.landlock == 0) {
+    all.push_back(
+        "The kernel has no Landlock (Linux 5.13 and later can): a submission can read and write "
+        "the files that you can.");
+  }
+  if (!layers.system_calls) {
+    all.push_back(
+        "System calls are not filtered (the grader was built without libseccomp or libbacktrace): "
+        "a "
+        "submission can "
+        "start programs, use the network, and change the rights of your files.");
+  }
+  return all;
+}
+
+void shield_this_process() {
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+Confinement::Confinement(const Allowance& allowance, const std::vector<std::string>& command)
+    : limits_(allowance.limits),
+      own_proc_(allowance.own_proc),
+      words_(hide(command), {bytes_of(command)}),
+      landlock_(allowance.paths),
+      filter_(allowance.calls, *words_, words_.get()) {}
+
+void Confinement::Unmap::operator()(char** memory) const {
+  munmap(memory, bytes);
+}
+
+int Confinement::enter() {
+  prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // its own part of /proc is its own again
+  for (const auto& [resource, most] : limits_) {
+    if (const int error = limit(resource, most)) {
+      return error;
+    }
+  }
+  volunteer_for_out_of_memory();
+  drop_privileges();
+  const int error = landlock_.enter(own_proc_);
+  return error != 0 ? error : filter_.enter();
+}
+
+}  // namespace onepass::process

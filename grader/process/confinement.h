@@ -1,0 +1,70 @@
+// What a program that is not trusted may do, and how the kernel holds it to that before its first
+// line: the layers are put on the child before it becomes the program.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "process/landlock.h"
+#include "process/system_calls.h"
+
+namespace onepass::process {
+
+/// What is not named is not allowed, as far as the layers that are there can see to it.
+struct Allowance {
+  std::vector<PathRule> paths;
+  unsigned own_proc = right::read;  // below its own part of /proc
+  SystemCalls calls = SystemCalls::of_computing;
+  std::vector<std::string> variables;          // of the environment: "HOME", or "CUDA_*"
+  std::vector<std::pair<int, rlim_t>> limits;  // RLIMIT_..., and the most
+};
+
+/// Does it have this variable, "NAME=value"?
+bool keeps(const Allowance& allowance, std::string_view variable);
+
+/// The layers that the kernel, and how the grader was built, allow here.
+struct Layers {
+  int landlock = 0;           // its version
+  bool system_calls = false;  // a filter of them
+};
+Layers layers();
+
+/// What is not prevented without the layers that are missing, a sentence each. Empty if all is.
+std::vector<std::string> gaps(const Layers& layers);
+
+/// This process is nobody's to look into or to trace, and whatever its children leave behind
+/// becomes its own. For the driver and the deciding process, first of all.
+void shield_this_process();
+
+/// A command with its allowance, ready to be put on a child.
+class Confinement {
+ public:
+  /// Throws std::system_error if a layer that is there cannot be used.
+  Confinement(const Allowance& allowance, const std::vector<std::string>& command);
+  Confinement(const Confinement&) = delete;
+  Confinement& operator=(const Confinement&) = delete;
+
+  /// In the child, between fork and exec: puts all layers on it. Returns errno, 0 if all is well.
+  /// Then nothing can be run but words(), by its path.
+  int enter();
+  char* const* words() const { return words_.get(); }
+
+ private:
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(char** memory) const;
+  };
+
+  std::vector<std::pair<int, rlim_t>> limits_;
+  unsigned own_proc_;
+  std::unique_ptr<char*, Unmap> words_;  // somewhere in memory
+  Landlock landlock_;
+  SystemCallFilter filter_;
+};
+
+}  // namespace onepass::process

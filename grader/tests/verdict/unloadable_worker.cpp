@@ -1,0 +1,5 @@
+void lost();
+
+int main() {
+  lost();
+}

@@ -1,0 +1,155 @@
+#include "verdict/worker/allowance.h"
+
+#include <link.h>
+#include <sys/mman.h>
+
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+
+namespace onepass::verdict {
+namespace {
+
+namespace fs = std::filesystem;
+namespace right = process::right;
+using process::Allowance;
+
+constexpr rlim_t kOpenFiles = 256;
+
+constexpr std::size_t kSimulatedAddresses = std::size_t{17} << 40;
+constexpr std::size_t kShadows = std::size_t{160} << 30;  // the most that the solutions reserve
+
+bool can_reserve(std::size_t bytes, int protection) {
+  void* const place =
+      mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return place != MAP_FAILED && munmap(place, bytes) == 0;
+}
+
+void allow(Allowance& allowance, const std::string& path, unsigned rights) {
+  allowance.paths.push_back({path, rights});
+}
+
+/// The libraries of this program, which the same compiler made, their folders among them. The
+/// loader, which is one of them, is executed by whoever becomes a program.
+int allow_library(dl_phdr_info* info, std::size_t, void* allowance) {
+  const fs::path file = info->dlpi_name;
+  if (file.is_absolute()) {
+    allow(*static_cast<Allowance*>(allowance), file, right::read | right::execute);
+    allow(*static_cast<Allowance*>(allowance), file.parent_path(), right::read);
+  }
+  return 0;
+}
+
+void allow_libraries(Allowance& allowance) {
+  for (const char* folder : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib",
+                             "/etc/ld.so.cache", "/etc/ld.so.preload", ONEPASS_WORKER_LIBRARIES}) {
+    allow(allowance, folder, right::read);
+  }
+  dl_iterate_phdr(allow_library, &allowance);
+  const char* const more = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream folders(more == nullptr ? "" : more);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (fs::path(folder).is_absolute()) {
+      allow(allowance, folder, right::read);
+    }
+  }
+  allowance.variables.push_back("LD_LIBRARY_PATH");
+}
+
+void allow_simulator(Allowance& allowance) {
+#ifdef ONEPASS_WORKER_ASKS_ADDR2LINE  // by way of a shell
+  allowance.calls = process::SystemCalls::any;
+  allowance.variables.push_back("PATH");
+  for (const char* folder : {"/bin", "/usr/bin", "/usr/lib", "/lib", "/lib64"}) {
+    allow(allowance, folder, right::read | right::execute);
+  }
+#endif
+  allowance.limits = {{RLIMIT_CORE, 0},
+                      {RLIMIT_CPU, static_cast<rlim_t>(kCpuSeconds)},
+                      {RLIMIT_FSIZE, 0},
+                      {RLIMIT_NOFILE, kOpenFiles}};
+}
+
+/// The nodes of NVIDIA's driver: nvidia0, nvidiactl, nvidia-uvm, nvidia-caps/, ...; WSL's, Tegra's.
+bool is_of_gpu(std::string_view device) {
+  for (const std::string_view beginning : {"nvidia", "dxg", "nvhost", "nvmap", "nvgpu"}) {
+    if (device.substr(0, beginning.size()) == beginning) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// What CUDA's driver is known to need: its devices, to read and write them and for ioctl(); what
+/// the kernel tells of machine and driver; memfd_create(); to write its threads' names to
+/// /proc/self/task/*/comm. Without one of them cuInit() fails with "OS call failed". Here is more
+/// than that: what programs with CUDA are seen to open.
+void allow_gpu(Allowance& allowance) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/dev", ignored)) {
+    if (is_of_gpu(entry.path().filename().string())) {
+      allow(allowance, entry.path(), right::read | right::list | right::modify | right::control);
+    }
+  }
+  for (const auto& entry : fs::directory_iterator("/usr/local", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind("cuda", 0) == 0 || name.rfind("nvidia", 0) == 0) {
+      allow(allowance, entry.path(), right::read);
+    }
+  }
+  for (const char* path :
+       {"/sys", "/proc/driver", "/proc/devices", "/proc/modules", "/proc/cpuinfo", "/proc/meminfo",
+        "/proc/stat", "/proc/version", "/proc/filesystems", "/proc/sys/kernel", "/proc/sys/vm",
+        "/etc/nvidia", "/usr/share/nvidia", "/opt/cuda", "/opt/nvidia", "/run/nvidia",
+        "/run/opengl-driver"}) {
+    allow(allowance, path, right::read | right::list);
+  }
+  allow(allowance, "/dev", right::list);
+  allow(allowance, "/proc", right::list);
+  allowance.own_proc = right::read | right::list | right::modify;
+  allowance.calls = process::SystemCalls::of_a_gpu_driver;
+  allowance.variables.insert(allowance.variables.end(), {"CUDA_*", "NVIDIA_*"});
+  allowance.limits = {{RLIMIT_CORE, 0},
+                      {RLIMIT_CPU, static_cast<rlim_t>(kCpuSeconds)},
+                      {RLIMIT_FSIZE, rlim_t{1} << 30},
+                      {RLIMIT_NOFILE, 4096}};
+}
+
+}  // namespace
+
+std::string obstacle_to(const std::string& device) {
+  const bool possible = device == "gpu" || (can_reserve(kSimulatedAddresses, PROT_NONE) &&
+                                            can_reserve(kShadows, PROT_READ | PROT_WRITE));
+  return possible
+             ? ""
+             : "The simulator needs 16 TiB of addresses, not of memory, which this system does "
+               "not give: a limit may be set (ulimit -v, ulimit -d), or memory may not be "
+               "overcommitted (sysctl vm.overcommit_memory).";
+}
+
+std::string loader_of(const Allowance& allowance) {
+  for (const process::PathRule& rule : allowance.paths) {
+    if (fs::path(rule.path).filename().string().rfind("ld-", 0) == 0) {
+      return rule.path;
+    }
+  }
+  return "";
+}
+
+Allowance allowance_of(const std::string& worker, const std::string& device) {
+  Allowance allowance;
+  allow(allowance, worker, right::read | right::execute);
+  allow(allowance, "/dev/null", right::read | right::modify);
+  for (const char* source : {"/dev/zero", "/dev/urandom", "/dev/random"}) {
+    allow(allowance, source, right::read);
+  }
+  allow_libraries(allowance);
+  if (device == "gpu") {
+    allow_gpu(allowance);
+  } else {
+    allow_simulator(allowance);
+  }
+  return allowance;
+}
+
+}  // namespace onepass::verdict

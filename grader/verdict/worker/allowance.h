@@ -1,0 +1,34 @@
+// What a worker may do: compute, and talk to us. The one place to look at if a GPU's driver comes
+// to need more.
+#pragma once
+
+#include <string>
+
+#include "process/confinement.h"
+
+namespace onepass::verdict {
+
+/// Of a worker for "cpu" or "gpu". Of files it may read the libraries that such a program is made
+/// of, and itself. It writes none, starts no other program and no process, reaches nobody by a
+/// socket or a signal, has no privileges of root, and of the environment only what finds libraries.
+process::Allowance allowance_of(const std::string& worker, const std::string& device);
+
+/// Why this machine cannot run such a worker, whatever code it holds, as a sentence; empty if it
+/// can.
+std::string obstacle_to(const std::string& device);
+
+/// The loader of such a worker, "" if it is not known.
+std::string loader_of(const process::Allowance& allowance);
+
+/// Threads that a worker may have, and bytes of memory besides a call's numbers. CUDA's driver
+/// takes some of both.
+inline long most_tasks(const std::string& device) {
+  return device == "gpu" ? 1000 : 100;
+}
+inline std::uint64_t most_memory(const std::string& device) {
+  return std::uint64_t{device == "gpu" ? 16u : 4u} << 30;
+}
+
+constexpr double kCpuSeconds = 3600;  // of its whole life; each call has a time limit of its own
+
+}  // namespace onepass::verdict
