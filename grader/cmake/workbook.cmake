@@ -50,7 +50,8 @@ add_custom_target(onepass_first_headers ALL DEPENDS ${first}.gch)
 
 onepass_json_toolchain(cpu_toolchain "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:onepass-rewrite>
   compile_flags ${simulator_flags} -include ${first} -x c++
-  link_flags $<TARGET_FILE:onepass_worker_cpu> $<TARGET_FILE:onepass_simulator>
+  link_flags -Wl,--whole-archive $<TARGET_FILE:onepass_worker_cpu>
+    $<TARGET_FILE:onepass_simulator> -Wl,--no-whole-archive
     $<TARGET_FILE:Boost::context> -Wl,-rpath,$<TARGET_FILE_DIR:Boost::context> ${backtrace}
     -pthread -ldl
   inputs $<TARGET_FILE:onepass-rewrite> $<TARGET_FILE:onepass_worker_cpu>
@@ -62,7 +63,8 @@ if(ONEPASS_CUDA_FOUND)
   onepass_json_toolchain(gpu_toolchain "${CMAKE_CUDA_COMPILER}" ""
     compile_flags -std=c++17 -O3 -lineinfo ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} -I${contract}
       -I${grader} -x cu
-    link_flags ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} $<TARGET_FILE:onepass_worker_gpu>
+    link_flags ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} -Xlinker --whole-archive
+      $<TARGET_FILE:onepass_worker_gpu> -Xlinker --no-whole-archive
     inputs $<TARGET_FILE:onepass_worker_gpu> ${contract} ${binding_headers}
     allowed ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}
       ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${system_headers})

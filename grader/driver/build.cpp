@@ -10,6 +10,7 @@
 #include "driver/faults.h"
 #include "driver/files.h"
 #include "driver/includes.h"
+#include "driver/object/inspect.h"
 #include "driver/printable.h"
 #include "driver/text.h"
 
@@ -131,13 +132,23 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
     to_include = output;
   }
 
+  // What goes to the assembler is kept, to be looked at. nvcc leaves it beside the object.
   const std::string object = (folder / "binding.o").string();
+  const fs::path assembly = folder / "binding.s";
   const std::string dependencies = (folder / "binding.d").string();
   std::vector<std::string> compile = {toolchain_.compiler.string()};
   compile.insert(compile.end(), toolchain_.compile_flags.begin(), toolchain_.compile_flags.end());
   compile.insert(compile.end(),
                  {fmt::format("-DONEPASS_SUBMISSION=\"{}\"", to_include.string()), "-MD", "-MF",
-                  dependencies, "-c", implementation.exercise->binding.string(), "-o", object});
+                  dependencies, implementation.exercise->binding.string()});
+  const auto add = [&](const std::vector<std::string>& more) {
+    compile.insert(compile.end(), more.begin(), more.end());
+  };
+  if (rewritten) {
+    add({"-S", "-o", assembly.string()});
+  } else {
+    add({"-c", "-o", object, "-Xcompiler", "-save-temps=obj"});
+  }
   const ToolResult compiled = run(compile);
   if (!compiled.succeeded) {
     return {"", explain(compiled, "compiler", implementation), ""};
@@ -150,14 +161,34 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
     return {"", forbidden_include(*header, source, implementation.shown), ""};
   }
 
+  if (const auto asm_error = refused_assembly(read_file(assembly), source, implementation.shown)) {
+    return {"", asm_error, ""};
+  }
+  if (rewritten) {
+    const ToolResult assembled =
+        run({toolchain_.compiler.string(), "-c", assembly.string(), "-o", object});
+    if (!assembled.succeeded) {
+      return {"", explain(assembled, "assembler", implementation), ""};
+    }
+  }
+  if (const auto refused =
+          refused_object(read_object(read_file(object)), source, implementation.shown)) {
+    return {"", refused, ""};
+  }
+
   const std::string worker = (folder / "worker").string();
-  std::vector<std::string> link = {toolchain_.compiler.string(), object, "-o", worker};
+  // Ours first and whole: of an inline function that both have, ours is taken, and a second
+  // main() is an error, not in place of ours.
+  std::vector<std::string> link = {toolchain_.compiler.string(), "-o", worker};
   link.insert(link.end(), toolchain_.link_flags.begin(), toolchain_.link_flags.end());
+  link.push_back(object);
   const ToolResult linked = run(link);
   if (!linked.succeeded) {
     return {"", explain(linked, "linker", implementation), ""};
   }
-  fs::remove(object);
+  for (const char* part : {"binding.o", "binding.s", "binding.ii"}) {
+    fs::remove(folder / part);
+  }
   return {worker, std::nullopt, compiled.output + linked.output};
 }
 

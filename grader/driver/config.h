@@ -32,7 +32,7 @@ struct Toolchain {
   std::filesystem::path compiler;
   std::filesystem::path rewriter;              // makes plain C++ of a .cu; empty if none is needed
   std::vector<std::string> compile_flags;      // language, warnings, include folders
-  std::vector<std::string> link_flags;         // after the object
+  std::vector<std::string> link_flags;         // before the object
   std::vector<std::filesystem::path> inputs;   // files and folders of ours that go into a worker
   std::vector<std::filesystem::path> allowed;  // folders whose headers a student may include
 };

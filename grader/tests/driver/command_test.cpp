@@ -355,7 +355,7 @@ TEST_CASE("on a GPU, a worker that can be trusted is there for the checks of wha
              "#include <toy.h>\n// [solution 1]\nint answer() { return 42; }\n// [end]\n");
   CHECK(trusted() == "solution");
   write_file(workbook.exercise("first"), "#include <toy.h>\n");  // as it was given
-  write_file(root + "/binding.cpp", "#include ONEPASS_SUBMISSION\nint main() {}\n");
+  write_file(root + "/main.cpp", "int main() {}\n");
   CHECK(trusted() == "");
 }
 

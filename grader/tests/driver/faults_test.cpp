@@ -260,7 +260,7 @@ TEST_CASE("standard output that is closed, full or read by nobody") {
 TEST_CASE("a driver that is killed leaves neither compilers nor files") {
   const Workbook workbook;
   set_compiler(workbook,
-               "for a; do case $a in *binding.o) echo \"$$\" > \"${a%binding.o}pid\";; "
+               "for a; do case $a in *binding.s) echo \"$$\" > \"${a%binding.s}pid\";; "
                "esac; done; sleep 61; true");
   process::Process driver(
       {{"/bin/sh", "-c",

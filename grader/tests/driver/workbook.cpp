@@ -46,8 +46,8 @@ Workbook::Workbook() : folder_(fs::temp_directory_path()) {
     write_file(exercise(name), "#include <toy.h>\nint answer() { return 42; }\n");
   }
   write_file(root() / "include/toy.h", "int answer();\n");
-  write_file(root() / "binding.cpp",
-             "#include ONEPASS_SUBMISSION\nint main() { return answer(); }\n");
+  write_file(root() / "binding.cpp", "#include ONEPASS_SUBMISSION\n");
+  write_file(root() / "main.cpp", "int answer();\nint main() { return answer(); }\n");
   write_file(root() / "build/rewrite", "");
   write_script(root() / "build/rewrite", "{ echo \"#line 1 \\\"$4\\\"\"; cat \"$1\"; } > \"$2\"\n");
   set_measuring(kEnd);
@@ -62,8 +62,8 @@ Workbook::Workbook() : folder_(fs::temp_directory_path()) {
  "chapters": [{{"name": "toy", "folder": "01_toy",
    "grader": "{0}/build/grade-toy", "exercises": [{1}, {2}]}}],
  "cpu": {{"compiler": "{3}", "rewriter": "{0}/build/rewrite",
-   "compile_flags": ["-I{0}/include"], "link_flags": [],
-   "inputs": ["{0}/build/rewrite", "{0}/include"], "allowed": ["{0}/include", "/usr/include", "/usr/lib"]}},
+   "compile_flags": ["-I{0}/include"], "link_flags": ["{0}/main.cpp"],
+   "inputs": ["{0}/build/rewrite", "{0}/include", "{0}/main.cpp"], "allowed": ["{0}/include", "/usr/include", "/usr/lib"]}},
  "gpu": null, "gpu_reason": "there is no CUDA toolkit (nvcc)"}})text",
                          root().string(), exercise_json("first"), exercise_json("second"),
                          ONEPASS_CXX_COMPILER));

@@ -1,0 +1,151 @@
+#include "driver/object/inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <regex>
+#include <utility>
+
+#include "driver/object/names.h"
+#include "driver/printable.h"
+#include "driver/text.h"
+
+namespace onepass::driver {
+namespace {
+
+bool is_part_of_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+/// Does the line, without a comment at its end, have this word, followed by `after` ("": anything)?
+bool has_word(const std::string& line, const std::string& word, const std::string& after) {
+  const std::string code = line.substr(0, line.find("//"));
+  for (std::size_t at = code.find(word); at != std::string::npos; at = code.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_part_of_name(code[at - 1])) &&
+        (end == code.size() || !is_part_of_name(code[end])) &&
+        code.compare(end, after.size(), after) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Names the first line that calls, or else has, one of these words.
+CompileError at_word(const std::string& message, const std::vector<std::string>& words,
+                     const std::string& source, const std::string& shown_file) {
+  const std::vector<std::string> lines = lines_of(source);
+  for (const std::string& word : words) {
+    for (const char* after : {"(", ""}) {
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (has_word(lines[i], word, after)) {
+          return {message, fmt::format("{}:{}", shown_file, i + 1)};
+        }
+      }
+    }
+  }
+  return {message, ""};
+}
+
+/// The parts of a::b<c>::d from the last on: a line has the innermost by which it is known.
+std::vector<std::string> parts_of_name(std::string name) {
+  name.resize(std::min(name.size(), name.find('<')));
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : name + " ") {
+    if (is_part_of_name(c)) {
+      word += c;
+    } else if (!word.empty()) {
+      words.insert(words.begin(), std::exchange(word, ""));
+    }
+  }
+  return words;
+}
+
+/// Constructors of static objects, and how nvcc and the simulator make kernels known.
+bool is_compilers_own(const std::string& function) {
+  static const std::regex pattern(
+      "_GLOBAL__sub_I_.*|_sub_I_00099_\\d+|_ZL\\d+__sti____cudaRegisterAllv");
+  return std::regex_match(function.substr(0, 500), pattern);
+}
+
+bool is_usual_section(const std::string& name) {
+  static const std::regex pattern(
+      "(?:\\.rela)?\\.?(?:(?:text|data|rodata|bss|tdata|tbss|gcc_except_table|note)(?:\\.|$)|"
+      "(?:eh_frame|group|init_array(?:\\.00099)?|comment|symtab|symtab_shndx|strtab|shstrtab|"
+      "nv_fatbin|nvFatBinSegment|__nv_module_id)?$|debug_)");
+  return std::regex_search(name.substr(0, 500), pattern, std::regex_constants::match_continuous);
+}
+
+/// A line of the one block in which nvcc hands on the kernels' code.
+bool is_kernel_code(const std::string& line) {
+  static const std::regex pattern(
+      R"re(\s*(?:\.section \.nv_fatbin, "a"|\.align \d+|fatbinData:|\.text|\.previous)?\s*)re");
+  if (line.rfind(".quad ", 0) == 0) {
+    return line.find_first_not_of("0123456789abcdefx, ", 6) == std::string::npos;
+  }
+  return line.size() < 100 && std::regex_match(line, pattern);
+}
+
+}  // namespace
+
+std::optional<CompileError> refused_object(const ObjectFile& object, const std::string& source,
+                                           const std::string& shown_file) {
+  const auto refuse = [&](const std::string& mangled, const char* message) {
+    const std::string name = printable_line(readable_name(mangled));
+    return at_word(fmt::format(fmt::runtime(message), name), parts_of_name(name), source,
+                   shown_file);
+  };
+  for (const std::string& function : object.run_first) {
+    if (!is_compilers_own(function)) {
+      return refuse(function,
+                    "{} would run before the grader: an exercise may not have functions with "
+                    "__attribute__((constructor)) or (destructor)");
+    }
+  }
+  for (const std::string& section : object.sections) {
+    if (!is_usual_section(section)) {
+      return refuse(section,
+                    "an exercise may not choose the section of the program that something lies in, "
+                    "as {}");
+    }
+  }
+  for (const ObjectSymbol& symbol : object.symbols) {
+    using Kind = ObjectSymbol::Kind;
+    if (symbol.is_resolver || symbol.is_data_in_code) {
+      return refuse(symbol.name, "{} is neither an ordinary function nor an ordinary variable");
+    }
+    if (symbol.kind == Kind::undefined && !may_ask_for(symbol.name)) {
+      return refuse(symbol.name,
+                    "{} is not for exercises, which may use CUDA's functions, mathematics, memory, "
+                    "printing, and the containers and strings of the standard library");
+    }
+    if ((symbol.kind == Kind::strong || symbol.kind == Kind::weak) &&
+        !may_define(symbol.name, symbol.kind == Kind::weak)) {
+      return refuse(symbol.name,
+                    "an exercise may not define {}, by which a library's function could be "
+                    "replaced: its functions are C++ (not extern \"C\") and have other names");
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<CompileError> refused_assembly(const std::string& assembly, const std::string& source,
+                                             const std::string& shown_file) {
+  static const std::string begin = "#APP\n";
+  static const std::string end = "#NO_APP\n";
+  for (std::size_t at = assembly.find(begin); at != std::string::npos;
+       at = assembly.find(begin, at)) {
+    at += begin.size();
+    const std::string block = assembly.substr(at, assembly.find(end, at) - at);
+    const std::vector<std::string> lines = lines_of(block);
+    if (!std::all_of(lines.begin(), lines.end(), is_kernel_code)) {
+      return at_word("an exercise may not have assembly (asm) outside of kernels",
+                     {"asm", "__asm__", "__asm"}, source, shown_file);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace onepass::driver

@@ -1,0 +1,104 @@
+#include "driver/object/names.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <regex>
+
+namespace onepass::driver {
+namespace {
+
+// Patterns with blanks between them.
+std::string one_of(const std::string& patterns) {
+  static const std::regex blanks(R"(\s+)");
+  return "(?:" + std::regex_replace(patterns, blanks, "|") + ")";
+}
+
+// What no student writes and every compiler may: callbacks of the sanitizers (which the simulator
+// is), exceptions, guards of statics, type information, arithmetic that the processor lacks,
+// operators new and delete.
+constexpr const char* kCompiler =
+    R"(__tsan_\w+ __ubsan_handle_\w+ __cxa_\w+ __gxx_personality_v0 _Unwind_Resume __stack_chk_fail
+       __dso_handle _GLOBAL_OFFSET_TABLE_ __tls_get_addr __libc_single_threaded __pthread_key_create
+       __(?:add|sub|mul|u?div|u?mod|u?divmod|neg|pow|floatu?n?|fix|fixuns|extend|trunc)[a-z]{2,4}\d?
+       __(?:cmp|clz|ctz|ffs|popcount|parity|bswap|ashl|ashr|lshr|unord|[engl][eqt])[a-z]{2}\d
+       __aarch64_\w+ _ZTIP?K?[a-z] _Zn[wa][mj]\w* _Zd[la]Pv\w*)";
+
+// __cuda...: what nvcc makes of kernels and their launches.
+constexpr const char* kCuda =
+    R"(cuda[A-Z]\w*
+       __cuda(?:Register|Unregister|PushCall|PopCall|Launch|GetKernel|InitModule)\w*)";
+
+constexpr const char* kMathematics =
+    R"((?:a?(?:sin|cos|tan)h?|atan2|sincos|exp(?:2|10|m1)?|log(?:2|10|1p|b)?|ilogb)[fl]?
+       (?:pow|sqrt|cbrt|hypot|erfc?|[tl]gamma|[jy][01n])[fl]?
+       (?:ceil|floor|trunc|l?l?round|l?l?rint|nearbyint|fmod|remainder|remquo)[fl]?
+       (?:fabs|fdim|fmax|fmin|fma|frexp|ldexp|modf|scalbl?n|nextafter|nexttoward|copysign)[fl]?
+       (?:nan|isnan|isinf|finite|__(?:signbit|fpclassify|isnan|isinf|finite|exp10))[fl]?)";
+
+constexpr const char* kC =
+    R"(mem(?:cpy|move|set|cmp|chr)
+       str(?:n?cpy|n?cat|n?cmp|n?len|r?chr|str|c?spn|pbrk|error|to(?:[dfl]|ld|ul|u?ll))
+       ato(?:[ifl]|ll) __isoc23_strto\w+ is(?:alnum|alpha|digit|space|upper|lower|punct|xdigit)
+       to(?:upper|lower) (?:m|c|re)alloc free aligned_alloc posix_memalign
+       v?(?:f|sn?)?printf __v?(?:f|sn?)?printf_chk __(?:mem|str)\w+_chk
+       f?put[sc] putchar fwrite fflush perror std(?:out|err)
+       l?l?abs l?l?div qsort bsearch s?rand time clock clock_gettime
+       abort _?[Ee]xit atexit __assert_fail __errno_location)";
+
+// device_calls.h, and what a binding asks of its arguments.
+const std::string kOurs =
+    R"(_ZN9simulator\d+(?:current_thread|launch|block_barrier|warp_operation|active_mask|)"
+    R"(atomic_update|memory_fence|dynamic_shared|yield|trap|clock_ticks)E|)"
+    R"(_ZNK7onepass6worker9Arguments\d)";
+
+// After "St", or an abbreviation for a string or a stream. A length stands before a name.
+const std::string kStandardLibrary =
+    R"(_Z(?:T[VTIS])?N?[KVRO]*(?:S[absiod]|10__cxxabiv1\d+__\w*_type_info|)"
+    R"(St(?:ls|rs|7__cxx11|\d+)" +
+    one_of(R"(__throw_ __glibcxx_assert_fail basic_string char_traits allocator c(?:out|err|log)
+              basic_(?:io?|o)stream basic_ios basic_streambuf basic_[io]?stringstream
+              __ostream_insert ios_base endl flush locale ctype num_put use_facet has_facet
+              exception(?!_) bad_ (?:logic|runtime|domain|length|range|overflow|underflow)_error
+              invalid_argument out_of_range type_info terminate nothrow
+              _Rb_tree_ _Hash_bytes __detail chrono to_chars from_chars)") +
+    "))";
+
+/// Of the name's beginning; patterns end in $ if they mean the whole.
+bool begins_so(const std::string& name, const std::regex& pattern) {
+  // A longer one is a template's. std::regex runs out of stack on very long text.
+  return std::regex_search(name.substr(0, 500), pattern, std::regex_constants::match_continuous);
+}
+
+}  // namespace
+
+bool may_ask_for(const std::string& name) {
+  static const std::regex allowed("(?:" + one_of(kCompiler) + "|" + one_of(kCuda) + "|" +
+                                  one_of(kMathematics) + "|" + one_of(kC) + ")$|" + kOurs + "|" +
+                                  kStandardLibrary);
+  return begins_so(name, allowed);
+}
+
+bool may_define(const std::string& name, bool weak) {
+  static const std::regex unmangled("DW\\.ref\\.");
+  static const std::regex replaced("_Z(?:n[wa]|d[la])");
+  static const std::regex reserved(
+      "_Z(?:T[VTIS])?N?[KVRO]*(?:S[tabsiod]|9__gnu_cxx|10__cxxabiv1|9simulator|7onepass4wire|"
+      "7onepass6worker(?!15bound_functionsEv)|8nlohmann|5boost)");
+  if (name.rfind("_Z", 0) != 0) {
+    return begins_so(name, unmangled);
+  }
+  return !begins_so(name, replaced) && (weak || !begins_so(name, reserved));
+}
+
+std::string readable_name(const std::string& name) {
+  int status = 0;
+  char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string readable = text != nullptr ? text : name;
+  std::free(text);
+  readable.resize(std::min(readable.size(), readable.find('(')));
+  return readable;
+}
+
+}  // namespace onepass::driver

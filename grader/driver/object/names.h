@@ -1,0 +1,21 @@
+// Which names of others a student's object may ask for, and which it may not define. By class: a
+// name that is in none of them is refused, whatever it does.
+#pragma once
+
+#include <string>
+
+namespace onepass::driver {
+
+/// The calls that a compiler puts in, operators new and delete, CUDA's runtime, what the
+/// simulator's headers call, mathematics, memory, text and printing of C, the end of the program,
+/// and the standard library's containers, strings, streams and exceptions. `name` is mangled.
+bool may_ask_for(const std::string& name);
+
+/// A definition of its own: a C++ name, and none of the standard library, the simulator or the
+/// worker. Templates and inline functions (`weak`) of those are instantiated in every object.
+bool may_define(const std::string& name, bool weak);
+
+/// As the student wrote it, without arguments: "fork", "simulator::take_findings".
+std::string readable_name(const std::string& name);
+
+}  // namespace onepass::driver

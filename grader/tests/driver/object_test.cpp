@@ -1,0 +1,191 @@
+// What an exercise's object may be made of: by classes, as the compiler makes them of small texts.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "driver/files.h"
+#include "driver/object/inspect.h"
+#include "driver/object/names.h"
+#include "process/process.h"
+
+using namespace onepass::driver;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// "" if the text may be linked, else what is said of it.
+std::string refused(const std::string& text) {
+  const ScratchFolder folder(fs::temp_directory_path());
+  const std::string source = folder.path() / "a.cpp";
+  const std::string assembly = folder.path() / "a.s";
+  const std::string object = folder.path() / "a.o";
+  write_file(source, text);
+  const auto run = [&](const std::vector<std::string>& arguments) {
+    std::vector<std::string> command = {ONEPASS_CXX_COMPILER, "-std=c++17", "-O1", "-w"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const auto result = onepass::process::run({command}, 60);
+    REQUIRE_MESSAGE(result.succeeded(), result.output);
+  };
+  run({"-fsanitize=thread", "-fsanitize=bounds-strict", "-S", source, "-o", assembly});
+  run({"-c", assembly, "-o", object});
+  if (const auto error = refused_assembly(read_file(assembly), text, "a.cu")) {
+    return error->told("a.cu");
+  }
+  const auto error = refused_object(read_object(read_file(object)), text, "a.cu");
+  return error ? error->told("a.cu") : "";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("what a student may reasonably write") {
+  CHECK(refused(R"(
+    #include <algorithm>
+    #include <array>
+    #include <cassert>
+    #include <chrono>
+    #include <cmath>
+    #include <cstdio>
+    #include <cstdlib>
+    #include <cstring>
+    #include <functional>
+    #include <iostream>
+    #include <map>
+    #include <memory>
+    #include <numeric>
+    #include <random>
+    #include <sstream>
+    #include <stdexcept>
+    #include <string>
+    #include <unordered_map>
+    #include <vector>
+    struct Shape { virtual ~Shape() {} virtual int width() const { return 1; } };
+    struct Wide : Shape { int width() const override { return 2; } };
+    std::unique_ptr<Shape> make() { return std::make_unique<Wide>(); }
+    static const std::vector<int> widths = {32, 64, 128};
+    static std::map<std::string, int> counts;
+    int choose(int cols, float eps, void* data) {
+      assert(cols > 0);
+      std::printf("%d\n", cols);
+      std::fprintf(stderr, "%f %f\n", std::sqrt(eps), std::pow(eps, 0.3f) + expf(eps) + rintf(eps));
+      std::cout << cols << " " << eps << std::endl;
+      std::cerr << std::string(cols, 'x') << "\n";
+      std::array<int, 3> three = {cols, 1, 2};
+      std::sort(three.begin(), three.end());
+      static int calls = std::rand();
+      counts[std::to_string(calls)] += std::min(cols, three[1]);
+      std::unordered_map<int, std::string> names = {{1, "one"}};
+      std::function<int(int)> twice = [&](int x) { return 2 * x + int(names.size()); };
+      std::ostringstream text;
+      text << std::accumulate(widths.begin(), widths.end(), 0) << text.str().size();
+      const auto begin = std::chrono::steady_clock::now();
+      std::mt19937 random(1);
+      std::memset(data, 0, 4);
+      auto shared = std::make_shared<std::vector<float>>(cols, random());
+      if (cols < 0) throw std::runtime_error("cols is " + std::to_string(cols));
+      if (cols == 7) throw 7;
+      if (eps < 0) { std::exit(EXIT_FAILURE); }
+      try { twice(std::stoi(text.str())); } catch (const std::exception& e) { std::puts(e.what()); }
+      asm volatile("" ::: "memory");  // a barrier for the compiler, no assembly
+      return int((std::chrono::steady_clock::now() - begin).count() / 1000 % cols);
+    })") == "");
+}
+
+TEST_CASE("what an exercise has no use for, with its line") {
+  CHECK(refused("#include <unistd.h>\nvoid f() {\n  fork();\n}\n") ==
+        "a.cu:3: fork is not for exercises, which may use CUDA's functions, mathematics, memory, "
+        "printing, and the containers and strings of the standard library");
+  for (const char* text :
+       {"#include <unistd.h>\nvoid f() { (void)!write(4, \"\", 1); }",
+        "#include <sys/mman.h>\nvoid f() { mprotect(0, 4096, 7); }",
+        "#include <dlfcn.h>\nvoid* f() { return dlsym(nullptr, \"fork\"); }",
+        "#include <thread>\nvoid f() { std::thread([] {}).detach(); }",
+        "#include <fstream>\nvoid f() { std::ofstream(\"/proc/self/fd/4\") << 1; }",
+        "#include <filesystem>\nbool f() { return std::filesystem::exists(\"/\"); }",
+        "#include <cstdio>\nvoid f() { fopen(\"a\", \"w\"); }",
+        "#include <exception>\nvoid f() { std::set_terminate(nullptr); }",
+        "#include <cstdlib>\nvoid f() { std::system(\"ls\"); }",
+        "namespace simulator { void reset(); }\nvoid f() { simulator::reset(); }",
+        "namespace onepass::worker { int find(); }\nint f() { return onepass::worker::find(); }",
+        "int write_(int) asm(\"write\");\nint f() { return write_(4); }",
+        "extern \"C\" __attribute__((weak)) int fork();\nint f() { return fork ? 1 : 0; }"}) {
+    CHECK_MESSAGE(has(refused(text), " is not for exercises"), text);
+  }
+}
+
+TEST_CASE("what a library's function could be replaced by") {
+  CHECK(refused("int main() { return 0; }\n") ==
+        "a.cu:1: an exercise may not define main, by which a library's function could be replaced: "
+        "its functions are C++ (not extern \"C\") and have other names");
+  for (const char* text : {"extern \"C\" long write(int, const void*, unsigned long) { return 0; }",
+                           "extern \"C\" int cudaMalloc(void**, unsigned long) { return 0; }",
+                           "extern \"C\" void __tsan_write4(void*) {}",
+                           "int mine(int) asm(\"read\");\nint mine(int) { return 0; }",
+                           "extern \"C\" int own() { return 1; }\n"
+                           "extern \"C\" __attribute__((alias(\"own\"))) int close(int);",
+                           "void* operator new(unsigned long) { return nullptr; }",
+                           "namespace simulator { int take_findings() { return 0; } }",
+                           "namespace onepass::worker { int make_device() { return 0; } }",
+                           "namespace std { void terminate() noexcept { for (;;) {} } }"}) {
+    CHECK_MESSAGE(has(refused(text), "an exercise may not define"), text);
+  }
+}
+
+TEST_CASE("what would run before the grader") {
+  for (const char* text :
+       {"__attribute__((constructor)) static void early() { x = 1; }",
+        "__attribute__((constructor(101))) static void early() { x = 1; }",
+        "__attribute__((destructor)) static void late() { x = 1; }",
+        "static void early() { x = 1; }\n"
+        "__attribute__((section(\".init_array\"), used)) void (*p)() = early;",
+        "static void early() { x = 1; }\n"
+        "__attribute__((section(\".preinit_array\"), used)) void (*p)() = early;"}) {
+    CHECK_MESSAGE(refused(std::string("int x;\n") + text) != "", text);
+  }
+  CHECK(has(refused("int x;\n__attribute__((constructor)) static void early() { x = 1; }\n"),
+            "a.cu:2: early would run before the grader"));
+}
+
+TEST_CASE("code that is not C++") {
+  const std::string by_macro = "#define PASTE(a, b) a##b\n#define HIDDEN PASTE(as, m)\n";
+  CHECK(refused("void f() { asm(\"nop\"); }\n") ==
+        "a.cu:1: an exercise may not have assembly (asm) outside of kernels");
+  for (const std::string& text : {by_macro + "void f() { HIDDEN(\"syscall\"); }",
+                                  by_macro + "HIDDEN(\".globl main\\nmain: ret\");"}) {
+    CHECK_MESSAGE(has(refused(text), "assembly"), text);
+  }
+  for (const char* text :
+       {"__attribute__((section(\".text\"))) const unsigned char code[] = {0x0f, 0x05};\n"
+        "int f() { return ((int (*)())code)(); }",
+        "__attribute__((section(\".mine\"))) int x = 1;",
+        "static int one() { return 1; }\nextern \"C\" void* choose() { return (void*)one; }\n"
+        "__attribute__((ifunc(\"choose\"))) int which();\nint f() { return which(); }"}) {
+    CHECK_MESSAGE(refused(text) != "", text);
+  }
+}
+
+TEST_CASE("all that the simulator's headers call may be asked for") {
+  const std::string header = read_file(fs::path(ONEPASS_SOURCE_DIR) /
+                                       "grader/simulator/include/onepass_simulator/device_calls.h");
+  static const std::regex declaration(R"(\n[a-z][\w:]*(?: long)? ?\*? ?(\w+)\()");
+  int found = 0;
+  for (std::sregex_iterator at(header.begin(), header.end(), declaration), end; at != end; ++at) {
+    const std::string name = (*at)[1];
+    CHECK_MESSAGE(may_ask_for(fmt::format("_ZN9simulator{}{}Ev", name.size(), name)), name);
+    ++found;
+  }
+  CHECK(found >= 9);
+}
+
+TEST_CASE("an object that is none") {
+  CHECK_THROWS(read_object(""));
+  CHECK_THROWS(read_object(std::string("\x7f") + "ELF\x02\x01\x01"));
+  CHECK_THROWS(read_object(std::string(4096, '\xff')));
+}
