@@ -23,6 +23,7 @@ enum class Kind {
   device_pointer,  // host code uses the address of device memory
   other_stream,    // host code puts work on another stream than expect_stream() says
   host_waits,      // host code waits for the device, where it must not
+  host_written,    // numbers in device memory that are the host's, and no kernel's
   misaligned,
   uninitialised_shared,
   uninitialised_global,
@@ -55,6 +56,7 @@ inline constexpr KindName kKindNames[] = {
     {Kind::device_pointer, "device-pointer"},
     {Kind::other_stream, "other-stream"},
     {Kind::host_waits, "host-waits"},
+    {Kind::host_written, "host-written"},
     {Kind::misaligned, "misaligned"},
     {Kind::uninitialised_shared, "uninitialised-shared"},
     {Kind::uninitialised_global, "uninitialised-global"},

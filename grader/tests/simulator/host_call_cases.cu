@@ -8,6 +8,10 @@ __global__ void fill(float* y) {
   y[threadIdx.x] = 1;
 }
 
+__global__ void add_one(float* y) {
+  y[threadIdx.x] += 1;
+}
+
 /// A stream that work is expected on, while this lives.
 struct ExpectedStream {
   cudaStream_t stream;
@@ -97,6 +101,31 @@ CASE(frees_and_waits, "host-waits", {"cudaFree()"}) {
   cudaMalloc(&partial, 128);
   const ExpectedStream expected;
   cudaFree(partial);  // here
+}
+
+CASE(copies_results_of_its_own, "host-written", {"results[1]", "cudaMemcpyAsync()"}, {{"here"}}) {
+  static float* const y =
+      static_cast<float*>(simulator::allocate(128, 0, {"results", sizeof(float), 0, 0}));
+  const ExpectedStream expected;
+  const float numbers[2] = {1, 2};
+  fill<<<1, 1, 0, expected.stream>>>(y);
+  cudaMemcpyAsync(y + 1, numbers, sizeof numbers, cudaMemcpyHostToDevice, expected.stream);  // here
+}
+CASE(prepares_what_a_kernel_writes, "") {
+  static float* const y =
+      static_cast<float*>(simulator::allocate(128, 0, {"results", sizeof(float), 0, 0}));
+  const ExpectedStream expected;
+  const float numbers[2] = {1, 2};
+  cudaMemsetAsync(y, 0xFF, 128, expected.stream);
+  cudaMemcpyAsync(y, numbers, sizeof numbers, cudaMemcpyHostToDevice, expected.stream);
+  add_one<<<1, 32, 0, expected.stream>>>(y);
+}
+CASE(zeros_and_copies_within_the_device, "") {
+  static float* const y =
+      static_cast<float*>(simulator::allocate(256, 0, {"results", sizeof(float), 0, 0}));
+  const ExpectedStream expected;
+  cudaMemsetAsync(y, 0, 128, expected.stream);
+  cudaMemcpyAsync(y + 32, y, 128, cudaMemcpyDeviceToDevice, expected.stream);
 }
 
 }  // namespace

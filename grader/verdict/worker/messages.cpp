@@ -41,6 +41,13 @@ wire::BufferSpec spec_of(const Buffer& buffer, Poison poison, std::vector<worker
   return spec;
 }
 
+/// Does the function compute what is in there? What it keeps in scratch memory is its own affair.
+bool holds_results(const Case& call, const std::string& buffer) {
+  const contract::Tensor* tensor =
+      call.contract() == nullptr ? nullptr : call.contract()->find(buffer);
+  return tensor != nullptr && tensor->is_data() && call.buffer(buffer).role != Role::input;
+}
+
 void read_trespasses(const wire::SeenBuffer& seen, std::vector<Trespass>& trespasses) {
   if (seen.padding_row >= 0) {
     trespasses.push_back(
@@ -153,6 +160,9 @@ Run read_run(const Case& call, Poison poison, const worker::Message& reply, cons
   auto ran = wire::read<wire::Ran>(reply.body.at("content"));
   require_sound_trace(ran.observations);
   Run run{std::move(ran.observations), std::move(ran.ending), {}, {}, {}, {}};
+  std::erase_if(run.findings, [&](const Finding& finding) {
+    return finding.kind == Kind::host_written && !holds_results(call, finding.buffer);
+  });
   if (run.outcome != Outcome::ok) {
     return run;
   }

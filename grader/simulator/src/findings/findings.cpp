@@ -80,6 +80,7 @@ void Findings::add(Finding finding) {
 
 std::vector<Finding> Findings::take() {
   launch_begin_ = 0;
+  told_.clear();  // of host code between launches: the next call is told its own
   return std::exchange(findings_, {});
 }
 

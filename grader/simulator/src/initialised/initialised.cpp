@@ -53,6 +53,13 @@ void InitialisedChecker::report_early_reads() {
   block.early_reads.clear();
 }
 
+/// Reports it then.
+bool InitialisedChecker::is_mistake(AccessEvent event) {
+  if (device_.host_writes.at(event.access.address) != nullptr) return false;
+  report_uninitialised(event);
+  return true;
+}
+
 void InitialisedChecker::report_uninitialised(AccessEvent event) {
   const Access& access = event.access;
   if (access.is_exchange || !findings_.is_first(Kind::uninitialised_global, access.site)) return;
@@ -73,6 +80,27 @@ void InitialisedChecker::report_uninitialised(AccessEvent event) {
                  {reader},
                  element.buffer,
                  element.index});
+}
+
+void report_host_writes(const DeviceMemory& memory, InitialisedMemory& initialised,
+                        Findings& findings) {
+  initialised.host_writes.each([&](const HostWrites::Write& write) {
+    const Allocation* const in = memory.containing(write.begin, write.end - write.begin);
+    if (in == nullptr || in->label.element_bytes == 0) return;
+    const InitialisedBits& bits = initialised[in->number];
+    std::uintptr_t address = write.begin;
+    while (address < write.end && bits.all_set(address - in->begin, 1)) ++address;
+    if (address == write.end) return;
+    const ElementName element = device_element(*in, address, 1);
+    findings.add({Kind::host_written,
+                  "",
+                  "Host code wrote " + element.text + ", by " + write.call +
+                      ", and no kernel did afterwards.",
+                  false,
+                  {host_party(write.site, "writes it")},
+                  element.buffer,
+                  element.index});
+  });
 }
 
 }  // namespace simulator

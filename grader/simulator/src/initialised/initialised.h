@@ -12,13 +12,20 @@
 #include "common/per_block.h"
 #include "events/events.h"
 #include "findings/findings.h"
+#include "initialised/host_writes.h"
 #include "initialised/initialised_bits.h"
 #include "memory/memory.h"
 
 namespace simulator {
 
 /// Of device memory: it outlasts the launch.
-using InitialisedMemory = BesideAllocations<InitialisedBits>;
+struct InitialisedMemory : BesideAllocations<InitialisedBits> {
+  HostWrites host_writes;
+};
+
+/// What the host has written and no kernel since, in memory that has a name.
+void report_host_writes(const DeviceMemory& memory, InitialisedMemory& initialised,
+                        Findings& findings);
 
 class InitialisedChecker {
  public:
@@ -36,8 +43,7 @@ class InitialisedChecker {
     InitialisedBits& bits = bits_of(event.place);
     if (access.type != AccessType::write && event.place.space == MemorySpace::global &&
         __builtin_expect(!bits.all_set(event.place.offset, access.size), 0)) {
-      report_uninitialised(event);
-      bits.set(event.place.offset, access.size);  // once is enough
+      if (is_mistake(event)) bits.set(event.place.offset, access.size);  // once is enough
     }
     if (access.type != AccessType::read) bits.set(event.place.offset, access.size);
   }
@@ -76,6 +82,7 @@ class InitialisedChecker {
     Block& block = blocks_.running();
     return place.piece == kStaticShared ? block.statics : block.dynamic;
   }
+  bool is_mistake(AccessEvent event);
   void report_uninitialised(AccessEvent event);
   void report_early_reads();
 

@@ -10,7 +10,12 @@
 namespace simulator {
 
 std::vector<Finding> take_findings() {
-  return machine().findings.take();
+  Machine& device = machine();
+  if (device.settings.wanted.initialised) {
+    report_host_writes(device.memory.device, device.shadow.initialised, device.findings);
+  }
+  device.shadow.initialised.host_writes.clear();
+  return device.findings.take();
 }
 
 std::vector<LaunchTraffic> take_traffic() {
@@ -88,6 +93,7 @@ void limit_accesses(std::uint64_t per_launch) {
 
 void reset() {
   machine().errors.clear();
+  machine().shadow.initialised.host_writes.clear();
   machine().findings.take();
   machine().traffic.clear();
   machine().trace.clear();

@@ -24,8 +24,29 @@ bool is_right_side(const void* pointer, std::size_t bytes, bool on_device) {
          nullptr;
 }
 
-cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
-                 cudaStream_t stream) {
+/// Where in the host code a function was called, for a finding.
+struct Call {
+  const char* name;
+  const void* site;
+};
+
+/// These bytes hold what the call has put there: numbers of the host's own, while its calls are
+/// watched, or what counts as initialised.
+void note_written(void* pointer, std::size_t bytes, bool by_host, const Call& call) {
+  mark_initialised(pointer, bytes, !by_host);
+  if (!by_host) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
+  machine().shadow.initialised.host_writes.add(
+      {begin, begin + bytes, call.name, reinterpret_cast<CodeAddress>(call.site)});
+}
+
+bool is_written_by_host(const void* pointer, std::size_t bytes) {
+  return machine().shadow.initialised.host_writes.within(reinterpret_cast<std::uintptr_t>(pointer),
+                                                         bytes) != nullptr;
+}
+
+cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
+                 const Call& call) {
   if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) {
     return result(cudaErrorInvalidMemcpyDirection);
@@ -39,9 +60,11 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
     return result(kErrorInvalidValue);
   }
   if (!to_device || !from_device) machine().streams.finish();
+  const bool watched = machine().host_calls.are_watched();
   machine().streams.put(stream, [=] {
+    const bool by_host = watched && (!from_device || is_written_by_host(from, bytes));
     std::memmove(to, from, bytes);
-    if (to_device) mark_initialised(to, bytes);
+    if (to_device) note_written(to, bytes, by_host, call);
     return false;
   });
   return result(kSuccess);
@@ -53,12 +76,13 @@ void note_copy(const void* to, const void* from, const char* call, const void* s
   is_device(to) && is_device(from) ? note_work(nullptr, call, site) : note_wait(call, site);
 }
 
-cudaError_t set(void* pointer, int value, size_t bytes, cudaStream_t stream) {
+cudaError_t set(void* pointer, int value, size_t bytes, cudaStream_t stream, const Call& call) {
   if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (!is_right_side(pointer, bytes, true)) return result(kErrorInvalidValue);
+  const bool by_host = machine().host_calls.are_watched() && value % 256 != 0;
   machine().streams.put(stream, [=] {
     std::memset(pointer, value, bytes);
-    mark_initialised(pointer, bytes);
+    note_written(pointer, bytes, by_host, call);
     return false;
   });
   return result(kSuccess);
@@ -118,31 +142,36 @@ cudaError_t cudaFreeHost(void* pointer) {
 }
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  note_copy(to, from, "cudaMemcpy()", __builtin_return_address(0));
-  return copy(to, from, bytes, kind, nullptr);
+  const Call call = {"cudaMemcpy()", __builtin_return_address(0)};
+  note_copy(to, from, call.name, call.site);
+  return copy(to, from, bytes, kind, nullptr, call);
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  note_work(stream, "cudaMemcpyAsync()", __builtin_return_address(0));
-  return copy(to, from, bytes, kind, stream);
+  const Call call = {"cudaMemcpyAsync()", __builtin_return_address(0)};
+  note_work(stream, call.name, call.site);
+  return copy(to, from, bytes, kind, stream, call);
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind) {
-  note_copy(to, from, "cudaMemcpy2D()", __builtin_return_address(0));
+  const Call call = {"cudaMemcpy2D()", __builtin_return_address(0)};
+  note_copy(to, from, call.name, call.site);
   cudaError_t error = result(kSuccess);
   for (size_t row = 0; row < height && error == cudaSuccess; ++row) {
     error = copy(static_cast<char*>(to) + row * to_pitch,
-                 static_cast<const char*>(from) + row * from_pitch, width, kind, nullptr);
+                 static_cast<const char*>(from) + row * from_pitch, width, kind, nullptr, call);
   }
   return error;
 }
 cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-  note_work(nullptr, "cudaMemset()", __builtin_return_address(0));
-  return set(pointer, value, bytes, nullptr);
+  const Call call = {"cudaMemset()", __builtin_return_address(0)};
+  note_work(nullptr, call.name, call.site);
+  return set(pointer, value, bytes, nullptr, call);
 }
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
-  note_work(stream, "cudaMemsetAsync()", __builtin_return_address(0));
-  return set(pointer, value, bytes, stream);
+  const Call call = {"cudaMemsetAsync()", __builtin_return_address(0)};
+  note_work(stream, call.name, call.site);
+  return set(pointer, value, bytes, stream, call);
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   *total = limits::kMemoryBytes;

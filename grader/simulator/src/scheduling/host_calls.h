@@ -15,6 +15,8 @@ class HostCalls {
   /// nullptr: nothing is expected.
   void expect(const void* stream) { stream_ = stream; }
 
+  bool are_watched() const { return stream_ != nullptr; }
+
   /// `call`, at this place in the host code, puts work on a stream; or waits for the device.
   void note_work(const void* stream, const std::string& call, CodeAddress site,
                  Findings& findings) const;

@@ -32,6 +32,30 @@ TEST_CASE("uninitialised device memory: a read before and after the write") {
   CHECK(scene.found() == Kinds{"uninitialised-global"});
 }
 
+TEST_CASE("what the host wrote: reading it is no mistake, and a kernel's write makes it its own") {
+  Scene scene;
+  InitialisedMemory bits;
+  bits.allocated(*scene.x);
+  const std::uintptr_t begin = scene.x->begin;
+  bits.host_writes.add({begin, begin + 4 * sizeof(float), "cudaMemcpy()", here()});
+  InitialisedChecker checker(scene.launch, scene.memory, bits, scene.findings);
+  begin_block(checker, 0);
+  access_x(scene, 0, AccessType::read, 1, here(), to(checker));
+  access_x(scene, 0, AccessType::write, 1, here(), to(checker));
+  CHECK(scene.found().empty());
+  bits.host_writes.add({begin + 8, begin + 12, "cudaMemset()", here()});  // the third element
+  report_host_writes(scene.memory.device, bits, scene.findings);
+  CHECK(scene.found() == Kinds{"host-written", "host-written"});  // once a line
+}
+
+TEST_CASE("host code is told the same at every call") {
+  Findings findings;
+  CHECK(findings.is_first(Kind::device_pointer, 1));
+  CHECK_FALSE(findings.is_first(Kind::device_pointer, 1));
+  findings.take();
+  CHECK(findings.is_first(Kind::device_pointer, 1));
+}
+
 TEST_CASE("uninitialised shared memory: an early read is told at the barrier, if it is no race") {
   Scene scene;
   InitialisedMemory bits;
