@@ -6,6 +6,15 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef __SANITIZE_THREAD__
+// The compiler puts no call before what these read and write: so they are the simulator's own.
+extern "C" {
+void* memcpy(void* to, const void* from, size_t bytes) noexcept __asm__("__tsan_memcpy");
+void* memmove(void* to, const void* from, size_t bytes) noexcept __asm__("__tsan_memmove");
+void* memset(void* to, int value, size_t bytes) noexcept __asm__("__tsan_memset");
+}
+#endif
+
 #include "onepass_simulator/atomics.h"
 #include "onepass_simulator/barriers.h"
 #include "onepass_simulator/bit_intrinsics.h"

@@ -5,6 +5,7 @@
 // works in the same way). The return address is the place in the student's code.
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "access/access.h"
 #include "scheduling/running.h"
@@ -23,6 +24,15 @@ void check_range(std::uintptr_t address, std::size_t size, AccessType type, Code
     simulator::check_access({address, piece, 1, type, site});
     address += piece;
     size -= piece;
+  }
+}
+
+/// What a function of C's library does to memory, if host code has called it. (In a kernel, it is
+/// mostly the copy of a structure, of which there was a call already.)
+void check_host_range(const void* memory, std::size_t size, AccessType type, CodeAddress site) {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  if (simulator::launch_of_kernel() == nullptr && simulator::DeviceMemory::in_range(address)) {
+    check_range(address, size, type, site);
   }
 }
 
@@ -69,6 +79,21 @@ void __tsan_read_range(void* address, std::size_t size) {
 }
 void __tsan_write_range(void* address, std::size_t size) {
   check_range(ONEPASS_ADDRESS, size, AccessType::write, ONEPASS_SITE);
+}
+
+void* __tsan_memcpy(void* to, const void* from, std::size_t size) {
+  check_host_range(from, size, AccessType::read, ONEPASS_SITE);
+  check_host_range(to, size, AccessType::write, ONEPASS_SITE);
+  return std::memcpy(to, from, size);
+}
+void* __tsan_memmove(void* to, const void* from, std::size_t size) {
+  check_host_range(from, size, AccessType::read, ONEPASS_SITE);
+  check_host_range(to, size, AccessType::write, ONEPASS_SITE);
+  return std::memmove(to, from, size);
+}
+void* __tsan_memset(void* to, int value, std::size_t size) {
+  check_host_range(to, size, AccessType::write, ONEPASS_SITE);
+  return std::memset(to, value, size);
 }
 
 void __ubsan_handle_out_of_bounds(void* data, std::uintptr_t index) {
