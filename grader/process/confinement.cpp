@@ -18,45 +18,12 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-/// Memory that lies where nobody can guess.
-char* hidden_memory(std::size_t bytes) {
-  constexpr int kAttempts = 100;  // something may be there already
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    std::uintptr_t place = 0;
-    if (getrandom(&place, sizeof place, 0) != sizeof place) {
-      break;
-    }
-    place = place >> (18 + attempt / 10) & ~(kPage - 1);  // a process has 46 bits, or some less
-    void* memory = mmap(reinterpret_cast<void*>(place), bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (memory == reinterpret_cast<void*>(place)) {
-      return static_cast<char*>(memory);
-    }
-    if (memory != MAP_FAILED) {
-      munmap(memory, bytes);
-    }
-  }
-  throw std::system_error(ENOMEM, std::generic_category(), "No memory for a command");
-}
-
-/// The words and the list of pointers to them take so much.
 std::size_t bytes_of(const std::vector<std::string>& command) {
-  std::size_t bytes = (command.size() + 1) * sizeof(char*);
+  std::size_t bytes = 0;
   for (const std::string& word : command) {
     bytes += word.size() + 1;
   }
-  return (bytes + kPage - 1) / kPage * kPage;
-}
-
-char** hide(const std::vector<std::string>& command) {
-  char* const memory = hidden_memory(bytes_of(command));
-  auto* const words = reinterpret_cast<char**>(memory);
-  char* text = memory + (command.size() + 1) * sizeof(char*);
-  for (std::size_t i = 0; i < command.size(); ++i) {
-    words[i] = text;
-    text = stpcpy(text, command[i].c_str()) + 1;
-  }
-  return words;
+  return bytes;
 }
 
 /// "NAME=value" by the name or the beginning of one, "CUDA_*".
@@ -88,16 +55,40 @@ void volunteer_for_out_of_memory() {
   }
 }
 
-/// What is root only by name. Files that root has to read stay readable: Landlock says which.
+/// Root, but for its name. Files that root alone may read stay readable: Landlock says which.
 void drop_privileges() {
   for (int right = 0; right <= CAP_LAST_CAP + 16; ++right) {  // newer kernels have more
-    if (right != CAP_DAC_OVERRIDE && right != CAP_DAC_READ_SEARCH) {
+    if (right != CAP_DAC_READ_SEARCH) {
       prctl(PR_CAPBSET_DROP, right, 0, 0, 0);  // others than root have none to drop
     }
   }
 }
 
 }  // namespace
+
+Hidden::Hidden(std::size_t bytes) : bytes_((bytes + kPage - 1) / kPage * kPage) {
+  constexpr int kAttempts = 100;  // something may be there already
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    std::uintptr_t place = 0;
+    if (getrandom(&place, sizeof place, 0) != sizeof place) {
+      break;
+    }
+    place = place >> (18 + attempt / 10) & ~(kPage - 1);  // a process has 46 bits, or some less
+    memory_ = mmap(reinterpret_cast<void*>(place), bytes_, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory_ == reinterpret_cast<void*>(place)) {
+      return;
+    }
+    if (memory_ != MAP_FAILED) {
+      munmap(memory_, bytes_);
+    }
+  }
+  throw std::system_error(ENOMEM, std::generic_category(), "No memory for a command");
+}
+
+Hidden::~Hidden() {
+  munmap(memory_, bytes_);
+}
 
 bool keeps(const Allowance& allowance, std::string_view variable) {
   return std::any_of(allowance.variables.begin(), allowance.variables.end(),
@@ -112,15 +103,14 @@ std::vector<std::string> gaps(const Layers& layers) {
   std::vector<std::string> all;
   if (layers.landlock == 0) {
     all.push_back(
-        "The kernel has no Landlock (Linux 5.13 and later can): a submission can read and write "
-        "the files that you can.");
+        "Landlock is not in force (it needs Linux 5.13, switched on, and a container that allows "
+        "it): a submission can read and write the files that you can.");
   }
   if (!layers.system_calls) {
     all.push_back(
-        "System calls are not filtered (the grader was built without libseccomp or libbacktrace): "
-        "a "
-        "submission can "
-        "start programs, use the network, and change the rights of your files.");
+        "System calls are not filtered (that needs libseccomp and libbacktrace where the grader is "
+        "built, and a container that allows it): a submission can start and stop programs, use the "
+        "network, and change the rights of your files.");
   }
   return all;
 }
@@ -133,12 +123,15 @@ void shield_this_process() {
 Confinement::Confinement(const Allowance& allowance, const std::vector<std::string>& command)
     : limits_(allowance.limits),
       own_proc_(allowance.own_proc),
-      words_(hide(command), {bytes_of(command)}),
+      text_(bytes_of(command)),
+      words_((command.size() + 1) * sizeof(char*)),
       landlock_(allowance.paths),
-      filter_(allowance.calls, *words_, words_.get()) {}
-
-void Confinement::Unmap::operator()(char** memory) const {
-  munmap(memory, bytes);
+      filter_(allowance.calls, text_.memory(), words_.memory()) {
+  char* text = static_cast<char*>(text_.memory());
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    words()[i] = text;
+    text = stpcpy(text, command[i].c_str()) + 1;
+  }
 }
 
 int Confinement::enter() {

@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-#include <memory>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,28 +41,37 @@ std::vector<std::string> gaps(const Layers& layers);
 /// becomes its own. For the driver and the deciding process, first of all.
 void shield_this_process();
 
+/// Memory that lies where nobody can guess.
+class Hidden {
+ public:
+  /// Throws std::system_error if there is none.
+  explicit Hidden(std::size_t bytes);
+  Hidden(const Hidden&) = delete;
+  Hidden& operator=(const Hidden&) = delete;
+  ~Hidden();
+
+  void* memory() const { return memory_; }
+
+ private:
+  std::size_t bytes_;
+  void* memory_ = nullptr;
+};
+
 /// A command with its allowance, ready to be put on a child.
 class Confinement {
  public:
   /// Throws std::system_error if a layer that is there cannot be used.
   Confinement(const Allowance& allowance, const std::vector<std::string>& command);
-  Confinement(const Confinement&) = delete;
-  Confinement& operator=(const Confinement&) = delete;
 
   /// In the child, between fork and exec: puts all layers on it. Returns errno, 0 if all is well.
   /// Then nothing can be run but words(), by its path.
   int enter();
-  char* const* words() const { return words_.get(); }
+  char** words() const { return static_cast<char**>(words_.memory()); }
 
  private:
-  struct Unmap {
-    std::size_t bytes;
-    void operator()(char** memory) const;
-  };
-
   std::vector<std::pair<int, rlim_t>> limits_;
   unsigned own_proc_;
-  std::unique_ptr<char*, Unmap> words_;  // somewhere in memory
+  Hidden text_, words_;
   Landlock landlock_;
   SystemCallFilter filter_;
 };

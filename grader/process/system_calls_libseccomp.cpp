@@ -44,10 +44,10 @@ constexpr const char* kForbidden[] = {
     "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "chown32", "fchown", "fchown32", "lchown",
     "lchown32", "fchownat", "setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr",
     "lremovexattr", "fremovexattr", "removexattrat", "file_setattr", "utime", "utimes", "utimensat",
-    "utimensat_time64", "futimesat", "truncate", "truncate64", "unlink", "unlinkat", "rename",
-    "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "mkdir", "mkdirat", "rmdir",
-    "mknod", "mknodat", "name_to_handle_at", "open_by_handle_at", "quotactl", "quotactl_fd",
-    "fanotify_init", "swapon", "swapoff",
+    "utimensat_time64", "futimesat", "truncate", "truncate64", "unlinkat", "rename", "renameat",
+    "renameat2", "link", "linkat", "symlink", "symlinkat", "mkdir", "mkdirat", "rmdir", "mknod",
+    "mknodat", "name_to_handle_at", "open_by_handle_at", "quotactl", "quotactl_fd", "fanotify_init",
+    "swapon", "swapoff",
     // sockets that reach somebody (connect() and more are below)
     "sendmsg", "sendmmsg", "socketcall",
     // memory and messages that outlive the process
@@ -65,13 +65,33 @@ constexpr const char* kForbidden[] = {
     "setdomainname", "iopl", "ioperm", "modify_ldt", "personality", "vhangup", "uselib",
     "nfsservctl"};
 
-/// Those of them that came after some libseccomp; numbers from 424 on are the same everywhere.
+/// Which a libseccomp may be too old to know; numbers from 424 on are the same everywhere.
 constexpr struct {
   const char* name;
   int number;
-} kNewer[] = {{"quotactl_fd", 443},    {"memfd_secret", 447}, {"process_mrelease", 448},
-              {"fchmodat2", 452},      {"setxattrat", 463},   {"removexattrat", 466},
-              {"open_tree_attr", 467}, {"file_setattr", 469}};
+} kNewer[] = {{"pidfd_send_signal", 424},
+              {"io_uring_setup", 425},
+              {"io_uring_enter", 426},
+              {"io_uring_register", 427},
+              {"open_tree", 428},
+              {"move_mount", 429},
+              {"fsopen", 430},
+              {"fsconfig", 431},
+              {"fsmount", 432},
+              {"fspick", 433},
+              {"pidfd_open", 434},
+              {"clone3", 435},
+              {"pidfd_getfd", 438},
+              {"process_madvise", 440},
+              {"mount_setattr", 442},
+              {"quotactl_fd", 443},
+              {"memfd_secret", 447},
+              {"process_mrelease", 448},
+              {"fchmodat2", 452},
+              {"setxattrat", 463},
+              {"removexattrat", 466},
+              {"open_tree_attr", 467},
+              {"file_setattr", 469}};
 
 int number_of(const std::string& call) {
   for (const auto& [name, number] : kNewer) {
@@ -91,7 +111,7 @@ Condition is_not(unsigned argument, const void* value) {
 Condition is_not(unsigned argument, std::uint64_t value) {
   return {argument, SCMP_CMP_NE, value, 0};
 }
-/// Of a number of 32 bits: of the rest the kernel sees nothing, either.
+/// Of the lower 32 bits: the kernel does not look at the others of such an argument.
 Condition is(unsigned argument, std::uint32_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, 0xffffffff, value};
 }
@@ -113,9 +133,7 @@ class Rules {
   /// The call fails with `error` where all conditions hold.
   void refuse(const char* call, Conditions conditions = {}, int error = EPERM) {
     const int number = number_of(call);
-    if (number == __NR_SCMP_ERROR) {
-      return;  // this libseccomp has not heard of it
-    }
+    require(number == __NR_SCMP_ERROR ? -ENOSYS : 0, call);
     const int result =
         seccomp_rule_add_array(context_.get(), SCMP_ACT_ERRNO(static_cast<unsigned>(error)), number,
                                static_cast<unsigned>(conditions.size()), conditions.begin());
@@ -171,32 +189,37 @@ void refuse_signals(Rules& rules) {
   }
   rules.refuse("prlimit64", {is(1, RLIMIT_CPU), is_not(2, std::uint64_t{0})});
   rules.refuse("setrlimit", {is(0, RLIMIT_CPU)});
-  rules.refuse("seccomp");  // whose strict mode kills
+  rules.refuse("timer_create");  // its signal may be SIGKILL
+  rules.refuse("seccomp");       // whose strict mode kills
   rules.refuse("prctl", {is(0, PR_SET_SECCOMP)});
   rules.refuse("prctl", {is(0, PR_SET_PDEATHSIG)});  // it goes with who started it
+  rules.refuse("prctl", {is(0, PR_SET_DUMPABLE)});   // we look at what it takes
 }
 
-/// CUDA's driver keeps a socket for other processes that share its memory. None may reach it, and
-/// it reaches none: that there is no service to connect to is nothing new to it.
+/// CUDA's driver keeps a socket for other processes that share its memory, and looks for a service
+/// that shares the GPU (MPS). None may reach it, and it reaches none: there is no such service.
+/// With another error than this cuInit() fails.
 void refuse_reaching(Rules& rules) {
   rules.refuse("socket", {is_not(0, AF_UNIX)});
   rules.refuse("socketpair", {is_not(0, AF_UNIX)});
-  rules.refuse("connect", {}, ECONNREFUSED);
+  rules.refuse("connect", {}, ENOENT);
   rules.refuse("sendto", {is_not(4, std::uint64_t{0})});
   for (const std::uint32_t request : {0x5412, 0x541c}) {  // TIOCSTI, TIOCLINUX: typing
     rules.refuse("ioctl", {is(1, request)});
   }
+  for (const std::uint32_t request : {0x8901, 0x8902}) {  // FIOSETOWN, SIOCSPGRP: signals
+    rules.refuse("ioctl", {is(1, request)});
+  }
 }
 
-void refuse_devices(Rules& rules) {
+/// What only a driver of a device has to do.
+void refuse_reaching_and_devices(Rules& rules) {
   rules.refuse("socket");
   rules.refuse("socketpair");
   rules.refuse("connect");
   rules.refuse("memfd_create");  // it would not count as the process's memory
   rules.refuse("sched_setaffinity", {is_not(0, std::uint64_t{0})});
   rules.refuse("ioctl", {}, ENOTTY);
-  rules.refuse("timer_create");                     // its signal may be SIGKILL
-  rules.refuse("prctl", {is(0, PR_SET_DUMPABLE)});  // we look at what it takes
 }
 
 }  // namespace
@@ -214,6 +237,8 @@ SystemCallFilter::SystemCallFilter(SystemCalls allowed, const void* path, const 
   for (const char* call : kForbidden) {
     rules.refuse(call);
   }
+  // CUDA's driver removes what lies where its socket is to be, and bears no other error.
+  rules.refuse("unlink", {}, ENOENT);
   rules.refuse("execve", {is_not(0, path)});
   rules.refuse("execve", {is_not(1, words)});
   rules.refuse("prlimit64", {is_not(0, std::uint64_t{0}), is_not(2, std::uint64_t{0})});
@@ -222,7 +247,7 @@ SystemCallFilter::SystemCallFilter(SystemCalls allowed, const void* path, const 
   if (allowed == SystemCalls::of_a_gpu_driver) {
     refuse_reaching(rules);
   } else {
-    refuse_devices(rules);
+    refuse_reaching_and_devices(rules);
   }
   program_ = rules.program();
 }

@@ -32,6 +32,7 @@
 #include "verdict/session/events.h"
 #include "verdict/session/run_checks.h"
 #include "verdict/session/shapes.h"
+#include "verdict/worker/allowance.h"
 #include "verdict/worker/messages.h"
 #include "wire/json.h"
 
@@ -94,13 +95,14 @@ void print_list(const Chapter& chapter) {
 /// trusted: another worker, which is asked if the student's says so; may be empty.
 bool introduce(WorkerClient& worker, const std::string& trusted, const Options& options,
                Events& events) {
+  const std::string missing = options.device == "gpu" ? prepare_gpu() : "";
   const Reply hello = worker.hello();
   if (hello.outcome == Outcome::grader_fault) {
     throw std::runtime_error(hello.error);
   }
   if (hello.outcome == Outcome::refused && options.device == "gpu") {
     if (trusted.empty() || WorkerClient(trusted, "gpu").hello().outcome == Outcome::refused) {
-      events.write({{"event", "unavailable"}, {"reason", hello.error}});
+      events.write({{"event", "unavailable"}, {"reason", hello.error + "." + missing}});
       return false;
     }
   }

@@ -3,9 +3,12 @@
 #include <link.h>
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
+
+#include "process/process.h"
 
 namespace onepass::verdict {
 namespace {
@@ -41,8 +44,9 @@ int allow_library(dl_phdr_info* info, std::size_t, void* allowance) {
 }
 
 void allow_libraries(Allowance& allowance) {
-  for (const char* folder : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib",
-                             "/etc/ld.so.cache", "/etc/ld.so.preload", ONEPASS_WORKER_LIBRARIES}) {
+  for (const char* folder :
+       {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store", "/gnu/store",
+        "/etc/ld.so.cache", "/etc/ld.so.preload", ONEPASS_WORKER_LIBRARIES}) {
     allow(allowance, folder, right::read);
   }
   dl_iterate_phdr(allow_library, &allowance);
@@ -56,19 +60,16 @@ void allow_libraries(Allowance& allowance) {
   allowance.variables.push_back("LD_LIBRARY_PATH");
 }
 
-void allow_simulator(Allowance& allowance) {
-#ifdef ONEPASS_WORKER_ASKS_ADDR2LINE  // by way of a shell
+#ifdef ONEPASS_WORKER_ASKS_ADDR2LINE
+/// The simulator's worker asks it, by way of a shell, where libbacktrace is missing.
+void allow_addr2line(Allowance& allowance) {
   allowance.calls = process::SystemCalls::any;
   allowance.variables.push_back("PATH");
   for (const char* folder : {"/bin", "/usr/bin", "/usr/lib", "/lib", "/lib64"}) {
     allow(allowance, folder, right::read | right::execute);
   }
-#endif
-  allowance.limits = {{RLIMIT_CORE, 0},
-                      {RLIMIT_CPU, static_cast<rlim_t>(kCpuSeconds)},
-                      {RLIMIT_FSIZE, 0},
-                      {RLIMIT_NOFILE, kOpenFiles}};
 }
+#endif
 
 /// The nodes of NVIDIA's driver: nvidia0, nvidiactl, nvidia-uvm, nvidia-caps/, ...; WSL's, Tegra's.
 bool is_of_gpu(std::string_view device) {
@@ -80,10 +81,9 @@ bool is_of_gpu(std::string_view device) {
   return false;
 }
 
-/// What CUDA's driver is known to need: its devices, to read and write them and for ioctl(); what
-/// the kernel tells of machine and driver; memfd_create(); to write its threads' names to
-/// /proc/self/task/*/comm. Without one of them cuInit() fails with "OS call failed". Here is more
-/// than that: what programs with CUDA are seen to open.
+/// What CUDA's driver opens on an H200 (driver 580), and on other machines according to reports of
+/// sandboxes: its devices, to read and write them and for ioctl(); what the kernel tells of machine
+/// and driver; the names of its threads below /proc/self/task, to write them.
 void allow_gpu(Allowance& allowance) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/dev", ignored)) {
@@ -109,10 +109,6 @@ void allow_gpu(Allowance& allowance) {
   allowance.own_proc = right::read | right::list | right::modify;
   allowance.calls = process::SystemCalls::of_a_gpu_driver;
   allowance.variables.insert(allowance.variables.end(), {"CUDA_*", "NVIDIA_*"});
-  allowance.limits = {{RLIMIT_CORE, 0},
-                      {RLIMIT_CPU, static_cast<rlim_t>(kCpuSeconds)},
-                      {RLIMIT_FSIZE, rlim_t{1} << 30},
-                      {RLIMIT_NOFILE, 4096}};
 }
 
 }  // namespace
@@ -127,6 +123,19 @@ std::string obstacle_to(const std::string& device) {
                "overcommitted (sysctl vm.overcommit_memory).";
 }
 
+std::string prepare_gpu() {
+  constexpr const char* kShared = "/dev/nvidia-uvm";
+  constexpr double kSeconds = 20.0;
+  std::error_code ignored;
+  if (fs::exists(kShared, ignored) || !fs::exists("/dev/nvidiactl", ignored)) {
+    return "";
+  }
+  process::run({{"nvidia-modprobe", "-u", "-c", "0"}}, kSeconds);
+  return fs::exists(kShared, ignored)
+             ? ""
+             : " /dev/nvidia-uvm is missing: run nvidia-modprobe -u -c 0 as root.";
+}
+
 std::string loader_of(const Allowance& allowance) {
   for (const process::PathRule& rule : allowance.paths) {
     if (fs::path(rule.path).filename().string().rfind("ld-", 0) == 0) {
@@ -138,6 +147,10 @@ std::string loader_of(const Allowance& allowance) {
 
 Allowance allowance_of(const std::string& worker, const std::string& device) {
   Allowance allowance;
+  allowance.limits = {{RLIMIT_CORE, 0},
+                      {RLIMIT_CPU, static_cast<rlim_t>(kCpuSeconds)},
+                      {RLIMIT_FSIZE, 0},
+                      {RLIMIT_NOFILE, kOpenFiles}};
   allow(allowance, worker, right::read | right::execute);
   allow(allowance, "/dev/null", right::read | right::modify);
   for (const char* source : {"/dev/zero", "/dev/urandom", "/dev/random"}) {
@@ -146,9 +159,12 @@ Allowance allowance_of(const std::string& worker, const std::string& device) {
   allow_libraries(allowance);
   if (device == "gpu") {
     allow_gpu(allowance);
-  } else {
-    allow_simulator(allowance);
   }
+#ifdef ONEPASS_WORKER_ASKS_ADDR2LINE
+  if (device == "cpu") {
+    allow_addr2line(allowance);
+  }
+#endif
   return allowance;
 }
 

@@ -2,6 +2,7 @@
 // to need more.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "process/confinement.h"
@@ -12,6 +13,11 @@ namespace onepass::verdict {
 /// of, and itself. It writes none, starts no other program and no process, reaches nobody by a
 /// socket or a signal, has no privileges of root, and of the environment only what finds libraries.
 process::Allowance allowance_of(const std::string& worker, const std::string& device);
+
+/// NVIDIA's driver makes one of its devices when a program first asks for it, by another program,
+/// which a worker cannot start: so it is started here, once, before the first worker. What is
+/// missing nonetheless, as a sentence after a blank; empty if nothing is.
+std::string prepare_gpu();
 
 /// Why this machine cannot run such a worker, whatever code it holds, as a sentence; empty if it
 /// can.
