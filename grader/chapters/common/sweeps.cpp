@@ -41,6 +41,21 @@ constexpr std::int64_t kWide[] = {2064, 8200, 17000};
 // be asked for. They grow, for that which is asked for once must be enough for all.
 constexpr std::int64_t kBeyondSharedLimit[] = {6152, 12800, 20000};
 
+/// The call, with an ordinary number in the place of each infinite one and NaN.
+Case made_finite(const Case& call) {
+  std::vector<verdict::Buffer> buffers = call.buffers();
+  for (verdict::Buffer& buffer : buffers) {
+    for (std::int64_t row = 0; row < buffer.values.rows(); ++row) {
+      for (std::int64_t col = 0; col < buffer.values.cols(); ++col) {
+        if (!std::isfinite(buffer.values.get(row, col))) {
+          buffer.values.set(row, col, 0.5);
+        }
+      }
+    }
+  }
+  return call.with(buffers);
+}
+
 }  // namespace
 
 void sweep(const Function& function, const CheckWay& check, const std::set<std::string>& only) {
@@ -170,9 +185,9 @@ void check_not_finite(const Case& call, const std::vector<std::string>& inputs,
   verdict::Outputs lenient;
   const bool has_statistics = outputs.size() > 1;
   for (const auto& expected : outputs) {
-    const Field finite = expected(call).value;
     lenient.push_back([=](const Case& other) {
       Expectation expectation = expected(other);
+      const Field finite = expected(made_finite(other)).value;
       const bool is_statistic = has_statistics && finite.cols == 1;
       for (std::size_t i = 0; i < finite.values.size(); ++i) {
         const double value = expectation.value.values[i];

@@ -393,13 +393,13 @@ TEST_CASE("a kernel without Landlock: graded, with a sentence, unless confinemen
   const Workbook workbook;
   const auto graded = workbook.onepass("grade", ONEPASS_WITHOUT_LANDLOCK);
   CHECK(graded.code == 0);
-  CHECK(has(graded.output, "Not all that confines a submission is there. The kernel has no "));
+  CHECK(has(graded.output, "Not all that confines a submission is there. Landlock is not "));
   CHECK(has(graded.output, "Score: 9 of 9"));
   const Json confinement = workbook.report("report/exercises")["confinement"];
   CHECK(confinement["landlock"] == 0);
   CHECK(confinement["gaps"].size() == 1);
   const auto refused = workbook.onepass("grade --require-confinement", ONEPASS_WITHOUT_LANDLOCK);
   CHECK(refused.code == 2);
-  CHECK(has(refused.output, "Nothing is graded, because of --require-confinement: The kernel has"));
+  CHECK(has(refused.output, "Nothing is graded, because of --require-confinement: Landlock is"));
 }
 #endif
