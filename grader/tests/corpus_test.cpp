@@ -1,5 +1,6 @@
 // Grades the corpus with `onepass grade`, as a user would: every right implementation passes under
 // several seeds, every wrong one fails with its mistake named, nothing hostile gets away with it.
+// After a hostile one nothing may be left of it, and an honest one gets full marks.
 //
 // A wrong entry is graded until its mistake is named. On the simulator good verdicts are remembered
 // (corpus/remembered.h). `make check` leaves a part out, see quick_run(); `make check_all` does
@@ -16,12 +17,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "driver/files.h"
 #include "process/process.h"
+#include "tests/corpus/aftermath.h"
 #include "tests/corpus/corpus.h"
 #include "tests/corpus/remembered.h"
 
@@ -29,7 +32,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using onepass::corpus::difference;
 using onepass::corpus::Entry;
+using onepass::corpus::Files;
+using onepass::corpus::files_below;
 using onepass::corpus::Margin;
 using onepass::corpus::Remembered;
 
@@ -77,6 +83,25 @@ unsigned at_once() {
   return checks_only() ? static_cast<unsigned>(std::max(1, jobs)) : 1u;
 }
 
+/// Runs the grader. A hostile entry must leave no process, and the submission as it was.
+bool run(const std::vector<std::string>& command, const Entry& entry, const fs::path& submission,
+         const fs::path& log, std::string& output) {
+  constexpr int kSeconds = 300;
+  if (entry.kind != "hostile") {
+    const onepass::process::Result result = onepass::process::run({command}, kSeconds);
+    output = result.describe() + "\n" + result.output;
+    return result.succeeded();
+  }
+  const Files before = files_below(submission);
+  const int code = onepass::corpus::run_as_a_shell(command, log, kSeconds);
+  const int left = onepass::corpus::count_leftovers();
+  std::stringstream said;
+  said << std::ifstream(log).rdbuf();
+  output = fmt::format("exit code {}, {} processes left behind\n{}{}", code, left,
+                       difference(before, files_below(submission)), said.str());
+  return code == 0 && left == 0 && files_below(submission) == before;
+}
+
 /// The report's object of the entry's exercise. Null, with `output` saying why, if there is none.
 json grade(const Entry& entry, int seed, std::string& output) {
   const onepass::driver::ScratchFolder scratch(fs::temp_directory_path());
@@ -97,9 +122,8 @@ json grade(const Entry& entry, int seed, std::string& output) {
   if (entry.kind == "wrong" && entry.check.empty() && entry.diagnosis != onepass::corpus::kNone) {
     command.insert(command.end(), {"--until", entry.diagnosis});
   }
-  const onepass::process::Result result = onepass::process::run({command}, 300);
-  output = result.describe() + "\n" + result.output;
-  if (!result.succeeded() || !fs::exists(report)) {
+  const bool went_well = run(command, entry, submission, scratch.path() / "log", output);
+  if (!went_well || !fs::exists(report)) {
     return nullptr;
   }
   return json::parse(std::ifstream(report)).at("exercises").at(0);
@@ -155,7 +179,7 @@ Margin margin_of(const json& exercise, const Entry& entry, int seed) {
 }
 
 /// What is wrong with the verdict on this entry; empty if nothing is.
-std::string complaint(const Entry& entry, int seed, Margin& margin) {
+std::string complaint_on(const Entry& entry, int seed, Margin& margin) {
   std::string output;
   const json exercise = grade(entry, seed, output);
   if (!exercise.is_null()) {
@@ -177,6 +201,45 @@ std::string complaint(const Entry& entry, int seed, Margin& margin) {
     return "no failing check says " + entry.diagnosis + ": " + summary(exercise);
   }
   return "";
+}
+
+/// The workbook's solution, whoever was graded before.
+Entry honest(const Entry& entry) {
+  std::ifstream file(kRepository / "solutions" / entry.source, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  Entry solution = entry;
+  solution.kind = "right";
+  solution.text = text.str();
+  solution.diagnosis.clear();
+  solution.status = "passed";
+  return solution;
+}
+
+Files workbook_files() {
+  Files all;
+  for (const char* folder : {"docs", "exercises", "grader", "solutions"}) {
+    all.merge(files_below(kRepository / folder));
+  }
+  return all;
+}
+
+/// The same, and on what it leaves behind if it is hostile.
+std::string complaint(const Entry& entry, int seed, Margin& margin) {
+  if (entry.kind != "hostile") {
+    return complaint_on(entry, seed, margin);
+  }
+  const Files before = workbook_files();
+  std::string complaint = complaint_on(entry, seed, margin);
+  if (complaint.empty()) {
+    complaint = difference(before, workbook_files());
+  }
+  if (complaint.empty()) {
+    Margin ignored;
+    complaint = complaint_on(honest(entry), seed, ignored);
+    complaint = complaint.empty() ? "" : "the honest one after it: " + complaint;
+  }
+  return complaint;
 }
 
 bool can_be_seen(const Entry& entry) {
@@ -238,8 +301,10 @@ void grade_all(const std::vector<Job*>& jobs) {
       job.complaint = complaint(*job.entry, job.seed, job.margin);
     }
   };
+  // What a hostile one leaves behind is told by what is there after it: one at a time.
+  const bool is_hostile = !jobs.empty() && jobs.front()->entry->kind == "hostile";
   std::vector<std::thread> workers;
-  for (unsigned worker = 0; worker < at_once(); ++worker) {
+  for (unsigned worker = 0; worker < (is_hostile ? 1 : at_once()); ++worker) {
     workers.emplace_back(work);
   }
   for (std::thread& worker : workers) {
@@ -344,6 +409,24 @@ TEST_CASE("every wrong implementation fails, and its mistake is named") {
 
 TEST_CASE("nothing hostile passes, stalls the grader or is mistaken for something else") {
   grade_entries(entries(), "hostile", {1});
+}
+
+TEST_CASE("what a program leaves behind is seen") {
+  const onepass::driver::ScratchFolder scratch(fs::temp_directory_path());
+  const fs::path folder = scratch.path() / "files", log = scratch.path() / "log";
+  onepass::driver::write_file(folder / "kept", "");
+  onepass::driver::write_file(folder / "opened", "");
+  const Files before = files_below(folder);
+  const auto left = [&](const std::string& program) {
+    CHECK(onepass::corpus::run_as_a_shell({"sh", "-c", "cd " + folder.string() + "; " + program},
+                                          log, 10) == 0);
+    return onepass::corpus::count_leftovers();
+  };
+  CHECK(left("true") == 0);
+  CHECK(difference(before, files_below(folder)).empty());
+  CHECK(left("setsid sleep 60 & chmod 777 opened; touch new") == 1);
+  CHECK(difference(before, files_below(folder)) ==
+        fmt::format("changed: {0}/opened\nadded: {0}/new\n", folder.string()));
 }
 
 TEST_CASE("every exercise has right kernels and wrong ones") {
