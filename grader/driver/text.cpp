@@ -53,6 +53,17 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+std::string cut_lines(const std::string& text) {
+  constexpr std::size_t kLongestLine =
+      1000;  // longer ones are templates' names, or an attack on us
+  std::string result;
+  for (const std::string& line : lines_of(text)) {
+    result += line.size() > kLongestLine ? line.substr(0, kLongestLine) + "..." : line;
+    result += '\n';
+  }
+  return result;
+}
+
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }

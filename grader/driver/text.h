@@ -18,4 +18,7 @@ std::string shell_word(const std::string& word);
 std::vector<std::string> lines_of(const std::string& text);
 std::string first_line(const std::string& text);
 
+/// Its lines, each so short that std::regex bears it.
+std::string cut_lines(const std::string& text);
+
 }  // namespace onepass::driver

@@ -25,7 +25,6 @@ constexpr double kSeconds = 60;
 constexpr unsigned kSecondsOfWork = 25;
 constexpr unsigned long long kMostMemory = 4ull << 30;
 constexpr unsigned long long kLargestFile = 1ull << 30;
-constexpr std::size_t kLongestLine = 1000;  // longer ones are templates' names, or an attack on us
 
 constexpr unsigned kReading = right::read | right::list | right::execute;
 
@@ -46,15 +45,6 @@ std::vector<fs::path> paths_in(const char* variable) {
     rest.erase(0, end + 1);
   }
   return paths;
-}
-
-std::string cut_lines(const std::string& text) {
-  std::string result;
-  for (const std::string& line : lines_of(text)) {
-    result += line.size() > kLongestLine ? line.substr(0, kLongestLine) + "..." : line;
-    result += '\n';
-  }
-  return result;
 }
 
 // c++ and nvcc tell by which signal a part of theirs has ended.

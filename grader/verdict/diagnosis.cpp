@@ -146,12 +146,13 @@ std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool senten
     least = std::min(least, suspect.away);
   }
   std::vector<Diagnosis> all;
-  for (const auto& [oracle, away] : suspects) {
+  for (const Suspect& suspect : suspects) {
+    const Oracle& oracle = *suspect.oracle;
     const bool known = std::any_of(all.begin(), all.end(), [&](const Diagnosis& other) {
-      return other.mistake == oracle->mistake && (!sentences || other.sentence == oracle->sentence);
+      return other.mistake == oracle.mistake && (!sentences || other.sentence == oracle.sentence);
     });
-    if (away <= least + kTie && !known) {
-      all.push_back({oracle->mistake, oracle->sentence});
+    if (suspect.away <= least + kTie && !known) {
+      all.push_back({oracle.mistake, oracle.sentence});
     }
   }
   return all;

@@ -1,4 +1,4 @@
-// The session on a device made of plain memory between guard bands, as a GPU has them.
+// The session on a device made of plain memory.
 #include "worker/session.h"
 
 #include <doctest/doctest.h>
@@ -7,8 +7,8 @@
 #include <functional>
 #include <new>
 
+#include "tests/worker/plain_device.h"
 #include "wire/json.h"
-#include "worker/hash_fill.h"
 
 namespace {
 
@@ -22,82 +22,6 @@ std::function<void(const Arguments&)> student;
 void call_student(const Arguments& arguments) {
   student(arguments);
 }
-
-class TestDevice : public Device {
- public:
-  DeviceFacts facts() override {
-    if (broken) {
-      throw Unavailable("the device is on holiday");
-    }
-    DeviceFacts facts;
-    facts.kind = "cpu";
-    facts.name = "plain memory";
-    facts.memory_bytes = room;
-    return facts;
-  }
-  Allocation allocate(const BufferSpec& spec) override {
-    if (spec.span_bytes() > room) {
-      throw OutOfMemory("no room for " + spec.name);
-    }
-    auto* const memory = new std::byte[2 * kGuard + spec.span_bytes()];
-    return {memory + kGuard, kGuard, kGuard};
-  }
-  void release(const Allocation& allocation) noexcept override {
-    if (allocation.first != nullptr) {
-      delete[](allocation.first - kGuard);
-    }
-  }
-  void upload(const Area& area, const std::byte* from) override {
-    for (size_t row = 0; row < area.rows; ++row) {
-      std::memcpy(area.first + row * area.pitch, from + row * area.width, area.width);
-    }
-  }
-  void download(std::byte* to, const Area& area) override {
-    for (size_t row = 0; row < area.rows; ++row) {
-      std::memcpy(to + row * area.width, area.first + row * area.pitch, area.width);
-    }
-  }
-  void set(const Area& area, unsigned char byte) override {
-    for (size_t row = 0; row < area.rows; ++row) {
-      std::memset(area.first + row * area.pitch, byte, area.width);
-    }
-  }
-  void hash_fill(const Area& area, Dtype, const HashFill& fill) override {
-    const size_t cols = area.width / sizeof(float);
-    for (size_t i = 0; i < area.rows * cols; ++i) {
-      const float value =
-          hash_value(fill.seed, i, static_cast<float>(fill.mean), static_cast<float>(fill.scale));
-      std::memcpy(area.first + i / cols * area.pitch + i % cols * sizeof(float), &value,
-                  sizeof value);
-    }
-  }
-  Ending call(const Function& function, const ArgumentTable& table, double) override {
-    const std::string error = enter(function, table);
-    return error.empty() ? Ending{} : Ending{Outcome::launch_error, error};
-  }
-  Ending call_both(const Function& function, const ArgumentTable& table, ArgumentTable beside,
-                   double limit) override {
-    const Ending first = call(function, table, limit);
-    return first.outcome == Outcome::ok ? call(function, beside, limit) : first;
-  }
-  std::unique_ptr<Stopwatch> make_stopwatch() override {
-    struct Counter : Stopwatch {
-      Sample time(const Function& function, const ArgumentTable& table) override {
-        enter(function, table);
-        ++calls;
-        return {{}, static_cast<double>(calls), calls != 2};  // the second is to be tried again
-      }
-      int calls = 0;
-    };
-    return std::make_unique<Counter>();
-  }
-
-  bool broken = false;
-  size_t room = size_t{1} << 30;
-
- private:
-  static constexpr size_t kGuard = 64;
-};
 
 wire::BufferSpec matrix(const char* name, int64_t rows, int64_t cols, int64_t stride, bool output) {
   wire::BufferSpec spec;
@@ -157,7 +81,7 @@ Blob floats(std::initializer_list<float> values) {
 
 TEST_SUITE("worker session") {
   TEST_CASE("hello tells the device, or why there is none; a reply has the request's id") {
-    TestDevice device;
+    PlainDevice device;
     Session session(device);
     Message hello = message_of("hello", kProtocolVersion);
     hello.body["id"] = 9;
@@ -172,7 +96,7 @@ TEST_SUITE("worker session") {
   }
 
   TEST_CASE("a call sees inputs and scalars, and its outputs come back dense") {
-    TestDevice device;
+    PlainDevice device;
     Session session(device);
     student = [](const Arguments& arguments) {
       const auto* x = arguments.buffer<const float>("x");
@@ -201,7 +125,7 @@ TEST_SUITE("worker session") {
   }
 
   TEST_CASE("stray writes are told by the place of the first, or the nearest") {
-    TestDevice device;
+    PlainDevice device;
     Session session(device);
     const auto seen = [&](int64_t element) {
       student = [=](const Arguments& arguments) { arguments.buffer<float>("y")[element] = 1.0f; };
@@ -220,7 +144,7 @@ TEST_SUITE("worker session") {
   }
 
   TEST_CASE("padding that is read makes NaN, and gaps that are too large are left alone") {
-    TestDevice device;
+    PlainDevice device;
     Session session(device);
     float seen = 0;
     student = [&](const Arguments& arguments) { seen = arguments.buffer<float>("x")[3]; };
@@ -231,7 +155,7 @@ TEST_SUITE("worker session") {
   }
 
   TEST_CASE("no rows, and one row with any stride") {
-    TestDevice device;
+    PlainDevice device;
     Session session(device);
     student = [](const Arguments&) {};
     const Message reply =
@@ -242,7 +166,7 @@ TEST_SUITE("worker session") {
   }
 
   TEST_CASE("a launcher that throws is at fault; a binding that asks for too much is not") {
-    TestDevice device;
+    PlainDevice device;
     Session session(device);
     student = [](const Arguments&) { throw std::runtime_error("no idea"); };
     const Ending ending = run(session, {}).ending;
@@ -255,7 +179,7 @@ TEST_SUITE("worker session") {
   }
 
   TEST_CASE("out of memory is told as such") {
-    TestDevice device;
+    PlainDevice device;
     device.room = 10;
     Session session(device);
     const Ending ending = run(session, {matrix("y", 1, 4, 4, true)}).ending;
@@ -264,7 +188,7 @@ TEST_SUITE("worker session") {
   }
 
   TEST_CASE("a request that makes no sense is refused, and the next one is served") {
-    TestDevice device;
+    PlainDevice device;
     Session session(device);
     student = [](const Arguments&) {};
     const auto refused = [&](const char* op, const json& content) {
@@ -301,7 +225,7 @@ TEST_SUITE("worker session") {
   }
 
   TEST_CASE("timed calls rotate through the sets, with new contents and poisoned outputs") {
-    TestDevice device;
+    PlainDevice device;
     Session session(device);
     std::vector<const void*> places;
     bool poisoned = true;
@@ -341,7 +265,7 @@ TEST_SUITE("worker session") {
   }
 
   TEST_CASE("given values are the same in every set, and at every timed call again") {
-    TestDevice device;
+    PlainDevice device;
     Session session(device);
     std::vector<float> seen;
     student = [&](const Arguments& arguments) {
@@ -360,7 +284,7 @@ TEST_SUITE("worker session") {
   }
 
   TEST_CASE("a refused prepare leaves nothing prepared") {
-    TestDevice device;
+    PlainDevice device;
     Session session(device);
     student = [](const Arguments&) {};
     wire::Call call = call_of({matrix("y", 1, 4, 4, true)});

@@ -1,0 +1,31 @@
+// What compilers and linkers print of a student's text, and list as read.
+#include "driver/compile_errors.h"
+#include "driver/includes.h"
+#include "driver/printable.h"
+#include "driver/text.h"
+#include "tests/fuzz/target.h"
+
+namespace onepass::fuzz {
+
+void try_input(std::string_view input) {
+  using namespace driver;
+  const std::string file = "exercises/01_rmsnorm/forward.cu";
+  const std::string output = cut_lines(printable(input));
+  Json(missing_function(output, file)).dump();
+  const auto error = first_error(output, file, "grader/chapters/rmsnorm/binding_forward.cu");
+  for (const auto& told : {error, error_elsewhere(output)}) {
+    if (!told) {
+      continue;
+    }
+    Json(told->told(file)).dump();
+    if (const auto refused = refused_include(*told, output, file)) {
+      Json(refused->told(file)).dump();
+    }
+  }
+  constexpr std::size_t kLongestPath = 4096;
+  for (const auto& read : parse_dependencies(std::string(input.substr(0, kLongestPath)))) {
+    forbidden_include(read, output, file);
+  }
+}
+
+}  // namespace onepass::fuzz

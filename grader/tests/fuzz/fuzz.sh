@@ -1,0 +1,23 @@
+#!/bin/sh
+# fuzz.sh SECONDS JOBS OUT FUZZER [SEEDS...]: runs a fuzzer for so many seconds in JOBS processes.
+# What leads it further gathers in OUT/made; what it finds lies in OUT/found: input that breaks the
+# target, or takes it more than 10 s or 2 GB. Exits with 1 if there is any.
+#
+# SECONDS may be `check`: 8 as a part of `make check_all`, else none, and 77, a test's "skipped".
+set -eu
+seconds="$1" jobs="$2" out="$3" fuzzer="$4"
+shift 4
+if [ "$seconds" = check ]; then
+  [ -n "${ONEPASS_CHECK_ALL:-}" ] || exit 77
+  seconds=8
+fi
+
+rm -rf "$out/found"
+mkdir -p "$out/made" "$out/found"
+more=""
+if [ "$jobs" -gt 1 ]; then # goes on after a find
+  more="-fork=$jobs -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1"
+fi
+"$fuzzer" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 -verbosity=0 \
+  -artifact_prefix="$out/found/" $more "$out/made" "$@" || true
+[ -z "$(ls "$out/found")" ] || { echo "Found, in $out/found:" && ls "$out/found" && exit 1; }
