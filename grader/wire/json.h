@@ -88,12 +88,30 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ran, ending, observations, buffers, beside_bu
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sampled, ending, ms, generation)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FetchedBuffer, name, rows, blob)
 
+/// Sets every fraction to zero. Is there one?
+inline bool clear_fractions(nlohmann::json& json) {
+  bool found = json.is_number_float();
+  if (found) {
+    json = 0.0;
+  } else if (json.is_structured()) {
+    for (nlohmann::json& part : json) {
+      found = clear_fractions(part) || found;
+    }
+  }
+  return found;
+}
+
 /// What `json` says, if it is the JSON of a T and of nothing else. Throws std::exception if a
 /// member is missing, unknown, of another type or beyond its type's range: whoever wrote it may be
 /// the student's code. The library itself turns any number into any other; so what was read has to
 /// give the same JSON again.
 template <typename T>
 T read(const nlohmann::json& json) {
+  // A fraction that no integer can hold may not be turned into one: so zeros first.
+  if (nlohmann::json cleared = json;
+      clear_fractions(cleared) && nlohmann::json(cleared.get<T>()).dump() != cleared.dump()) {
+    throw std::invalid_argument("a fraction came where there should be none");
+  }
   T value = json.get<T>();
   if (nlohmann::json(value) != json) {
     throw std::invalid_argument("what came is not what it should be");

@@ -222,6 +222,9 @@ Message Session::fetch(const wire::FetchOrder& order) {
   std::vector<wire::FetchedBuffer> buffers;
   std::vector<Blob> blobs;
   for (const auto& buffer : timing_->last_buffers()) {
+    if (buffer->spec().is_null) {
+      continue;
+    }
     wire::FetchedBuffer& fetched = buffers.emplace_back();
     fetched.name = buffer->spec().name;
     fetched.blob = blobs.size();

@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <cstring>
+#include <stdexcept>
 
 #include "driver/bad_input.h"
 
@@ -56,7 +57,7 @@ class Reader {
   std::string text_in(std::size_t table, std::size_t offset) const {
     const Elf64_Shdr& section = sections_.at(table);
     at<char>(section.sh_offset + offset);
-    return bytes_.c_str() + section.sh_offset + offset;
+    return bytes_.c_str() + (section.sh_offset + offset);
   }
 
   // `table` holds the entries; what they are is the caller's to know.
@@ -119,7 +120,11 @@ class Reader {
 }  // namespace
 
 ObjectFile read_object(const std::string& bytes) {
-  return Reader(bytes).result();
+  try {
+    return Reader(bytes).result();
+  } catch (const std::out_of_range&) {
+    throw GraderFault("The compiler's object file names a part that it does not have.");
+  }
 }
 
 }  // namespace onepass::driver

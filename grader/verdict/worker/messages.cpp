@@ -13,6 +13,10 @@ namespace {
 
 // Beyond it JavaScript has no integers.
 constexpr std::uint64_t kMostCount = std::uint64_t{1} << 52;
+constexpr std::int64_t kMostDistance = std::int64_t{1} << 52;
+// Of CUDA, in x, and in y or z.
+constexpr unsigned kMostBlocks = 2'147'483'647;
+constexpr unsigned kMostBlocksBeside = 65'535;
 
 /// The buffer as a worker is to make it. Appends its elements to the message's blobs, if they are
 /// given.
@@ -141,9 +145,12 @@ worker::Limits reply_limits(const Case& call) {
 void require_sound_trace(const wire::Observations& seen) {
   require(seen.trace.size() == seen.traffic.size());
   for (std::size_t launch = 0; launch < seen.trace.size(); ++launch) {
+    const auto& [x, y, z] = seen.traffic[launch].grid;
+    require(x <= kMostBlocks && y <= kMostBlocksBeside && z <= kMostBlocksBeside);
     const auto& lines = seen.traffic[launch].lines;
     for (const simulator::LineTraffic& line : lines) {
       require_countable({line.requests, line.lanes, line.bytes, line.units, line.least_units});
+      require(line.lane_distance > -kMostDistance && line.lane_distance < kMostDistance);
     }
     for (const simulator::TracedRequest& request : seen.trace[launch]) {
       require_countable({request.block});

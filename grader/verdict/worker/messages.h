@@ -26,8 +26,8 @@ worker::Message message_of(const char* operation, Request request);
 /// The most that the reply to a run of it can hold.
 worker::Limits reply_limits(const Case& call);
 
-/// Throws std::out_of_range unless the numbers of a trace fit together and are small enough for the
-/// page that draws them.
+/// Throws std::out_of_range unless the numbers of launches and their trace fit together and are
+/// small enough to be counted with, and for the page that draws them.
 void require_sound_trace(const wire::Observations& seen);
 
 /// Reads the reply to a run of it. Throws std::exception if it is not one. beside: another call
