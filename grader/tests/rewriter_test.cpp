@@ -167,6 +167,7 @@ TEST_SUITE("rewriter") {
   TEST_CASE("a malformed launch is told in one sentence with its line") {
     CHECK(contains(error_of("\n\nk<<<1, 2(x);\n", 3), "without its >>>"));
     CHECK(contains(error_of("k<<<1, 2);\n}", 1), "without its >>>"));
+    CHECK(contains(error_of("k<<<1,\nl<<<1, 2>>>(x);", 1), "without its >>>"));
     CHECK(contains(error_of("k<<<1, 2>>>;", 1), "arguments in parentheses"));
     CHECK(contains(error_of("k<<<1, 2>>>(x;", 1), "never closed"));
     CHECK(contains(error_of("k<<<1>>>(x);", 1), "this one has 1"));

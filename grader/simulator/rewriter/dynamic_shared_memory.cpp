@@ -136,7 +136,8 @@ void rewrite_dynamic_shared_memory(const Tokens& tokens, std::vector<Edit>& edit
       // Token by token, so that a declaration over several lines keeps them.
       edits.push_back({tokens[i].begin, tokens[i].end(), in_block ? declaration->pointer : ""});
       for (std::size_t k = i + 1; k < declaration->semicolon; ++k) {
-        edits.push_back({tokens[k].begin, tokens[k].end(), ""});
+        const auto lines = std::count(tokens[k].text.begin(), tokens[k].text.end(), '\n');
+        edits.push_back({tokens[k].begin, tokens[k].end(), std::string(lines, '\n')});
       }
       if (!in_block) {
         const Token& semicolon = tokens[declaration->semicolon];

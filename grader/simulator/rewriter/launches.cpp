@@ -162,7 +162,8 @@ std::size_t closing_chevrons(const Tokens& tokens, std::size_t launch, int& argu
       }
       return i;
     }
-    if (depth == 0 && (token.is(";") || token.closes_bracket())) {
+    const bool is_next = depth == 0 && adjacent(tokens, i, "<");  // another launch's
+    if (is_next || (depth == 0 && (token.is(";") || token.closes_bracket()))) {
       break;
     }
     depth += token.opens_bracket();

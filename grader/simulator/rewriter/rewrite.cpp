@@ -24,6 +24,9 @@ std::string apply(std::string_view source, std::vector<Edit> edits) {
   std::string result;
   std::size_t position = 0;
   for (const Edit& edit : edits) {
+    if (edit.begin < position) {
+      continue;  // of two edits of one text the first holds: it is no C++, as the compiler will say
+    }
     result += source.substr(position, edit.begin - position);
     result += edit.text;
     position = edit.end;

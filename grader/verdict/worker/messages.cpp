@@ -74,6 +74,18 @@ std::map<std::string, double> scalars_of(const Case& call) {
   return scalars;
 }
 
+void require(bool is_sound) {
+  if (!is_sound) {
+    throw std::out_of_range("what it saw makes no sense");
+  }
+}
+
+void require_countable(std::initializer_list<std::uint64_t> counts) {
+  for (const std::uint64_t count : counts) {
+    require(count <= kMostCount);
+  }
+}
+
 /// The buffers after the call.
 void read_buffers(const Case& call, const std::vector<wire::SeenBuffer>& all,
                   const worker::Message& reply, Answer& answer, std::vector<Trespass>& trespasses) {
@@ -87,21 +99,10 @@ void read_buffers(const Case& call, const std::vector<wire::SeenBuffer>& all,
     if (seen == all.end()) {
       throw std::runtime_error("a buffer is missing");
     }
+    require(seen->padding_row < buffer.rows);
     read_trespasses(*seen, trespasses);
     const worker::Blob& bytes = reply.blobs.at(static_cast<std::size_t>(seen->blob));
     answer.buffers.emplace(buffer.name, Matrix(buffer.dtype, buffer.rows, buffer.cols, bytes));
-  }
-}
-
-void require(bool is_sound) {
-  if (!is_sound) {
-    throw std::out_of_range("the trace makes no sense");
-  }
-}
-
-void require_countable(std::initializer_list<std::uint64_t> counts) {
-  for (const std::uint64_t count : counts) {
-    require(count <= kMostCount);
   }
 }
 
