@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <utility>
 
 #include "driver/files.h"
 #include "driver/text.h"
@@ -19,14 +20,22 @@ bool lies_in(const fs::path& file, const fs::path& folder) {
 }
 
 std::vector<fs::path> parse_dependencies(const std::string& rule) {
-  // A word, in which make writes a blank, # and $ of a name so; a lone \ goes on in the next line.
-  static const std::regex word(R"((?:\\[ #]|\$\$|\\(?!\n)|[^\s\\])+)");
-  static const std::regex escape(R"(\\([ #])|\$(\$))");
+  // Of a name, make writes a blank, # and $ as "\ ", "\#" and "$$"; a lone \ ends a line only. Not
+  // by std::regex: a #line may give a name of any length.
   std::vector<fs::path> files;
+  std::string name;
   const std::size_t colon = rule.find(": ");
-  const auto begin = colon == std::string::npos ? rule.end() : rule.begin() + colon + 2;
-  for (std::sregex_iterator found(begin, rule.end(), word), end; found != end; ++found) {
-    files.emplace_back(std::regex_replace(found->str(), escape, "$1$2"));
+  const std::string text = colon == std::string::npos ? "" : rule.substr(colon + 2) + '\n';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string two = text.substr(i, 2);
+    if (two == "\\ " || two == "\\#" || two == "$$") {
+      name += two[1];
+      ++i;
+    } else if (two != "\\\n" && text[i] != ' ' && text[i] != '\n') {
+      name += text[i];
+    } else if (!name.empty()) {
+      files.emplace_back(std::exchange(name, ""));
+    }
   }
   return files;
 }

@@ -13,6 +13,9 @@ TEST_CASE("a make rule over several lines, with blanks in names") {
       parse_dependencies("binding.o: a.cu \\\n /usr/my\\ headers/b.h \\\n  c$$d.h\n");
   CHECK(files == std::vector<fs::path>{"a.cu", "/usr/my headers/b.h", "c$d.h"});
   CHECK(parse_dependencies("").empty());
+  const std::string endless(1 << 20, 'A');
+  CHECK(parse_dependencies("binding.o: " + endless + " b.h") ==
+        std::vector<fs::path>{endless, "b.h"});
 }
 
 TEST_CASE("allowed are the given folders, all that is in them, and nothing that merely begins so") {
