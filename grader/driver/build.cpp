@@ -31,12 +31,28 @@ std::string first_lines(const std::string& output) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-// By an error of its own, as on brackets nested too deep; not because somebody killed it.
-bool has_crashed(const ToolResult& result) {
-  const std::string said = result.ended + result.output;
-  return said.find("signal 11") != std::string::npos ||
-         said.find("internal compiler error") != std::string::npos ||
-         said.find("internal error") != std::string::npos;
+// As far as it says something, "c++: fatal error: Killed signal terminated program cc1plus".
+std::string first_complaint(const ToolResult& result) {
+  const std::vector<std::string> lines = lines_of(result.output);
+  const auto found = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find("rror") != std::string::npos;
+  });
+  return found != lines.end() ? *found : lines.empty() ? result.ended : lines.front();
+}
+
+// A file of the workbook's own that makes a worker of the exercise.
+fs::path own_file_of(const Config& config, const Exercise& exercise) {
+  if (!exercise.naive.empty()) {
+    return exercise.naive;
+  }
+  for (const Chapter& chapter : config.chapters) {
+    for (const Exercise& one : chapter.exercises) {
+      if (one.id == exercise.id) {
+        return config.source / "solutions" / chapter.folder / exercise.file;
+      }
+    }
+  }
+  return {};
 }
 
 std::string describe(const Toolchain& toolchain) {
@@ -87,9 +103,9 @@ BuildResult Builder::build(const Implementation& implementation) const {
     return {entry.folder() / "worker", std::nullopt, read_file(entry.folder() / "warnings")};
   }
   const ScratchFolder scratch(cache_);
-  const fs::path folder = scratch.path() / "worker";
+  const fs::path folder = scratch.path() / "entry";
   fs::create_directory(folder);
-  BuildResult result = compile(implementation, folder);
+  BuildResult result = build_once(implementation, folder);
   if (!result.error) {
     write_file(folder / "warnings", result.warnings);
     entry.put(folder);
@@ -98,21 +114,33 @@ BuildResult Builder::build(const Implementation& implementation) const {
   return result;
 }
 
+// What a compiler says, or that it is killed, need not be its text's fault. That is tried: if it
+// compiles our own file meanwhile, and theirs not this time either, it is.
 BuildResult Builder::build_once(const Implementation& implementation,
                                 const fs::path& folder) const {
-  BuildResult result;
-  {
-    const ScratchFolder scratch(folder);
-    result = compile(implementation, scratch.path());
-    if (!result.error) {
-      fs::rename(result.worker, folder / "worker");
-      result.worker = folder / "worker";
-    }
+  const Attempt first = attempt(implementation, folder);
+  if (first.fault.empty()) {
+    return first;
+  }
+  if (!compiles_ours(*implementation.exercise)) {
+    throw GraderFault(first.fault);
+  }
+  return attempt(implementation, folder);
+}
+
+Builder::Attempt Builder::attempt(const Implementation& implementation,
+                                  const fs::path& folder) const {
+  const ScratchFolder scratch(folder);
+  Attempt result = compile(implementation, scratch.path());
+  if (!result.error) {
+    fs::rename(result.worker, folder / "worker");
+    result.worker = folder / "worker";
   }
   return result;
 }
 
-BuildResult Builder::compile(const Implementation& implementation, const fs::path& folder) const {
+Builder::Attempt Builder::compile(const Implementation& implementation,
+                                  const fs::path& folder) const {
   const std::string& source = implementation.source;
   const std::string name = fs::path(implementation.shown).filename().string();
   fs::path to_include = folder / name;
@@ -127,7 +155,7 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
     const ToolResult rewrite = run({toolchain_.rewriter.string(), to_include.string(),
                                     output.string(), "--path", implementation.shown});
     if (!rewrite.succeeded) {
-      return {"", explain(rewrite, "rewriter", implementation), ""};
+      return explain(rewrite, "rewriter", implementation);
     }
     to_include = output;
   }
@@ -151,29 +179,29 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
   }
   const ToolResult compiled = run(compile);
   if (!compiled.succeeded) {
-    return {"", explain(compiled, "compiler", implementation), ""};
+    return explain(compiled, "compiler", implementation);
   }
 
   std::vector<fs::path> allowed = toolchain_.allowed;
   // nvcc lists the name that a #line gives, too.
   allowed.insert(allowed.end(), {folder, implementation.exercise->binding, implementation.shown});
   if (const auto header = first_forbidden(parse_dependencies(read_file(dependencies)), allowed)) {
-    return {"", forbidden_include(*header, source, implementation.shown), ""};
+    return {{"", forbidden_include(*header, source, implementation.shown), ""}};
   }
 
   if (const auto asm_error = refused_assembly(read_file(assembly), source, implementation.shown)) {
-    return {"", asm_error, ""};
+    return {{"", asm_error, ""}};
   }
   if (rewritten) {
     const ToolResult assembled =
         run({toolchain_.compiler.string(), "-c", assembly.string(), "-o", object});
     if (!assembled.succeeded) {
-      return {"", explain(assembled, "assembler", implementation), ""};
+      return explain(assembled, "assembler", implementation);
     }
   }
   if (const auto refused =
           refused_object(read_object(read_file(object)), source, implementation.shown)) {
-    return {"", refused, ""};
+    return {{"", refused, ""}};
   }
 
   const std::string worker = (folder / "worker").string();
@@ -184,52 +212,42 @@ BuildResult Builder::compile(const Implementation& implementation, const fs::pat
   link.push_back(object);
   const ToolResult linked = run(link);
   if (!linked.succeeded) {
-    return {"", explain(linked, "linker", implementation), ""};
+    return explain(linked, "linker", implementation);
   }
-  for (const char* part : {"binding.o", "binding.s", "binding.ii"}) {
-    fs::remove(folder / part);
-  }
-  return {worker, std::nullopt, compiled.output + linked.output};
+  return {{worker, std::nullopt, compiled.output + linked.output}};
 }
 
-// Their error; a GraderFault if it is none.
-CompileError Builder::explain(const ToolResult& result, const std::string& tool,
-                              const Implementation& implementation) const {
+// Why a tool has failed: as their error, and as a fault if it may be one.
+Builder::Attempt Builder::explain(const ToolResult& result, const std::string& tool,
+                                  const Implementation& implementation) const {
+  const std::string advice = advice_on(result.ended + result.output);
+  const std::string fault = fmt::format(
+      "The {} {}: {}.\n{}", tool, result.ended,
+      advice.empty() ? "see that it works, then grade again" : advice, first_lines(result.output));
   if (const std::string missing = missing_function(result.output, implementation.shown);
       !missing.empty()) {
-    return {missing, ""};
+    return {{"", CompileError{missing, ""}, ""}, fault};
   }
-  const auto error =
-      first_error(result.output, implementation.shown, implementation.exercise->binding.string());
-  if (error) {
-    return refused_include(*error, implementation.source, implementation.shown).value_or(*error);
+  if (const auto error = first_error(result.output, implementation.shown,
+                                     implementation.exercise->binding.string())) {
+    const auto refused = refused_include(*error, implementation.source, implementation.shown);
+    return {{"", refused.value_or(*error), ""}, error->is_theirs ? "" : fault};
   }
-  if (!result.too_much.empty()) {
-    return {result.too_much, ""};
-  }
-  const auto elsewhere = error_elsewhere(result.output);
-  if ((elsewhere || has_crashed(result)) && compiles_ours_beside(implementation)) {
-    return elsewhere.value_or(CompileError{fmt::format("the {} crashes on this file", tool), ""});
-  }
-  const std::string advice = advice_on(result.ended + result.output);
-  throw GraderFault(fmt::format("The {} {}: {}.\n{}", tool, result.ended,
-                                advice.empty() ? "see that it works, then grade again" : advice,
-                                first_lines(result.output)));
+  const CompileError error = {fmt::format("the {} cannot do its work on this file: {}. It has {}",
+                                          tool, first_complaint(result), tool_limits()),
+                              ""};
+  return {{"", error, ""}, fault};
 }
 
 // Does the toolchain do its work, now, on a file of the workbook's own?
-bool Builder::compiles_ours_beside(const Implementation& implementation) const {
-  const Exercise& exercise = *implementation.exercise;
-  if (exercise.naive.empty()) {
+bool Builder::compiles_ours(const Exercise& exercise) const {
+  const fs::path file = own_file_of(config_, exercise);
+  std::error_code error;
+  if (!fs::exists(file, error)) {
     return false;
   }
-  const Implementation ours = own_file(config_, exercise, exercise.naive);
   const ScratchFolder scratch(cache_);
-  try {
-    return implementation.source != ours.source && !build_once(ours, scratch.path()).error;
-  } catch (const GraderFault&) {
-    return false;
-  }
+  return !attempt(own_file(config_, exercise, file), scratch.path()).error;
 }
 
 fs::path Builder::build_own(const Exercise& exercise, const fs::path& file) const {

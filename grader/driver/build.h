@@ -38,8 +38,9 @@ class Builder {
  public:
   Builder(const Config& config, Device device);
 
-  /// Throws GraderFault if the compiler cannot do its work, for no fault of the implementation. May
-  /// be called from several threads, and in several processes that share a build folder.
+  /// Throws GraderFault if the compiler cannot do its work, for no fault of the implementation: it
+  /// cannot compile the workbook's own file at the same time, either. May be called from several
+  /// threads, and in several processes that share a build folder.
   BuildResult build(const Implementation& implementation) const;
 
   /// The same, but not kept: the worker is made in `folder`, and nothing else is left there.
@@ -51,11 +52,15 @@ class Builder {
                                   const std::filesystem::path& file) const;
 
  private:
-  BuildResult compile(const Implementation& implementation,
-                      const std::filesystem::path& folder) const;
-  CompileError explain(const ToolResult& result, const std::string& tool,
-                       const Implementation& implementation) const;
-  bool compiles_ours_beside(const Implementation& implementation) const;
+  struct Attempt : BuildResult {
+    std::string fault = "";  // what it is if the error is none of theirs; empty: it surely is
+  };
+
+  Attempt attempt(const Implementation& implementation, const std::filesystem::path& folder) const;
+  Attempt compile(const Implementation& implementation, const std::filesystem::path& folder) const;
+  Attempt explain(const ToolResult& result, const std::string& tool,
+                  const Implementation& implementation) const;
+  bool compiles_ours(const Exercise& exercise) const;
 
   const Config& config_;
   const Toolchain& toolchain_;

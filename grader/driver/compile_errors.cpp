@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <regex>
 #include <vector>
 
-#include "driver/faults.h"
 #include "driver/text.h"
 
 namespace onepass::driver {
@@ -20,24 +16,28 @@ struct Error {
   std::string file;
   std::string line;
   std::string message;
-  bool is_fatal;  // whatever stands in the text, it could not go on
+  bool is_fatal;  // it could not go on, which the machine may be to blame for
 };
 
 // An error with a place: "forward.cu:52:10: error: ..." (g++, clang, onepass-rewrite),
 // "forward.cu(52): error: ..." (nvcc).
 std::optional<Error> located_error(const std::string& line) {
   static const std::regex gnu(
-      R"(^(.+?):(\d+):(?:\d+:)? ([Ff]atal |internal compiler )?[Ee]rror: (.*))");
+      R"(^(.+?):(\d+):(?:\d+:)? (?:([Ff]atal )?[Ee]rror: (.*)|(internal compiler error: .*)))");
   static const std::regex nvcc(R"(^(.+?)\((\d+)\): (catastrophic )?error(?: #[\w-]+)?: (.*))");
   std::smatch match;
-  if (std::regex_search(line, match, gnu) || std::regex_search(line, match, nvcc)) {
+  if (std::regex_search(line, match, gnu)) {
+    const bool crashed = match[5].matched;
+    return Error{match[1], match[2], match[crashed ? 5 : 4], match[3].matched || crashed};
+  }
+  if (std::regex_search(line, match, nvcc)) {
     return Error{match[1], match[2], match[4], match[3].matched};
   }
   return std::nullopt;
 }
 
-// An error of these without a place: "ptxas error   : Entry function ...". What is fatal to them is
-// a fault.
+// An error of these without a place: "ptxas error   : Entry function ...". They have another word
+// for what they could not go on after.
 std::optional<std::string> bare_error(const std::string& line) {
   static const std::regex pattern(R"(^(?:ptxas|nvlink)\b.*\berror\s*: (.*))");
   std::smatch match;
@@ -47,39 +47,15 @@ std::optional<std::string> bare_error(const std::string& line) {
   return std::nullopt;
 }
 
-// What a linker does not find, or finds twice, and none of our libraries asked for; and more static
-// memory than a program can reach.
-std::optional<std::string> symbol_error(const std::string& line, const std::string& object) {
+// What a linker does not find, or finds twice; and more static memory than a program can reach.
+std::optional<std::string> symbol_error(const std::string& line) {
   static const std::regex pattern(
       "\\b(undefined (?:reference to|symbol: )|multiple definition of|relocation truncated to "
       "fit:) *(.*)");
-  const auto in_library = [](const std::string& text) {
-    return text.find(".a(") != std::string::npos;
-  };
   std::smatch match;
-  if (!std::regex_search(line, match, pattern)) {
-    return std::nullopt;
-  }
-  // Of two definitions one may well be ours, and memory is far from our code as it is from theirs.
-  const bool undefined = match[1].str().rfind("undefined", 0) == 0;
-  if (undefined && (in_library(line) || in_library(object))) {
-    return std::nullopt;
-  }
-  return match[1].str() + " " + match[2].str();
-}
-
-// A full disk and the like stop a compiler somewhere in the student's file: "fatal error: error
-// writing to /tmp/a.s: No space left on device".
-bool is_refusal(const Error& error) {
-  static const std::vector<int> refusals = {ENOSPC, EDQUOT, EFBIG, EMFILE, ENFILE,
-                                            EAGAIN, ENOMEM, EIO,   EROFS};
-  const auto ends_with = [&](const std::string& text) {
-    const std::size_t begin = error.message.size() - std::min(error.message.size(), text.size());
-    return error.message.substr(begin) == text;
-  };
-  return error.is_fatal && (ends_with("out of memory") ||
-                            std::any_of(refusals.begin(), refusals.end(),
-                                        [&](int refusal) { return ends_with(strerror(refusal)); }));
+  return std::regex_search(line, match, pattern)
+             ? std::optional(match[1].str() + " " + match[2].str())
+             : std::nullopt;
 }
 
 // What a compiler hands to the assembler holds their asm too: "/tmp/a.s:20: Error: no such
@@ -107,15 +83,17 @@ std::string line_of(const std::string& line, const std::string& file) {
 
 // The student's line for an error in somebody else's file. What led to it stands before it ("In
 // file included from", "required from here") or after it (g++'s notes, nvcc's "detected during"),
-// up to the next error.
+// up to the next error or warning.
 std::string line_that_led_to(std::size_t error, const std::vector<std::string>& lines,
                              const std::string& file) {
-  for (std::size_t i = error; i-- > 0;) {
+  static const std::regex another(R"((?:^|[ )])(?:error|warning)\b.*: )");
+  static const std::regex of_another(R"((?:^|[ )])(?:error|warning|note)\b.*: )");
+  for (std::size_t i = error; i-- > 0 && !std::regex_search(lines[i], of_another);) {
     if (const std::string number = line_of(lines[i], file); !number.empty()) {
       return number;
     }
   }
-  for (std::size_t i = error + 1; i < lines.size() && !located_error(lines[i]); ++i) {
+  for (std::size_t i = error + 1; i < lines.size() && !std::regex_search(lines[i], another); ++i) {
     if (const std::string number = line_of(lines[i], file); !number.empty()) {
       return number;
     }
@@ -135,40 +113,34 @@ std::string CompileError::told(const std::string& file) const {
   return fmt::format("{}: {}", location.empty() ? file : location, message);
 }
 
-std::optional<CompileError> first_error(const std::string& output, const std::string& file,
-                                        const std::string& binding) {
+std::optional<FirstError> first_error(const std::string& output, const std::string& file,
+                                      const std::string& binding) {
   const auto at = [&](const std::string& number) {
     return number.empty() ? "" : fmt::format("{}:{}", file, number);
   };
   const std::vector<std::string> lines = lines_of(output);
-  std::string object;  // that the linker speaks of
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string& line = lines[i];
-    object = line.find(": in function `") != std::string::npos ? line : object;
-    if (const auto error = located_error(line)) {
-      const std::string number =
-          error->file == file ? error->line : line_that_led_to(i, lines, file);
-      const bool in_ours = error->file == binding || is_assembly(error->file);
-      const bool theirs = !number.empty() || (in_ours && !error->is_fatal);
-      if (theirs && !is_refusal(*error)) {
-        return CompileError{error->message, at(number)};
+    if (const auto error = located_error(lines[i])) {
+      if (error->file == file) {
+        return FirstError{{error->message, at(error->line)}, !error->is_fatal};
       }
-    } else if (const auto symbol = symbol_error(line, object)) {
-      return CompileError{*symbol, at(line_of(line, file))};
-    } else if (const auto message = bare_error(line)) {
-      return CompileError{*message, ""};
+      if (!error->is_fatal && (error->file == binding || is_assembly(error->file))) {
+        return FirstError{{error->message, ""}, true};
+      }
+      const std::string number = line_that_led_to(i, lines, file);
+      const std::string place =
+          number.empty()
+              ? fmt::format(" (at {}:{}{})", std::filesystem::path(error->file).filename().string(),
+                            error->line,
+                            error->is_fatal ? "" : ": is something in this file not closed?")
+              : "";
+      return FirstError{{error->message + place, at(number)}, false};
     }
-  }
-  return std::nullopt;
-}
-
-std::optional<CompileError> error_elsewhere(const std::string& output) {
-  for (const std::string& line : lines_of(output)) {
-    if (const auto error = located_error(line); error && !error->is_fatal) {
-      return CompileError{
-          fmt::format("{} (at {}:{}: is something in this file not closed?)", error->message,
-                      std::filesystem::path(error->file).filename().string(), error->line),
-          ""};
+    if (const auto symbol = symbol_error(lines[i])) {
+      return FirstError{{*symbol, at(line_of(lines[i], file))}, false};
+    }
+    if (const auto message = bare_error(lines[i])) {
+      return FirstError{{*message, ""}, true};
     }
   }
   return std::nullopt;

@@ -14,18 +14,17 @@ struct CompileError {
   std::string told(const std::string& file) const;
 };
 
-/// The first error in `output` that is the student's, at the student's own line: an error in
-/// `file`, the path by which the compiler names it; one in a header with the line of `file` that
-/// led there; one in `binding`, which includes it; an undefined symbol of theirs; what ptxas,
-/// nvlink or the assembler find in their code. Nothing if none is: that a compiler was killed, say,
-/// or found no room on the disk, is none of theirs. Understands g++, nvcc, ptxas, nvlink and ld, if
-/// the lines are not too long for std::regex.
-std::optional<CompileError> first_error(const std::string& output, const std::string& file,
-                                        const std::string& binding);
+struct FirstError : CompileError {
+  bool is_theirs;  // surely; else it may be a fault of the machine that only came up here
+};
 
-/// The first error in `output` in a file that is not theirs. If that file is in order, an open
-/// bracket of theirs may have led there, of which a compiler says nothing.
-std::optional<CompileError> error_elsewhere(const std::string& output);
+/// The first error in `output`, at the student's own line if there is one: an error in `file`, the
+/// path by which the compiler names it; one in a header with the line of `file` that led there; one
+/// in `binding`, which includes it; an undefined symbol; what ptxas, nvlink or the assembler find.
+/// Nothing if the compiler does not say, as when it was killed. Understands g++, nvcc, ptxas,
+/// nvlink and ld, if the lines are not too long for std::regex.
+std::optional<FirstError> first_error(const std::string& output, const std::string& file,
+                                      const std::string& binding);
 
 /// Is a function of the contract missing? "forward.cu does not define rmsnorm_forward<__half>", or
 /// an empty string. `file` as above.

@@ -17,6 +17,9 @@ struct Advice {
 
 const std::vector<Advice>& all_advice() {
   static const std::vector<Advice> all = {
+      {{},
+       {"error while loading shared libraries"},
+       "put the folders of the libraries that it needs into LD_LIBRARY_PATH"},
       {{ENOSPC, EDQUOT}, {}, "make room on its disk"},
       {{EFBIG}, {"File size limit exceeded"}, "raise the limit on the size of files (ulimit -f)"},
       {{EMFILE, ENFILE}, {}, "raise the limit on open files (ulimit -n)"},
@@ -26,6 +29,7 @@ const std::vector<Advice>& all_advice() {
         "signal 9"},
        "let other programs end, or give it more memory (ulimit -v)"},
       {{EACCES, EPERM, EROFS}, {}, "see to its permissions"},
+      {{}, {"did not end in time"}, "let other programs end"},
   };
   return all;
 }

@@ -13,10 +13,12 @@ namespace onepass::driver {
 
 struct ToolResult {
   bool succeeded = false;
-  std::string output;    // printable, its lines cut
-  std::string ended;     // "exited with 1", the end of a sentence
-  std::string too_much;  // which limit the text made it exceed, a sentence; empty: none
+  std::string output;  // printable, its lines cut
+  std::string ended;   // "exited with 1", the end of a sentence
 };
+
+/// "25 s of work, ...": what each program of the toolchain may take.
+std::string tool_limits();
 
 class ToolRunner {
  public:
@@ -25,8 +27,7 @@ class ToolRunner {
   explicit ToolRunner(const Toolchain& toolchain);
 
   /// Runs `command` on a text. It may read `file` too, and write in `folder`, which is also where
-  /// its temporary files go. Throws GraderFault if it cannot be started, and after Ctrl-C and a
-  /// minute.
+  /// its temporary files go. Throws GraderFault if it cannot be started, and after Ctrl-C.
   ToolResult run(const std::vector<std::string>& command, const std::filesystem::path& file,
                  const std::filesystem::path& folder) const;
 

@@ -104,19 +104,23 @@ TEST_CASE("a compiler that is killed") {
   grades_normally(workbook);
 }
 
-TEST_CASE("what stops the compiler on one text only is the text's fault") {
+// Shell commands for set_compiler(): these if the text has the word "odd".
+std::string if_odd(const std::string& commands) {
+  return "for a; do case $a in *SUBMISSION*) a=${a#*=\\\"}; grep -q odd \"${a%\\\"}\" && " +
+         commands + ";; esac; done";
+}
+
+TEST_CASE("what stops a tool on one text only, twice, is the text's fault") {
   const Workbook workbook;
-  const std::string naive = (workbook.root() / "naive.cu").string();
-  workbook.edit_config("\"naive\": \"\"", "\"naive\": \"" + naive + "\"");
-  write_file(naive, "int answer() { return 0; }\n");
+  workbook.have_naive();
   write_file(workbook.exercise("first"), "/* odd */ int answer() { return 42; }\n");
-  const std::string if_odd =
-      "for a; do case $a in *SUBMISSION*) a=${a#*=\\\"}; grep -q odd \"${a%\\\"}\" && ";
-  const std::string end = ";; esac; done";
   for (const std::string& stop :
        {std::string("{ echo 'toy.h(1): error: expected a \")\"'; exit 1; }"),
-        std::string("kill -SEGV $$")}) {
-    set_compiler(workbook, if_odd + stop + end);
+        std::string("{ echo 'x.h:1:10: fatal error: none.h: No such file'; exit 1; }"),
+        std::string(
+            "{ echo 'c++: fatal error: Killed signal terminated program cc1plus'; exit 1; }"),
+        std::string("kill -SEGV $$"), std::string("kill -KILL $$")}) {
+    set_compiler(workbook, if_odd(stop));
     const auto outcome = workbook.onepass("grade");
     INFO(outcome.output);
     CHECK(outcome.code == 0);
@@ -127,6 +131,26 @@ TEST_CASE("what stops the compiler on one text only is the text's fault") {
   is_a_fault(workbook.onepass("grade first"), "was killed by signal 11");
   set_compiler(workbook, "");
   grades_normally(workbook);
+}
+
+TEST_CASE("what stops a tool once is no fault of the text") {
+  const Workbook workbook;
+  workbook.have_naive();
+  write_file(workbook.exercise("first"), "/* odd */ int answer() { return 42; }\n");
+  const std::string busy = (workbook.root() / "include/busy").string();
+  write_file(busy, "");
+  set_compiler(workbook, if_odd("[ -e '" + busy + "' ] && { sleep 1; kill -KILL $$; }"));
+  const auto outcome = workbook.onepass("grade", "(sleep 0.5; rm '" + busy + "') &");
+  INFO(outcome.output);
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output, "Score: 9 of 9\n"));
+}
+
+TEST_CASE("a library of ours that is damaged is no fault of theirs") {
+  const Workbook workbook;
+  workbook.have_naive();
+  write_file(workbook.root() / "main.cpp", "");
+  is_a_fault(workbook.onepass("grade"), "undefined reference to `main'");
 }
 
 TEST_CASE("a compiler that may not be run, or has gone") {

@@ -41,6 +41,9 @@ class Workbook {
   /// What onepass wrote to build/<name>.json: "report/exercises".
   Json report(const std::string& name) const;
 
+  /// From now on there is a file of the workbook's own beside each exercise: a naive version.
+  void have_naive() const;
+
   /// From now on there is a GPU, whose compiler is the one for the simulator.
   void pretend_gpu() const;
 
