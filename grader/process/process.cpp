@@ -277,6 +277,10 @@ Waited Process::wait(int descriptor, short events, Clock::time_point deadline) {
     if (interrupted()) {
       return Waited::interrupted;
     }
+    // Also of one that keeps the descriptor ready all the time.
+    if (const std::optional<Waited> too_much = exceeds()) {
+      return *too_much;
+    }
     if (found != 0) {
       return Waited::ready;
     }
@@ -285,9 +289,6 @@ Waited Process::wait(int descriptor, short events, Clock::time_point deadline) {
     }
     if (Clock::now() >= deadline) {
       return Waited::timed_out;
-    }
-    if (const Waited looked = looked_at(); looked != Waited::ready) {
-      return looked;
     }
   }
 }
@@ -340,7 +341,6 @@ Result Process::end(Waited waited) {
   }
   kill();
   result.output = take_output();
-  result.most_memory = exit_ ? exit_->memory : 0;
   return result;
 }
 
@@ -361,25 +361,27 @@ bool Process::has_exited() {
       return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
     };
     exit_ = Exit{info.si_code != CLD_EXITED, info.si_status,
-                 static_cast<std::uint64_t>(used.ru_maxrss) << 10,
+                 std::max(static_cast<std::uint64_t>(used.ru_maxrss) << 10, memory_seen_),
                  seconds(used.ru_utime) + seconds(used.ru_stime)};
   }
   return exit_.has_value();
 }
 
-/// Now and then: does it take more than it may? `ready`: no.
-Waited Process::looked_at() {
+/// Now and then: does it take more than it may, and of what?
+std::optional<Waited> Process::exceeds() {
   if ((most_tasks_ == 0 && most_memory_ == 0) || Clock::now() < next_look_) {
-    return Waited::ready;
+    return std::nullopt;
   }
   next_look_ = Clock::now() + kLook;
-  const Taken taken = taken_by(pid_);
+  const Usage usage = usage_of(pid_);
+  memory_seen_ = std::max(memory_seen_, usage.memory);
   const bool is_fork_bomb = tasks_on_machine() > known().tasks_at_start + kSuspiciousTasks &&
                             processes_in_session(pid_) > most_tasks_;
-  if (most_tasks_ > 0 && (taken.threads > most_tasks_ || is_fork_bomb)) {
+  if (most_tasks_ > 0 && (usage.threads > most_tasks_ || is_fork_bomb)) {
     return Waited::too_many_tasks;
   }
-  return most_memory_ > 0 && taken.memory > most_memory_ ? Waited::too_much_memory : Waited::ready;
+  return most_memory_ > 0 && usage.memory > most_memory_ ? std::optional(Waited::too_much_memory)
+                                                         : std::nullopt;
 }
 
 void Process::drain_output() {

@@ -40,7 +40,7 @@ struct Program {
 struct Exit {
   bool by_signal = false;
   int number = 0;            // of the signal, or the exit code
-  std::uint64_t memory = 0;  // bytes, the most in use at a time, by it or a child it waited for
+  std::uint64_t memory = 0;  // bytes, the most seen in use, by it or a child it waited for
   double cpu_seconds = 0;
 };
 
@@ -60,7 +60,6 @@ struct Result {
   End end = End::not_started;
   int code = 0;        // exit status, number of the signal, or errno where it did not start
   std::string output;  // cut at most_output
-  std::uint64_t most_memory = 0;  // bytes in use at a time, by it or a child that it waited for
 
   bool succeeded() const { return end == End::exited && code == 0; }
   /// "exited with 1", "was killed by signal 11 (...)": the end of a sentence about the program.
@@ -113,7 +112,7 @@ class Process {
 
  private:
   bool has_exited();
-  Waited looked_at();
+  std::optional<Waited> exceeds();
   void watch(int descriptor, short events, short& found, std::chrono::milliseconds most);
   bool exits_by(Clock::time_point deadline);
   void drain_output();
@@ -121,6 +120,7 @@ class Process {
   std::size_t most_output_;
   long most_tasks_;
   std::uint64_t most_memory_ = 0;  // that it may take
+  std::uint64_t memory_seen_ = 0;  // the most
   Clock::time_point next_look_ = {};
   int start_error_ = 0;
   pid_t pid_ = -1;

@@ -19,12 +19,9 @@ struct Stat {
   char state = 0;
   pid_t parent = 0;
   pid_t session = 0;
-  long threads = 0;
-  long pages = 0;  // in memory
 };
 
-/// From /proc/<pid>/stat: "pid (name) state parent group session ...", of which the threads are the
-/// 20th and the pages the 24th. The name may hold anything.
+/// From /proc/<pid>/stat: "pid (name) state parent group session ...". The name may hold anything.
 Stat stat_of(const std::filesystem::path& folder) {
   std::ifstream file(folder / "stat");
   std::string text;
@@ -35,11 +32,6 @@ Stat stat_of(const std::filesystem::path& folder) {
     std::istringstream fields(text.substr(end_of_name + 1));
     pid_t group = 0;
     fields >> stat.state >> stat.parent >> group >> stat.session;
-    std::string passed_over;
-    for (int field = 7; field < 20; ++field) {
-      fields >> passed_over;
-    }
-    fields >> stat.threads >> passed_over >> passed_over >> passed_over >> stat.pages;
   }
   return stat;
 }
@@ -88,10 +80,22 @@ void kill_session(pid_t leader) {
   }
 }
 
-Taken taken_by(pid_t pid) {
-  const Stat stat = stat_of(std::filesystem::path("/proc") / std::to_string(pid));
-  static const long page = sysconf(_SC_PAGESIZE);
-  return {stat.threads, static_cast<std::uint64_t>(stat.pages * page)};
+Usage usage_of(pid_t pid) {
+  // "VmRSS:	    1234 kB"
+  std::ifstream file(std::filesystem::path("/proc") / std::to_string(pid) / "status");
+  Usage usage;
+  std::uint64_t kilobytes = 0;
+  std::string key;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    fields >> key;
+    if (key == "Threads:") {
+      fields >> usage.threads;
+    } else if ((key == "VmRSS:" || key == "VmPTE:" || key == "VmSwap:") && fields >> kilobytes) {
+      usage.memory += kilobytes << 10;
+    }
+  }
+  return usage;
 }
 
 std::vector<pid_t> children() {

@@ -18,11 +18,12 @@ long processes_in_session(pid_t leader);
 void kill_session(pid_t leader);
 
 /// What a process has at the moment; nothing of one that is gone.
-struct Taken {
+struct Usage {
   long threads = 0;
-  std::uint64_t memory = 0;  // bytes that are in use, not those that are only reserved
+  std::uint64_t memory = 0;  // bytes in use, not those that are only reserved; with what the kernel
+                             // needs to keep account of them, and what it has put on a disk
 };
-Taken taken_by(pid_t pid);
+Usage usage_of(pid_t pid);
 
 /// The children of this process. Reads all of /proc.
 std::vector<pid_t> children();

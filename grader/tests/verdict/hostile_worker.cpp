@@ -179,6 +179,31 @@ const std::map<std::string, bool (*)()> kAttempts = {
   }
 }
 
+/// The same, of which no page is memory of its own: each that is read is the kernel's one of zeros.
+[[noreturn]] void take_page_tables() {
+  constexpr std::size_t kPiece = std::size_t{64} << 30;
+  constexpr std::size_t kOfOneTable = std::size_t{2} << 20;
+  for (;;) {
+    void* const piece =
+        mmap(nullptr, kPiece, PROT_READ, MAP_ANONYMOUS | MAP_PRIVATE | MAP_NORESERVE, -1, 0);
+    for (std::size_t at = 0; at < kPiece; at += kOfOneTable) {
+      static_cast<void>(static_cast<volatile char*>(piece)[at]);
+    }
+  }
+}
+
+/// And somebody writes without end meanwhile.
+[[noreturn]] void take_memory_and_reply() {
+  std::thread([] {
+    send_bytes(std::string("\0\0\x10\0\0\0\0\0", 8));  // that 1 MiB follows
+    for (;;) {
+      send_bytes("x");
+      usleep(100);
+    }
+  }).detach();
+  take_memory();
+}
+
 [[noreturn]] void start_threads() {
   for (;;) {
     std::thread([] { pause(); }).detach();
@@ -199,6 +224,8 @@ const std::map<std::string, void (*)()> kDeeds = {
      }},
     {"start_threads", start_threads},
     {"take_memory", take_memory},
+    {"take_memory_and_reply", take_memory_and_reply},
+    {"take_page_tables", take_page_tables},
     {"close",
      [] {
        for (int i = 0; i < 64; ++i) {
