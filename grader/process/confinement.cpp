@@ -117,7 +117,6 @@ std::vector<std::string> gaps(const Layers& layers) {
 
 void shield_this_process() {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
 Confinement::Confinement(const Allowance& allowance, const std::vector<std::string>& command)

@@ -37,8 +37,8 @@ Layers layers();
 /// What is not prevented without the layers that are missing, a sentence each. Empty if all is.
 std::vector<std::string> gaps(const Layers& layers);
 
-/// This process is nobody's to look into or to trace, and whatever its children leave behind
-/// becomes its own. For the driver and the deciding process, first of all.
+/// This process is nobody's to look into or to trace. For the driver and the deciding process,
+/// first of all.
 void shield_this_process();
 
 /// Memory that lies where nobody can guess.

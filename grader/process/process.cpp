@@ -1,6 +1,5 @@
 #include "process/process.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -11,25 +10,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <memory>
 #include <mutex>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "process/guard.h"
 #include "process/interrupt.h"
 #include "process/process_tree.h"
+#include "process/start.h"
 
 namespace onepass::process {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr long kSuspiciousTasks =
-    500;  // more on the whole machine: time to count the program's processes
+// More than at the start on the whole machine: time to count the program's processes.
+constexpr long kSuspiciousTasks = 500;
 constexpr milliseconds kLook(20);
 constexpr milliseconds kTimeToTidyUp(500);
 constexpr std::chrono::seconds kTimeToDie(30);  // a driver of a device may take long to clean up
@@ -41,148 +37,12 @@ struct Known {
   std::vector<pid_t> pids = children();
   long tasks_at_start = tasks_on_machine();
 
-  Known() { shield_this_process(); }
+  Known() { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 };
 
 Known& known() {
   static Known known;
   return known;
-}
-
-void close_if_open(int& descriptor) {
-  if (descriptor >= 0) {
-    close(descriptor);
-    descriptor = -1;
-  }
-}
-
-/// A pipe between us and a program that is about to start: each closes an end when it is not taken.
-class Ends {
- public:
-  explicit Ends(Pipe direction) {
-    std::array<int, 2> ends = {-1, -1};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-      error_ = errno;
-    }
-    ours_ = ends[direction == Pipe::to_program ? 1 : 0];
-    theirs_ = ends[direction == Pipe::to_program ? 0 : 1];
-  }
-  Ends(Ends&& other) noexcept
-      : ours_(std::exchange(other.ours_, -1)),
-        theirs_(std::exchange(other.theirs_, -1)),
-        error_(other.error_) {}
-  ~Ends() {
-    close_if_open(ours_);
-    close_if_open(theirs_);
-  }
-
-  int theirs() const { return theirs_; }
-  int error() const { return error_; }
-
-  /// Keeps our end, which no longer blocks.
-  int take() {
-    close_if_open(theirs_);
-    fcntl(ours_, F_SETFL, O_NONBLOCK);
-    return std::exchange(ours_, -1);
-  }
-
-  /// The number that was written to the program's end before all of these were closed, 0 if none.
-  int read_number() {
-    close_if_open(theirs_);
-    int number = 0;
-    while (read(ours_, &number, sizeof number) < 0 && errno == EINTR) {
-    }
-    return number;
-  }
-
- private:
-  int ours_ = -1;
-  int theirs_ = -1;
-  int error_ = 0;
-};
-
-/// As exec takes them, with a null pointer at the end.
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> result;
-  for (const std::string& word : words) {
-    result.push_back(const_cast<char*>(word.c_str()));
-  }
-  result.push_back(nullptr);
-  return result;
-}
-
-/// What the program gives anew, and what it inherits besides.
-std::vector<char*> environment_of(const Program& program) {
-  std::vector<char*> variables = pointers(program.environment);
-  variables.pop_back();
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view whole = *variable;
-    const std::string_view name = whole.substr(0, whole.find('=') + 1);
-    const bool anew =
-        std::any_of(program.environment.begin(), program.environment.end(),
-                    [&](const std::string& given) { return given.rfind(name, 0) == 0; });
-    if (!anew && (!program.allowance || keeps(*program.allowance, whole))) {
-      variables.push_back(*variable);
-    }
-  }
-  variables.push_back(nullptr);
-  return variables;
-}
-
-/// `ends` become 0, 1, ...; all others are closed, the last of them by exec. Returns errno, and
-/// leaves the last one as it is then.
-int arrange(const std::vector<int>& ends, std::vector<int>& aside) {
-  const int count = static_cast<int>(ends.size());
-  // First out of the way, then into place: a pipe's end may happen to be one of the places.
-  for (int place = 0; place < count; ++place) {
-    aside[place] = fcntl(ends[place], F_DUPFD_CLOEXEC, count);
-    if (aside[place] < 0) {
-      return errno;
-    }
-  }
-  for (int place = 0; place < count; ++place) {
-    dup2(aside[place], place);
-  }
-  fcntl(count - 1, F_SETFD, FD_CLOEXEC);
-  if (syscall(SYS_close_range, static_cast<unsigned>(count), ~0u, 0u) != 0) {  // before Linux 5.9
-    for (int descriptor = count; descriptor < 1024; ++descriptor) {
-      close(descriptor);
-    }
-  }
-  return 0;
-}
-
-/// In the child: becomes the program, or tells the last of the ends why not. Does only what is safe
-/// between fork and exec.
-[[noreturn]] void become(char* const* words, char* const* environment, const std::vector<int>& ends,
-                         std::vector<int>& aside, Confinement* confinement) {
-  setsid();
-  signal(SIGPIPE, SIG_DFL);  // which we may ignore
-  signal(SIGXFSZ, SIG_DFL);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the program does not outlive who started it
-  int failure = ends.back();
-  int error = confinement != nullptr ? confinement->enter() : 0;
-  error = error != 0 ? error : arrange(ends, aside);
-  if (error == 0) {
-    failure = static_cast<int>(ends.size()) - 1;
-    execvpe(words[0], words, environment);
-    error = errno;
-  }
-  [[maybe_unused]] const ssize_t written = write(failure, &error, sizeof error);
-  _exit(127);
-}
-
-/// Nothing if the program is not confined.
-std::unique_ptr<Confinement> confinement_of(const Program& program, int& error) {
-  std::unique_ptr<Confinement> confinement;
-  try {
-    if (program.allowance && error == 0) {
-      confinement = std::make_unique<Confinement>(*program.allowance, program.command);
-    }
-  } catch (const std::system_error& refused) {
-    error = refused.code().value();
-  }
-  return confinement;
 }
 
 }  // namespace
@@ -205,45 +65,19 @@ std::string Result::describe() const {
 
 Process::Process(const Program& program)
     : most_output_(program.most_output), most_tasks_(program.most_tasks) {
-  // All that takes memory comes before the fork: in the child only what is safe there.
-  std::vector<char*> words = pointers(program.command);
-  const std::vector<char*> environment = environment_of(program);
-  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  start_error_ = program.command.empty() ? EINVAL : nothing < 0 ? errno : 0;
-  std::vector<Ends> pipes;
-  pipes.emplace_back(Pipe::from_program);  // what it prints
-  std::vector<int> ends = {nothing, pipes[0].theirs(), pipes[0].theirs()};
-  for (const Pipe direction : program.pipes) {
-    ends.push_back(pipes.emplace_back(direction).theirs());
-  }
-  ends.push_back(pipes.emplace_back(Pipe::from_program).theirs());  // why there is no program
-  std::vector<int> aside(ends.size());
-  for (const Ends& pipe : pipes) {
-    start_error_ = std::max(start_error_, pipe.error());
-  }
-  const std::unique_ptr<Confinement> confinement = confinement_of(program, start_error_);
-  if (start_error_ == 0) {
+  Start start(program);
+  {
     const std::lock_guard lock(known().mutex);
-    pid_ = fork();
-    if (pid_ == 0) {
-      become(confinement ? confinement->words() : words.data(), environment.data(), ends, aside,
-             confinement.get());
-    }
-    start_error_ = pid_ < 0 ? errno : 0;
+    pid_ = start.fork();
     if (pid_ > 0) {
       guard_session(pid_);
       known().pids.push_back(pid_);
       pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
     }
   }
-  close_if_open(ends[0]);
-  output_pipe_ = pipes[0].take();
-  for (std::size_t i = 1; i + 1 < pipes.size(); ++i) {
-    pipes_.push_back(pipes[i].take());
-  }
-  if (start_error_ == 0) {
-    start_error_ = pipes.back().read_number();  // waits for exec
-  }
+  output_pipe_ = start.take_output();
+  pipes_ = start.take_pipes();
+  start_error_ = start.wait_for_exec();
   if (start_error_ != 0) {
     kill();
   }
