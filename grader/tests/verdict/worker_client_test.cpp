@@ -1,10 +1,17 @@
 // Whatever a worker does has an outcome of its own, in time, and the next honest call still works.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "process/confinement.h"
 #include "process/process_tree.h"
@@ -12,6 +19,7 @@
 
 using namespace onepass::verdict;
 namespace process = onepass::process;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -142,15 +150,52 @@ TEST_CASE("what is not the student's fault is the grader's") {
   CHECK(no_program.hello().outcome == Outcome::grader_fault);
 }
 
+TEST_CASE("what the kernel takes for no program is the student's doing") {
+  const fs::path made = fs::temp_directory_path() / fmt::format("onepass_no_program_{}", getpid());
+  std::ifstream file(ONEPASS_HOSTILE_WORKER, std::ios::binary);
+  const std::string worker(std::istreambuf_iterator<char>(file), {});
+  const std::size_t loader = worker.find("/ld-linux");
+  REQUIRE(loader != std::string::npos);
+  const std::size_t end = worker.find('\0', loader);
+  for (const auto& [at, changed] :
+       {std::pair(end, 'x'), std::pair(end - 1, 'x'), std::pair(std::size_t{0}, 'x'),
+        std::pair(std::size_t{18}, 'x')}) {
+    std::string text = worker;
+    text[at] = changed;
+    std::ofstream(made, std::ios::binary) << text;
+    fs::permissions(made, fs::perms::owner_all);
+    const Reply hello = WorkerClient(made.string()).hello();
+    CHECK(hello.outcome == Outcome::ended_early);
+    CHECK(contains(hello.error, "cannot be run"));
+  }
+  fs::remove(made);
+}
+
 TEST_CASE("a worker that somebody else kills is no failure of the student's") {
   WorkerClient client(ONEPASS_HOSTILE_WORKER);
   REQUIRE(client.hello().outcome == Outcome::ok);
   for (const pid_t worker : process::children()) {
     kill(worker, SIGKILL);
   }
-  const Run run = client.run(call_of("honest"), {}, 5.0);
-  CHECK(run.outcome == Outcome::grader_fault);
-  CHECK(contains(run.error, "from outside"));
+  CHECK(client.run(call_of("honest"), {}, 5.0).outcome == Outcome::ok);
+}
+
+TEST_CASE("a worker that is killed again and again is one") {
+  std::atomic<bool> goes_on = true;
+  std::thread killer([&] {
+    while (goes_on) {
+      for (const pid_t worker : process::children()) {
+        kill(worker, SIGKILL);
+      }
+    }
+  });
+  WorkerClient client(ONEPASS_HOSTILE_WORKER);
+  const Run run = client.run(call_of("spin"), {}, 5.0);
+  goes_on = false;
+  killer.join();
+  CHECK(run.outcome == Outcome::crashed);
+  CHECK(contains(run.error, "a fresh one"));
+  CHECK(client.run(call_of("honest"), {}, 5.0).outcome == Outcome::ok);
 }
 
 TEST_CASE("a worker that cannot be loaded is no failure of the student's") {

@@ -33,6 +33,7 @@ using wire::Outcome;
 /// Reply to any request. The message is only there if `outcome` is ok.
 struct Reply : wire::Ending {  // with a sentence or two if the outcome is not ok
   worker::Message message;
+  bool from_outside = false;  // the worker was ended by what it cannot do to itself
 };
 
 /// A buffer that was touched where it must not be.
@@ -103,12 +104,14 @@ class WorkerClient {
 
   Run carry_out(Request request, const Case& call, Poison poison, double time_limit,
                 const Case* beside = nullptr);
-  Reply request(worker::Message message, double seconds, const worker::Limits& limits,
+  Reply start();
+  Reply request(worker::Message& message, double seconds, const worker::Limits& limits,
                 const Read& read);
-  Reply exchange(worker::Message message, double seconds, const worker::Limits& limits);
+  Reply exchange(worker::Message& message, double seconds, const worker::Limits& limits);
+  // worker_end.cpp
+  Reply not_started(int error) const;
   Reply lost(worker::Transfer transfer, process::Waited waited, process::Clock::time_point deadline,
              double seconds);
-  Reply describe_exit(const process::Exit& exit) const;
   std::string why_not_loaded() const;
 
   std::string worker_;
