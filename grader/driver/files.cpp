@@ -20,9 +20,26 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Writes the text into what is there, or a new file. Returns errno, 0 if all went well.
+// What /dev/stdout and the like lead to: a descriptor of this process, or -1.
+int own_descriptor(fs::path path) {
+  constexpr int kMostLinks = 8;
+  std::error_code error;
+  const fs::path own = fs::canonical("/proc/self/fd", error);
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i) {
+    if (fs::canonical(fs::absolute(path).parent_path(), error) == own) {
+      return std::atoi(path.filename().c_str());
+    }
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  return -1;
+}
+
+// Writes the text into what is there, or a new file. Returns errno, 0 if all went well. What is
+// open is not opened again: it may be somebody else's, and others may write there too.
 int write_into(const fs::path& path, const std::string& text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int own = own_descriptor(path);
+  const int file = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0)
+                            : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) {
     return errno;
   }
@@ -49,7 +66,7 @@ std::string read_file(const fs::path& path) {
 
 bool can_be_replaced(const fs::path& path) {
   std::error_code error;
-  const fs::file_status status = fs::status(path, error);
+  const fs::file_status status = fs::symlink_status(path, error);
   return !fs::exists(status) || fs::is_regular_file(status);
 }
 

@@ -10,8 +10,8 @@ namespace onepass::driver {
 std::string read_file(const std::filesystem::path& path);
 
 /// Writes through a temporary file and a rename, so that a reader sees the old text or the new one,
-/// never a part. Makes the folders on the way. What is no regular file, a device or a pipe, is
-/// written itself. Throws GraderFault if it cannot.
+/// never a part. Makes the folders on the way. What is no regular file, but a link, a device or a
+/// pipe, stays so and is written through. Throws GraderFault if it cannot.
 void write_file(const std::filesystem::path& path, const std::string& text);
 
 /// Is that a regular file, or nothing yet?

@@ -339,7 +339,7 @@ void Run::update(std::size_t index, const std::function<void(Json&)>& change) {
   save();
 }
 
-// A device or a pipe gets the end only.
+// A device, a pipe or a link gets the end only.
 void Run::save(bool at_end) const {
   if (!at_end && !can_be_replaced(options_.report)) {
     return;

@@ -207,6 +207,30 @@ TEST_CASE("a report that cannot be written; a device or a pipe stays one") {
   grades_normally(workbook);
 }
 
+TEST_CASE("a report to a link goes where it leads, and the link stays") {
+  const Workbook workbook;
+  const fs::path link = workbook.root() / "link";
+  const std::string file = (workbook.root() / "build/file.json").string();
+  const auto whole = [](const std::string& text) { return Json::parse(text)["score"] == 9; };
+  write_file(file, std::string(100000, ' '));
+  fs::create_symlink("build/file.json", link);
+  CHECK(workbook.onepass("grade --report " + link.string()).code == 0);
+  CHECK(fs::is_symlink(link));
+  CHECK(whole(read_file(file)));
+  // Copies: a driver that goes wrong may do harm to the machine's own.
+  fs::remove(link);
+  fs::create_symlink("/proc/self/fd/1", link);
+  CHECK(workbook.onepass("grade --report " + link.string() + " > " + file).code == 0);
+  CHECK(fs::is_symlink(link));
+  const std::string both = read_file(file);
+  CHECK(has(both, "Score: 9 of 9\n"));
+  CHECK(whole(both.substr(both.find("\n{\n"), both.rfind("\n}\n") + 2 - both.find("\n{\n"))));
+  const auto piped = workbook.onepass("grade --report " + link.string() + " | cat");
+  CHECK(has(piped.output, "\"score\": 9"));
+  CHECK(workbook.onepass("grade --report /dev/fd/1 > " + file).code == 0);
+  CHECK(has(read_file(file), "Score: 9 of 9\n"));
+}
+
 TEST_CASE("a scratch folder that cannot be made") {
   const Workbook workbook;
   write_file(cache(workbook), "a file");
