@@ -183,14 +183,17 @@ GraderRun Run::grader_run(const Item& item) const {
   return run;
 }
 
+// Empty if no terminal can show a name in it.
 std::string Run::replay(const Exercise& exercise, const std::string& device) const {
   const auto word = [&](const fs::path& path) {
     return shell_word(shown_path(path, config_.source));
   };
   const fs::path& submission = options_.names.submission;
-  return fmt::format("{} grade{}{} --seed {} {}", word(config_.build / "onepass"),
-                     submission == config_.exercises() ? "" : " --submission " + word(submission),
-                     device.empty() ? "" : " --device " + device, options_.seed, exercise.id);
+  const std::string command =
+      fmt::format("{} grade{}{} --seed {} {}", word(config_.build / "onepass"),
+                  submission == config_.exercises() ? "" : " --submission " + word(submission),
+                  device.empty() ? "" : " --device " + device, options_.seed, exercise.id);
+  return printable_line(command) == command ? command : "";
 }
 
 // A single exercise on the simulator is graded by two processes at once, each with some of the

@@ -1,13 +1,9 @@
 #include "driver/text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <sstream>
-
-#include "driver/printable.h"
 
 namespace onepass::driver {
 
@@ -26,22 +22,11 @@ std::string shell_word(const std::string& word) {
   if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) {
     return word;
   }
-  const bool controls = printable_line(word) != word;
   std::string quoted = "'";
   for (const char c : word) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else if (controls && (byte < 0x20 || byte >= 0x7f)) {
-      quoted += fmt::format("\\{:03o}", byte);
-    } else if (controls && (c == '\\' || c == '%')) {
-      quoted += std::string(2, c);
-    } else {
-      quoted += c;
-    }
+    quoted += c == '\'' ? "'\\''" : std::string(1, c);
   }
-  quoted += "'";
-  return controls ? "\"$(printf " + quoted + ")\"" : quoted;
+  return quoted + "'";
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -11,7 +11,7 @@ namespace onepass::driver {
 /// The value as text; an absent or null one is empty.
 std::string text(const Json& object, const char* key);
 
-/// As a shell reads it as one word: in quotes if it needs them, control characters by printf.
+/// As a shell reads it as one word: in quotes if it needs them.
 std::string shell_word(const std::string& word);
 
 /// Its lines, each without its end.

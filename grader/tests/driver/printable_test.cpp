@@ -36,9 +36,8 @@ TEST_CASE("all strings of a JSON") {
   CHECK(value.dump() == R"({"a":"?","b":["?",1,null]})");
 }
 
-TEST_CASE("a shell reads a name with control characters as it is") {
-  const std::string name = "it's 50% \\ \n\x1b[0m \xc3\xa9 \xe9";
-  const std::string word = shell_word(name);
-  CHECK(printable_line(word) == word);
-  CHECK(onepass::process::run({{"/bin/sh", "-c", "printf %s " + word}}, 10).output == name);
+TEST_CASE("a shell reads any name as it is") {
+  const std::string name = "it's 50% \\ \n\x1b[0m \xc3\xa9 \xe9\n";
+  CHECK(onepass::process::run({{"/bin/sh", "-c", "printf %s " + shell_word(name)}}, 10).output ==
+        name);
 }

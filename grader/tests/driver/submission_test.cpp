@@ -102,9 +102,7 @@ TEST_CASE("any name of the folder is right, and none gives a terminal orders") {
   CHECK(outcome.output.find('\x1b') == std::string::npos);
   const Json report = eve.workbook.report("eve");
   CHECK(report["exercises"][1]["file"] == "e?v?[31me %s'/01_toy/second.cu");
-  const std::string replay = report["exercises"][0]["checks"][0]["replay"];
-  CHECK(has(replay, "--submission \"$(printf 'e\\012v\\033[31me"));
-  CHECK(replay.find('\x1b') == std::string::npos);
+  CHECK(report["exercises"][0]["checks"][0]["replay"] == "");
 }
 
 TEST_CASE("what a program prints never gives a terminal orders") {
