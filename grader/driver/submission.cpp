@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
+#include <initializer_list>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "driver/bad_input.h"
 #include "driver/faults.h"
@@ -24,36 +26,62 @@ namespace {
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// A regular file, should it have become a link or a device meanwhile: one byte more than may be, to
-// tell. Nothing if it may not be read.
-std::optional<std::string> read_regular(const fs::path& file) {
+[[noreturn]] void cannot_read(const fs::path& file, int error) {
+  throw GraderFault(cannot("read " + file.string(), error));
+}
+
+// No link and no device, should it have become one meanwhile. -1 if it may not be read.
+int open_regular(const fs::path& file) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0 && errno != EACCES && errno != EPERM && errno != ELOOP) {
-    throw GraderFault(cannot("read " + file.string(), errno));
+    cannot_read(file, errno);
   }
+  return descriptor;
+}
+
+// One byte more than may be, to tell. Closes the descriptor.
+std::string read_all(int descriptor, const fs::path& file) {
   std::string text(kMostBytes + 1, '\0');
   std::size_t size = 0;
-  ssize_t length = descriptor < 0 ? -1 : 1;
+  ssize_t length = 1;
   while (length > 0 && size < text.size()) {
     length = read(descriptor, text.data() + size, text.size() - size);
     size += static_cast<std::size_t>(std::max<ssize_t>(length, 0));
   }
   const int error = errno;
-  if (descriptor >= 0) {
-    close(descriptor);
-    if (length < 0) {
-      throw GraderFault(cannot("read " + file.string(), error));
-    }
+  close(descriptor);
+  if (length < 0) {
+    cannot_read(file, error);
   }
   text.resize(size);
-  return length < 0 ? std::nullopt : std::optional(text);
+  return text;
+}
+
+// The path without links. Empty, with the error, if it is not there or may not be read; anything
+// else, as a disk that fails, is a fault.
+fs::path real_path(const fs::path& path, std::error_code& error) {
+  fs::path real = fs::canonical(path, error);
+  const auto is_one_of = [&](std::initializer_list<std::errc> known) {
+    return std::find(known.begin(), known.end(), error) != known.end();
+  };
+  if (error && !is_one_of({std::errc::no_such_file_or_directory, std::errc::not_a_directory,
+                           std::errc::too_many_symbolic_link_levels, std::errc::filename_too_long,
+                           std::errc::permission_denied})) {
+    cannot_read(path, error.value());
+  }
+  return real;
 }
 
 // Reads the text, or notes why it cannot be graded and what to do.
 void read_task(Task& task, const fs::path& file, const fs::path& submission, bool own_exercises) {
   std::error_code error;
-  const fs::path real = fs::canonical(file, error);
-  if (error) {
+  const fs::path real = real_path(file, error);
+  const std::string unreadable =
+      fmt::format("{} cannot be read: make it a file that can.", task.shown);
+  int descriptor = -1;
+  if (error == std::errc::permission_denied) {
+    task.missing = unreadable;
+  } else if (error) {
     task.missing = fmt::format(
         "{} is missing: {}.", task.shown,
         own_exercises ? fmt::format("git checkout {} brings it back", shell_word(task.shown))
@@ -63,13 +91,13 @@ void read_task(Task& task, const fs::path& file, const fs::path& submission, boo
         fmt::format("{} is a link out of its folder: put the file itself there.", task.shown);
   } else if (!fs::is_regular_file(real, error)) {
     task.missing = fmt::format("{} is no regular file: put one there.", task.shown);
-  } else if (auto text = read_regular(real); !text) {
-    task.missing = fmt::format("{} cannot be read: make it a file that can.", task.shown);
-  } else if (text->size() > kMostBytes) {
+  } else if ((descriptor = open_regular(real)) < 0) {
+    task.missing = unreadable;
+  } else if (std::string text = read_all(descriptor, real); text.size() > kMostBytes) {
     task.missing = fmt::format("{} is larger than 1 MiB: an exercise is far smaller.", task.shown);
   } else {
-    const bool marked = text->rfind(kByteOrderMark, 0) == 0;
-    task.source = marked ? text->substr(kByteOrderMark.size()) : *std::move(text);
+    const bool marked = text.rfind(kByteOrderMark, 0) == 0;
+    task.source = marked ? text.substr(kByteOrderMark.size()) : std::move(text);
   }
 }
 

@@ -75,6 +75,34 @@ TEST_CASE("a pipe, a device or a folder is no file") {
   ada.refused("is a link out of its folder");
 }
 
+TEST_CASE("a folder that may not be entered costs what is in it; one above it is a fault") {
+  const Submission ada("above/ada");
+  const std::string as_user = "setpriv --bounding-set=-dac_override,-dac_read_search";
+  const auto grade = [&] {
+    return ada.workbook.onepass("grade --submission '" + ada.folder.string() + "'", as_user);
+  };
+  write_file(ada.first(), kRight);
+  if (!has(grade().output, "Score: 9 of 9\n")) {
+    MESSAGE("no setpriv here");
+    return;
+  }
+  fs::permissions(ada.first(), fs::perms::none);
+  CHECK(has(grade().output, "above/ada/01_toy/first.cu cannot be read"));
+  CHECK(has(grade().output, "Score: 4 of 9\n"));
+  fs::create_directory(ada.folder / "closed");
+  fs::rename(ada.first(), ada.folder / "closed/first.cu");
+  fs::create_symlink("../closed/first.cu", ada.first());
+  fs::permissions(ada.folder / "closed", fs::perms::none);
+  CHECK(has(grade().output, "above/ada/01_toy/first.cu cannot be read"));
+  CHECK(has(grade().output, "Score: 4 of 9\n"));
+  fs::permissions(ada.folder.parent_path(), fs::perms::none);
+  const auto outcome = grade();
+  CHECK(outcome.code == 3);
+  CHECK(has(outcome.output, "see to its permissions"));
+  fs::permissions(ada.folder.parent_path(), fs::perms::owner_all);
+  fs::permissions(ada.folder / "closed", fs::perms::owner_all);
+}
+
 TEST_CASE("a file too large for an exercise is not read") {
   const Submission ada;
   write_file(ada.first(), kRight);
