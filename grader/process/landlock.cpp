@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
@@ -21,11 +20,7 @@ namespace {
 constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
 constexpr unsigned kAskVersion = 1, kPathBeneath = 1;
 
-constexpr std::uint64_t kExecute = 1 << 0, kWriteFile = 1 << 1, kReadFile = 1 << 2,
-                        kReadDir = 1 << 3;
-constexpr std::uint64_t kRemoveAndMake = 0x1ff << 4;  // of nine kinds: folders, files, links, ...
-constexpr std::uint64_t kRefer = 1 << 13, kTruncate = 1 << 14, kIoctlDev = 1 << 15;
-constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate | kIoctlDev;
+constexpr unsigned kOfFiles = right::execute | right::read | right::modify | right::control;
 
 struct RulesetAttributes {
   std::uint64_t files = 0;
@@ -38,31 +33,21 @@ struct PathAttributes {
   std::int32_t parent;
 } __attribute__((packed));
 
-/// All that a version knows.
-std::uint64_t known_to(int version) {
-  std::uint64_t known = kExecute | kWriteFile | kReadFile | kReadDir | kRemoveAndMake;
-  known |= version >= 2 ? kRefer : 0;
-  known |= version >= 3 ? kTruncate : 0;
-  known |= version >= 5 ? kIoctlDev : 0;
-  return known;
-}
-
-std::uint64_t kernel_rights(unsigned rights) {
-  constexpr std::array<std::uint64_t, 6> kOfEach = {
-      kReadFile, kReadDir, kExecute, kWriteFile | kTruncate, kRemoveAndMake | kRefer, kIoctlDev};
-  std::uint64_t all = 0;
-  for (unsigned i = 0; i < kOfEach.size(); ++i) {
-    all |= (rights >> i & 1) != 0 ? kOfEach[i] : 0;
-  }
-  return all;
+unsigned known_to(int version) {
+  constexpr unsigned kMove = 1 << 13, kCut = 1 << 14;
+  const unsigned all = kOfFiles | right::list | right::create;
+  return all & ~((version < 2 ? kMove : 0) | (version < 3 ? kCut : 0) |
+                 (version < 5 ? right::control : 0));
 }
 
 /// Allows it. Does what is safe between fork and exec. Returns errno; it is no error if there is no
-/// such path.
-int add_rule(int ruleset, const char* path, unsigned rights, int version) {
-  PathAttributes rule = {kernel_rights(rights) & known_to(version), open(path, O_PATH | O_CLOEXEC)};
+/// such path, or none that we may reach.
+int add_rule(int ruleset, const char* path, unsigned rights) {
+  PathAttributes rule = {rights, open(path, O_PATH | O_CLOEXEC)};
   if (rule.parent < 0) {
-    return 0;
+    const bool unreachable =
+        errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP;
+    return unreachable ? 0 : errno;
   }
   struct stat status {};
   if (fstat(rule.parent, &status) == 0 && !S_ISDIR(status.st_mode)) {
@@ -89,7 +74,8 @@ Landlock::Landlock(const std::vector<PathRule>& rules) {
   if (version == 0) {
     return;
   }
-  const RulesetAttributes attributes = {known_to(version), 3, 3};
+  known_ = known_to(version);
+  const RulesetAttributes attributes = {known_, 3, 3};
   const std::size_t words = version >= 6 ? 3 : version >= 4 ? 2 : 1;  // older ones know no more
   ruleset_ =
       static_cast<int>(syscall(kCreateRuleset, &attributes, words * sizeof attributes.files, 0));
@@ -97,7 +83,7 @@ Landlock::Landlock(const std::vector<PathRule>& rules) {
     fail(errno);
   }
   for (const PathRule& rule : rules) {
-    if (const int error = add_rule(ruleset_, rule.path.c_str(), rule.rights, version)) {
+    if (const int error = add_rule(ruleset_, rule.path.c_str(), rule.rights & known_)) {
       close(ruleset_);
       fail(error);
     }
@@ -115,7 +101,7 @@ int Landlock::enter(unsigned own_proc) const {
     return 0;
   }
   // A rule is for the folder of a process, and only now there is one.
-  if (const int error = add_rule(ruleset_, "/proc/self", own_proc, landlock_version())) {
+  if (const int error = add_rule(ruleset_, "/proc/self", own_proc & known_)) {
     return error;
   }
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(kRestrictSelf, ruleset_, 0) != 0

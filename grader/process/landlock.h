@@ -7,14 +7,14 @@
 
 namespace onepass::process {
 
-/// What may be done with a file, or with all below a folder; to be or-ed.
+/// What may be done with a file, or with all below a folder; to be or-ed. The kernel's bits.
 namespace right {
-constexpr unsigned read = 1;  // files
-constexpr unsigned list = 2;  // folders
-constexpr unsigned execute = 4;
-constexpr unsigned modify = 8;    // files that are there: write, cut
-constexpr unsigned create = 16;   // make, remove, rename
-constexpr unsigned control = 32;  // ioctl() of a device
+constexpr unsigned execute = 1 << 0;
+constexpr unsigned read = 1 << 2;                  // files
+constexpr unsigned list = 1 << 3;                  // folders
+constexpr unsigned modify = 1 << 1 | 1 << 14;      // files that are there: write, cut
+constexpr unsigned create = 0x1ff << 4 | 1 << 13;  // of nine kinds: make, remove, move
+constexpr unsigned control = 1 << 15;              // ioctl() of a device
 }  // namespace right
 
 struct PathRule {
@@ -42,6 +42,7 @@ class Landlock {
 
  private:
   int ruleset_ = -1;
+  unsigned known_ = 0;  // the rights that the kernel's version knows
 };
 
 }  // namespace onepass::process

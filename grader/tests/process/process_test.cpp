@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <string>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "process/landlock.h"
 #include "process/process_tree.h"
@@ -137,6 +139,21 @@ TEST_CASE("a program that cannot have its pipes is not started") {
     const Result result = run(program, 60);
     CAPTURE(more);
     CHECK((result.succeeded() || result.end == End::not_started));
+  }
+  setrlimit(RLIMIT_NOFILE, &before);
+}
+
+TEST_CASE("a rule that cannot be made is not left out without a word") {
+  const std::vector<PathRule> rules = {{"/usr", right::read}, {"/no/such", right::read}};
+  rlimit before = {};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const int next = dup(0);
+  close(next);
+  const rlimit one_more = {static_cast<rlim_t>(next + 1), before.rlim_max};
+  CHECK_NOTHROW(Landlock{rules});
+  setrlimit(RLIMIT_NOFILE, &one_more);
+  if (landlock_version() > 0) {
+    CHECK_THROWS_AS(Landlock{rules}, std::system_error);
   }
   setrlimit(RLIMIT_NOFILE, &before);
 }
