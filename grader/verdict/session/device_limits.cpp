@@ -1,5 +1,4 @@
-// Does the device still work, and does it have room? A trusted worker is asked: the student's could
-// say no, and so be spared the case.
+// Does the device still work, and does it have room?
 #include <fmt/format.h>
 
 #include "verdict/session/session.h"
@@ -12,23 +11,32 @@ constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
 
 }  // namespace
 
-/// The worker says that it cannot do the call. If a trusted one can, it is what the student's code
+/// The worker says that it cannot do the call, and a fresh one with the same code says so too: what
+/// else is on the device may have gone meanwhile. If a trusted one can do it, it is what the code
 /// did that keeps it from it. The simulator always can: its memory is only reserved, and that there
 /// is room for that was seen before it was started.
-void Session::settle_refusal(const Case& call, Run& run) const {
-  if (run.outcome != Outcome::refused && run.outcome != Outcome::out_of_memory) {
+void Session::settle_refusal(const Case& call, const Turn& turn, Run& run) const {
+  const auto is_refused = [&run] {
+    return run.outcome == Outcome::refused || run.outcome == Outcome::out_of_memory;
+  };
+  const auto fresh = [&](const std::string& worker, const Turn& how) {
+    return WorkerClient(worker, settings_.device).run(call, how, settings_.time_limit);
+  };
+  if (is_refused() && settings_.device != "cpu") {
+    run = fresh(settings_.worker, turn);
+  }
+  if (!is_refused()) {
     return;
   }
-  WorkerClient trusted(settings_.reference, settings_.device);
   const bool possible = settings_.reference.empty()
                             ? settings_.device == "cpu"
-                            : trusted.run(call, {}, settings_.time_limit).outcome == Outcome::ok;
+                            : fresh(settings_.reference, {}).outcome == Outcome::ok;
   if (possible) {
     run.outcome = Outcome::ended_early;
     run.error = fmt::format(
-        "The call was refused ({}), though other code can do it: what yours allocates has to be "
-        "freed "
-        "again.",
+        "The call was refused ({}), though other code can do it. Memory that is allocated has to "
+        "be "
+        "freed again.",
         run.error);
   }
 }

@@ -79,7 +79,7 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const
   const double limit = time_limit(turn);
   Run run = beside == nullptr ? worker_->run(call, turn, limit, count_lines)
                               : worker_->run_both(call, *beside, turn, limit);
-  settle_refusal(call, run);
+  settle_refusal(call, turn, run);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;

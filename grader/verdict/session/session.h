@@ -169,7 +169,7 @@ class Session {
   GoesWell goes_right(const Outputs& outputs);
   void drop_doubt(const Case& call, const std::function<Expectation(const Case&)>& expected);
   bool machine_is_sound() const;
-  void settle_refusal(const Case& call, Run& run) const;
+  void settle_refusal(const Case& call, const Turn& turn, Run& run) const;
   bool fits(const Case& call);
 
   Settings settings_;
