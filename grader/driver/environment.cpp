@@ -63,6 +63,12 @@ void require_limits() {
         "and CUDA reserve far more than they use.",
         memory >> 20));
   }
+  if (const rlim_t seconds = raise(RLIMIT_CPU, RLIM_INFINITY); seconds != RLIM_INFINITY) {
+    throw GraderFault(fmt::format(
+        "The limit on processor time is {} s: lift it (ulimit -t unlimited). A submission that "
+        "comes to it would seem to be at fault.",
+        seconds));
+  }
   pthread_attr_t attributes;  // threads had theirs from the limit at our start
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kGoodStack);

@@ -109,7 +109,8 @@ std::vector<pid_t> children() {
 }
 
 void kill_children_except(const std::vector<pid_t>& spared) {
-  // A child may fork between our look and its death, so look again until there are none.
+  // A child may fork between our look and its death, so look again until there are none. One that
+  // hangs in the kernel is left to it.
   for (int round = 0; round < kRounds; ++round) {
     std::vector<pid_t> found = children();
     std::erase_if(found, [&](pid_t child) {
@@ -121,8 +122,9 @@ void kill_children_except(const std::vector<pid_t>& spared) {
     for (const pid_t child : found) {
       kill(child, SIGKILL);
     }
-    for (const pid_t child : found) {
-      waitpid(child, nullptr, 0);
+    for (int wait = 0; wait < kRounds && !found.empty(); ++wait) {
+      std::erase_if(found, [](pid_t child) { return waitpid(child, nullptr, WNOHANG) != 0; });
+      usleep(found.empty() ? 0 : 1000);
     }
   }
 }

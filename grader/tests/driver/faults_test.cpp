@@ -244,13 +244,14 @@ TEST_CASE("little memory, few files, little stack") {
   is_a_fault(workbook.onepass("grade", "ulimit -v 4000000;"), "ulimit -v");
   is_a_fault(workbook.onepass("grade", "ulimit -n 20;"), "ulimit -n");
   is_a_fault(workbook.onepass("grade", "ulimit -s 100;"), "ulimit -s");
+  is_a_fault(workbook.onepass("grade", "ulimit -t 600;"), "ulimit -t");
   is_a_fault(workbook.onepass("grade", "ulimit -f 2;"), "ulimit -f");
   if (geteuid() != 0) {  // root may have any number
     is_a_fault(workbook.onepass("grade", "prlimit --nproc=1"), "ulimit -u");
   }
   CHECK(left_behind(workbook) == 0);
-  const auto outcome =
-      workbook.onepass("grade", "ulimit -S -n 20; ulimit -S -s 200; ulimit -S -v 4000000;");
+  const auto outcome = workbook.onepass(
+      "grade", "ulimit -S -n 20; ulimit -S -s 200; ulimit -S -v 4000000; ulimit -S -t 600;");
   INFO(outcome.output);
   CHECK(outcome.code == 0);  // soft limits are ours to raise
   grades_normally(workbook);
