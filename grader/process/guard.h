@@ -1,5 +1,6 @@
 // What is to be undone if this process is killed, which it cannot do itself: a process of its own
-// waits for that. It ends what Process has started and removes what guard_path() has named.
+// waits for that. It ends what Process has started and removes what guard_path() has named. What
+// has left the session of a program, which a filter of system calls prevents, it does not find.
 #pragma once
 
 #include <sys/types.h>

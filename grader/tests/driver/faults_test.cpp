@@ -133,6 +133,15 @@ TEST_CASE("what stops a tool on one text only, twice, is the text's fault") {
   grades_normally(workbook);
 }
 
+TEST_CASE("a compiler that does not find its libraries") {
+  const Workbook workbook;
+  workbook.have_naive();
+  set_compiler(workbook,
+               "echo 'cc1plus: error while loading shared libraries: libgmp.so.10: cannot open "
+               "shared object file: Permission denied' >&2; exit 127");
+  is_a_fault(workbook.onepass("grade"), "into LD_LIBRARY_PATH");
+}
+
 TEST_CASE("what stops a tool once is no fault of the text") {
   const Workbook workbook;
   workbook.have_naive();
