@@ -5,119 +5,15 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
-#include <map>
 #include <set>
 
+#include "driver/paint.h"
+#include "driver/show_failures.h"
 #include "driver/table.h"
 #include "driver/text.h"
 
 namespace onepass::driver {
 namespace {
-
-using Out = std::back_insert_iterator<std::string>;
-
-constexpr int kNamed = 4;  // failed checks of an exercise that are told by name
-
-constexpr const char* kGreen = "32";
-constexpr const char* kRed = "31";
-constexpr const char* kYellow = "33";
-constexpr const char* kDim = "2";
-constexpr const char* kBold = "1";
-
-std::string painted(const std::string& text, const char* code, Style style) {
-  return style.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
-}
-
-const char* color_of(const std::string& status) {
-  static const std::map<std::string, const char*> kColors = {
-      {"passed", kGreen}, {"not started", kDim}, {"ungraded", kYellow}, {"interrupted", kYellow}};
-  const auto found = kColors.find(status);
-  return found == kColors.end() ? kRed : found->second;
-}
-
-// Every line of `lines` behind four blanks.
-void write_indented(Out out, const std::string& lines) {
-  for (const std::string& line : lines_of(lines)) {
-    fmt::format_to(out, "    {}\n", line);
-  }
-}
-
-// "3 points", "1 check".
-std::string counted(int count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::string worth(const Json& check) {
-  return counted(check["points"].get<int>(), "point");
-}
-
-// "1.07", "412", "81234", "2.5e+09": three digits tell enough.
-std::string ratio_text(double ratio) {
-  return ratio >= 100 && ratio < 1e6 ? fmt::format("{:.0f}", ratio) : fmt::format("{:.3g}", ratio);
-}
-
-// What was to come out, what came out, and how far that is off.
-std::string comparison(const Json& check, const Json& detail) {
-  std::string line;
-  if (!text(detail, "expected").empty()) {
-    line = fmt::format("expected {}, got {} at {}", text(detail, "expected"), text(detail, "got"),
-                       text(detail, "where"));
-  }
-  const auto ratio = check.find("error_over_bound");
-  if (ratio != check.end() && ratio->is_number()) {
-    line += fmt::format("{}{} times over the bound", line.empty() ? "" : ", ",
-                        ratio_text(ratio->get<double>()));
-  }
-  return line;
-}
-
-void write_failure(Out out, const Json& check, const Json& exercise, Style style) {
-  const std::string status = text(check, "status");
-  fmt::format_to(out, "\n  {} {} (TODO {}, {})\n", painted(status + ":", color_of(status), style),
-                 painted(text(check, "name"), kBold, style), text(check, "todo"), worth(check));
-  const std::string message = text(check, "message");
-  const Json detail = check.value("detail", Json::object());
-  write_indented(out, message);
-  // The message may tell the numbers and the pattern already.
-  const auto told = [&](const std::string& part) {
-    return message.find(part) != std::string::npos;
-  };
-  if (!told(text(detail, "expected"))) {
-    write_indented(out, comparison(check, detail));
-  }
-  write_indented(out, text(detail, "call"));
-  write_indented(out, told(text(detail, "pattern")) ? "" : text(detail, "pattern"));
-  const auto simulator = check.find("simulator");
-  if (simulator != check.end() && !told(text(*simulator, "message"))) {
-    write_indented(out, "On the simulator: " + text(*simulator, "message"));
-  }
-  if (!text(check, "output").empty()) {
-    write_indented(out, "Your code printed:\n" + text(check, "output"));
-  }
-  if (!text(check, "location").empty()) {
-    write_indented(out, "At " + text(check, "location"));
-  }
-  const std::string docs =
-      text(check, "docs").empty() ? text(exercise, "docs") : text(check, "docs");
-  write_indented(out, fmt::format("Read {}", docs));
-  if (!text(check, "replay").empty()) {
-    write_indented(out, painted("Replay: " + text(check, "replay"), kDim, style));
-  }
-}
-
-// Where a check's file does not compile, as far as that is known.
-std::string compile_error_at(const Json& exercise, const Json& check) {
-  const std::string location = text(check, "location");
-  return location.empty() ? text(exercise, "file") : location;
-}
-
-// What concerns the whole file is told once, not for each check.
-void write_file_error(Out out, const Json& exercise, bool is_there) {
-  const Json& check = exercise["checks"].front();
-  fmt::format_to(out, "\n  {}{}\n", is_there ? compile_error_at(exercise, check) + ": " : "",
-                 text(check, "message"));
-}
 
 // Was the run stopped before it came to its end?
 bool is_interrupted(const Json& report) {
@@ -154,63 +50,6 @@ void write_warnings(Out out, const Json& exercise, Style style) {
   }
 }
 
-// The TODOs that nothing was done for yet: those that the file's text shows without code, or, where
-// that does not say, those of which no check has found anything.
-std::set<int> not_started(const Json& exercise) {
-  if (exercise.contains("not_started")) {
-    return exercise["not_started"].get<std::set<int>>();
-  }
-  std::set<int> todos;
-  for (const Json& check : exercise["checks"]) {
-    if (check["status"] != "not started") {
-      return {};
-    }
-    todos.insert(check["todo"].get<int>());
-  }
-  return todos;
-}
-
-// A line for each of these TODOs with checks that are still to be passed.
-void write_not_started(Out out, const Json& exercise, const std::set<int>& todos, Style style) {
-  for (const int todo : todos) {
-    int checks = 0;
-    int points = 0;
-    for (const Json& check : exercise["checks"]) {
-      const bool counts = check["todo"] == todo && check["status"] == "not started";
-      checks += counts ? 1 : 0;
-      points += counts ? check["points"].get<int>() : 0;
-    }
-    if (checks > 0) {
-      fmt::format_to(out, "\n  {} TODO {} ({}, {})\n",
-                     painted("not started:", color_of("not started"), style), todo,
-                     counted(checks, "check"), counted(points, "point"));
-    }
-  }
-}
-
-bool has_cause(const Json& check) {
-  const std::string diagnosis = text(check, "diagnosis");
-  return (!diagnosis.empty() && diagnosis != "not-started") || !text(check, "location").empty();
-}
-
-// The checks that did not pass, in the order of the workbook, but before all the first of which
-// the cause is known: it may well be the others' cause too.
-std::vector<const Json*> failures(const Json& exercise) {
-  std::vector<const Json*> failed;
-  for (const Json& check : exercise["checks"]) {
-    const std::string status = text(check, "status");
-    if (status != "passed" && status != "ungraded") {
-      failed.push_back(&check);
-    }
-  }
-  const auto root = std::find_if(failed.begin(), failed.end(),
-                                 [](const Json* check) { return has_cause(*check); });
-  if (root != failed.end()) {
-    std::rotate(failed.begin(), root, root + 1);
-  }
-  return failed;
-}
-
 // A full disk, say, stops many exercises: it is told once.
 void write_fault(Out out, const std::string& fault, bool is_new) {
   if (is_new) {
@@ -219,38 +58,6 @@ void write_fault(Out out, const std::string& fault, bool is_new) {
   } else {
     fmt::format_to(out, "\n  The same fault of the grader or of the machine.\n");
   }
-}
-
-// A failure in full; of the others, which may have the same cause, a few names.
-void write_failures(Out out, const Json& exercise, Style style) {
-  const std::string status = text(exercise, "status");
-  if (status == "compile error" || status == "missing") {
-    write_file_error(out, exercise, status != "missing");
-    return;
-  }
-  if (status == "not started") {
-    return;  // as it was given: that is no failure
-  }
-  const std::set<int> untouched = not_started(exercise);
-  int failed = 0;
-  for (const Json* failure : failures(exercise)) {
-    const Json& check = *failure;
-    const std::string state = text(check, "status");
-    if (state == "not started" && untouched.count(check["todo"].get<int>()) != 0) {
-      continue;  // still to come
-    }
-    ++failed;
-    if (failed == 1) {
-      write_failure(out, check, exercise, style);
-    } else if (failed <= kNamed) {
-      fmt::format_to(out, "  {} {} (TODO {}, {})\n", painted(state + ":", color_of(state), style),
-                     text(check, "name"), text(check, "todo"), worth(check));
-    }
-  }
-  if (failed > kNamed) {
-    fmt::format_to(out, "  and {} more\n", failed - kNamed);
-  }
-  write_not_started(out, exercise, untouched, style);
 }
 
 // What experiments have found out, and what it changes in the score.
