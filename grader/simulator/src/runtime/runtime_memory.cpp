@@ -59,7 +59,8 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
   if (!is_right_side(to, bytes, to_device) || !is_right_side(from, bytes, from_device)) {
     return result(kErrorInvalidValue);
   }
-  if (!to_device || !from_device) machine().streams.finish();
+  const bool within_device = to_device && from_device;
+  if (!within_device) machine().streams.finish();
   const bool watched = machine().host_calls.are_watched();
   machine().streams.put(stream, [=] {
     const bool by_host = watched && (!from_device || is_written_by_host(from, bytes));
@@ -67,6 +68,7 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
     if (to_device) note_written(to, bytes, by_host, call);
     return false;
   });
+  if (!within_device) machine().streams.finish();  // the host's side need not live any longer
   return result(kSuccess);
 }
 

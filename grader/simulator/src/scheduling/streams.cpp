@@ -24,6 +24,7 @@ void Streams::finish() {
       if (!queue.front()()) queue.pop_front();
     }
   }
+  queues_.clear();  // a later stream may have the address of one that is gone
 }
 
 }  // namespace simulator
