@@ -9,17 +9,19 @@
 namespace onepass::verdict {
 namespace {
 
-// Elements of all inputs. Some hundred oracles go through a few in no time, and through the third
-// number in some seconds. With more there is no use in asking them.
+// Elements of all inputs. Some hundred oracles go through a few in no time. What is wrong from some
+// row on only is looked for in ever more rows.
 constexpr std::int64_t kFew = std::int64_t{1} << 12;
 constexpr std::int64_t kSome = std::int64_t{1} << 16;
 constexpr std::int64_t kMostTriedAgain = std::int64_t{1} << 18;
 constexpr std::pair<bool, std::int64_t> kSmaller[] = {  // in rows? and how many elements
-    {true, kFew},
-    {false, kSome},
-    {true, kMostTriedAgain},
-    {false, kMostTriedAgain}};
+    {true, kFew},      {false, kSome},          {true, kFew << 1},
+    {true, kFew << 2}, {true, kFew << 3},       {true, kFew << 4},
+    {true, kFew << 5}, {true, kMostTriedAgain}, {false, kMostTriedAgain}};
+// With more steps there is no use in asking them: these take two seconds.
 constexpr std::int64_t kMostAsked = std::int64_t{1} << 21;
+constexpr std::int64_t kStepsOfRow =
+    256;  // at least: an oracle adds up as the threads of a block do
 
 /// Those that explain this output too.
 std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& wrong) {
@@ -113,6 +115,16 @@ std::int64_t elements_of(const Case& call) {
   return elements;
 }
 
+/// What it costs an oracle to go through a call.
+std::int64_t steps_of(const Case& call) {
+  std::int64_t steps = 0;
+  for (const Buffer& buffer : call.buffers()) {
+    const bool is_read = !buffer.null && buffer.role != Role::output;
+    steps += is_read ? buffer.rows * std::max(buffer.cols, kStepsOfRow) : 0;
+  }
+  return steps;
+}
+
 /// The call with fewer rows, or fewer columns, and `most` elements; nothing if it has no more, or
 /// if those are not what makes it large.
 std::optional<Case> made_smaller(const Case& call, bool in_rows, std::int64_t most) {
@@ -165,7 +177,7 @@ Causes find_causes(const WrongOutput& wrong,
       }
     }
   }
-  if (elements_of(wrong.call) > kMostAsked) {
+  if (steps_of(wrong.call) > kMostAsked) {
     return {};
   }
   std::vector<Suspect> suspects = question({oracles.begin(), oracles.end()}, wrong);

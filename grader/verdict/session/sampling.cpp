@@ -45,16 +45,18 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   const Matrix& got = run.answer[output];
   const Comparison comparison = compare(got, value, bound, run.answer.poison);
   const Buffer& buffer = call.buffer(output);
-  // A fill before the launch leaves 0, to which other blocks would have added.
+  // A fill before the launch leaves 0, to which other blocks would have added. (Where 0 is right, or
+  // what was there before, nothing is left to be written.)
   const auto unwritten = [&](std::int64_t row, std::int64_t col) {
-    return buffer.role == Role::in_place
-               ? got.get(row, col) == buffer.before(row, col)
-               : comparison.unwritten_mask(row, col) != 0 || got.get(row, col) == 0.0;
+    return comparison.wrong_mask(row, col) != 0 &&
+           (buffer.role == Role::in_place
+                ? got.get(row, col) == buffer.before(row, col)
+                : comparison.unwritten_mask(row, col) != 0 || got.get(row, col) == 0.0);
   };
   std::int64_t left = 0;
   for (std::int64_t row = 0; row < got.rows(); ++row) {
     for (std::int64_t col = 0; col < got.cols(); ++col) {
-      left += comparison.wrong_mask(row, col) != 0 && unwritten(row, col) ? 1 : 0;
+      left += unwritten(row, col) ? 1 : 0;
     }
   }
   const std::int64_t blocks = most_blocks(run);

@@ -128,7 +128,10 @@ std::optional<Run> Session::retry(const Case& call) {
     return std::nullopt;
   }
   Run run = worker_->run(call, {}, kPatience);
-  check_.out_of_patience = run.outcome == Outcome::timed_out;
+  check_.out_of_patience =
+      run.outcome == Outcome::timed_out ||
+      std::any_of(run.findings.begin(), run.findings.end(),
+                  [](const Finding& finding) { return finding.kind == Kind::endless_loop; });
   return run;
 }
 
