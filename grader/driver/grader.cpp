@@ -15,7 +15,10 @@ using process::Waited;
 
 namespace {
 
-constexpr const char* kEventPipe = "/dev/fd/3";  // the first of a program's pipes
+// A program's pipes, by number and as it sees them.
+constexpr std::size_t kEvents = 0, kChecks = 1;
+constexpr const char* kEventPipe = "/dev/fd/3";
+constexpr const char* kCheckPipe = "/dev/fd/4";
 constexpr double kListSeconds = 60;
 // A grader that says nothing for so long hangs: it limits the time of each call itself.
 constexpr double kSilentSeconds = 300;
@@ -36,15 +39,37 @@ bool read_lines(int pipe, std::string& unfinished,
   return length != 0;
 }
 
-// Runs the grader, and hands over what it writes to its pipe for events.
-process::Result run_and_read(const std::vector<std::string>& command,
-                             const std::function<void(const std::string& line)>& on_line) {
-  process::Process grader({command, {process::Pipe::from_program}});
+// Tells the grader which check is next, or that there is none. One that has gone does not hear it.
+void hand_out(HandOut& checks, process::Process& grader) {
+  const std::optional<std::string> name = checks.next();
+  if (!name) {
+    grader.close_pipe(kChecks);
+    return;
+  }
+  const std::string line = *name + "\n";
+  [[maybe_unused]] const ssize_t written =
+      write(grader.pipe(kChecks), line.data(), line.size());  // the pipe is empty: there is room
+}
+
+// Runs the grader, hands over what it writes to its pipe for events, and gives it a check when it
+// has none.
+process::Result run_and_read(const std::vector<std::string>& command, HandOut* checks,
+                             const std::function<bool(const std::string& line)>& on_line) {
+  using process::Pipe;
+  process::Process grader({command, {Pipe::from_program, Pipe::to_program}});
+  if (checks != nullptr) {
+    hand_out(*checks, grader);
+  }
+  const auto read = [&](const std::string& line) {
+    if (on_line(line) && checks != nullptr) {
+      hand_out(*checks, grader);
+    }
+  };
   std::string unfinished;
   Waited waited;
   do {
-    waited = grader.wait(grader.pipe(0), POLLIN, process::after(kSilentSeconds));
-  } while (waited == Waited::ready && read_lines(grader.pipe(0), unfinished, on_line));
+    waited = grader.wait(grader.pipe(kEvents), POLLIN, process::after(kSilentSeconds));
+  } while (waited == Waited::ready && read_lines(grader.pipe(kEvents), unfinished, read));
   if (waited == Waited::ready) {
     waited = grader.wait_for_exit(process::after(kSilentSeconds));
   }
@@ -68,15 +93,10 @@ std::vector<std::string> command_of(const GraderRun& run) {
   add("--events", kEventPipe);
   add("--naive", run.naive);
   add("--reference", run.reference);
-  add("--check", run.check);
-  add("--part", run.part);
+  add("--checks", run.checks != nullptr ? kCheckPipe : "");
   add_number("--time-limit", run.time_limit);
-  add("--until", run.until);
   for (const std::string& shape : run.shapes) {
     add("--shape", shape);
-  }
-  if (run.to_first_failure) {
-    command.push_back("--to-first-failure");
   }
   if (run.measure) {
     command.push_back("--measure");
@@ -123,7 +143,7 @@ std::optional<std::string> run_grader(const GraderRun& run,
   std::string unavailable;
   process::Result result;
   try {
-    result = run_and_read(command_of(run), [&](const std::string& line) {
+    result = run_and_read(command_of(run), run.checks, [&](const std::string& line) {
       Json event = Json::parse(line);
       make_printable(event);
       const std::string kind = event.at("event").get<std::string>();
@@ -132,6 +152,10 @@ std::optional<std::string> run_grader(const GraderRun& run,
         unavailable = event.at("reason").get<std::string>();
       }
       on_event(event);
+      if (kind == "check" && run.checks != nullptr) {
+        run.checks->note(event);
+      }
+      return kind == "check";
     });
   } catch (const std::exception& error) {
     return fmt::format("{} said something malformed: {}", run.chapter->grader.string(),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/config.h"
+#include "driver/hand_out.h"
 #include "driver/report.h"
 #include "wire/exercise.h"
 
@@ -25,11 +26,8 @@ struct GraderRun {
   std::filesystem::path naive, reference;  // measured beside it; empty: none
   Device device = Device::cpu;
   std::uint64_t seed = 0;
-  std::string check;                 // only this one; empty means all
-  std::string part;                  // "0/2": every second one from the first on; empty means all
+  HandOut* checks = nullptr;         // where its checks come from; it may be one of several
   std::optional<double> time_limit;  // seconds for one launch; empty: as the grader chooses
-  std::string until;                 // no check after one that fails by this mistake; empty: all
-  bool to_first_failure = false;     // no check after one that fails
   bool measure = false;              // the exercise's own shapes, instead of grading
   std::vector<std::string> shapes;   // measured instead of grading: "4096x1000xfp16"
   bool map = false;                  // the event "map" instead of grading: of a call of this shape,

@@ -14,6 +14,18 @@ bool fails_in(const std::set<int>& todos, const Json& check) {
   return check["status"] != "passed" && todos.count(check["todo"].get<int>()) != 0;
 }
 
+Json make_check(const std::string& name, int points, int todo, const std::string& status,
+                const std::string& message) {
+  return {{"name", name},
+          {"status", status},
+          {"points", points},
+          {"todo", todo},
+          {"message", message},
+          {"diagnosis", nullptr},
+          {"error_over_bound", nullptr},
+          {"location", nullptr}};
+}
+
 // An exercise is what its first check is that did not pass; "not started" only if all are. Nothing
 // is said of an exercise with an ungraded check: the fault must be mended first.
 std::string exercise_status(const Json& checks) {
@@ -69,14 +81,7 @@ Json make_exercise(const wire::ExerciseInfo& info, const std::string& file) {
                    {"traffic", Json::array()},
                    {"notes", Json::array()}};
   for (const wire::CheckInfo& check : info.checks) {
-    exercise["checks"].push_back({{"name", check.name},
-                                  {"status", "ungraded"},
-                                  {"points", check.points},
-                                  {"todo", check.todo},
-                                  {"message", ""},
-                                  {"diagnosis", nullptr},
-                                  {"error_over_bound", nullptr},
-                                  {"location", nullptr}});
+    exercise["checks"].push_back(make_check(check.name, check.points, check.todo, "ungraded", ""));
   }
   return exercise;
 }
@@ -154,6 +159,17 @@ void set_rest_not_run(Json& exercise) {
     if (check["status"] == "ungraded" && check["message"] == "") {
       check["status"] = "not run";
     }
+  }
+}
+
+void set_rest_timed_out(Json& exercise) {
+  int timeouts = 0;
+  for (Json& check : exercise["checks"]) {
+    if (timeouts >= kMostTimeouts && check["status"] != "not run") {
+      check = make_check(check["name"], check["points"], check["todo"], "timed out",
+                         "Not run, since two checks before this one ran out of time.");
+    }
+    timeouts += check["status"] == "timed out" ? 1 : 0;
   }
 }
 

@@ -52,6 +52,11 @@ void set_all_checks(Json& exercise, const std::string& status, const std::string
 /// The checks that a grader was told not to come to: "not run", and no part of the status.
 void set_rest_not_run(Json& exercise);
 
+/// After so many checks that ran out of time no other is graded.
+constexpr int kMostTimeouts = 2;
+/// Those that come after them have run out of time too, even if another process had begun one.
+void set_rest_timed_out(Json& exercise);
+
 /// What the text of the file says of a TODO: failed checks of one without code are "not started",
 /// and no check of one with code is.
 void note_begun(Json& exercise, int todo, bool begun);

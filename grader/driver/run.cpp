@@ -179,7 +179,6 @@ GraderRun Run::grader_run(const Item& item) const {
   run.device = device_;
   run.seed = options_.seed;
   run.time_limit = options_.time_limit;
-  run.until = options_.until;
   return run;
 }
 
@@ -196,9 +195,14 @@ std::string Run::replay(const Exercise& exercise, const std::string& device) con
   return printable_line(command) == command ? command : "";
 }
 
-// A single exercise on the simulator is graded by two processes at once, each with some of the
-// checks; of several, each processor has its own.
-std::size_t Run::parts() const {
+std::vector<std::string> Run::checks_of(std::size_t index) {
+  const std::lock_guard lock(mutex_);
+  return names_of(report_["exercises"][index]["checks"]);
+}
+
+// A single exercise on the simulator is graded by two processes at once; of several, each processor
+// has its own.
+std::size_t Run::at_once() const {
   const bool alone = items_.size() == 1 && device_ == Device::cpu && options_.until.empty();
   return alone && processors() > 1 ? 2 : 1;
 }
@@ -210,11 +214,14 @@ void Run::grade(std::size_t index) {
   }
   const std::string& id = item.task.exercise->id;
   std::size_t done = 0;
-  std::vector<std::optional<std::string>> faults(parts());
-  const auto grade_part = [&](std::size_t part) {
+  HandOut checks(checks_of(index), [&](const Json& check) {
+    return !options_.until.empty() && text(check, "diagnosis") == options_.until;
+  });
+  std::vector<std::optional<std::string>> faults(at_once());
+  const auto grade_some = [&](std::size_t who) {
     GraderRun run = grader_run(item);
-    run.part = fmt::format("{}/{}", part, faults.size());
-    faults[part] = run_grader(run, [&](const Json& event) {
+    run.checks = &checks;
+    faults[who] = run_grader(run, [&](const Json& event) {
       update(index, [&](Json& exercise) {
         if (event.at("event") == "device") {
           report_["device"]["name"] = event.at("name");
@@ -226,9 +233,12 @@ void Run::grade(std::size_t index) {
       });
     });
   };
-  parallel_for(faults.size(), faults.size(), grade_part);
+  parallel_for(faults.size(), faults.size(), grade_some);
   const std::optional<std::string>& fault = faults.front() ? faults.front() : faults.back();
   update(index, [&](Json& exercise) {
+    if (!fault && !process::interrupted() && options_.until.empty()) {
+      set_rest_timed_out(exercise);
+    }
     tell_apart(exercise["checks"]);
     tell_warnings_once(exercise["checks"]);
     for (const int todo : item.places ? item.places->todos() : std::set<int>()) {
@@ -310,20 +320,21 @@ void Run::ask_simulator(std::size_t index) {
 }
 
 void Run::explain_on_simulator(std::size_t index, GraderRun run) {
-  for (const std::string& check : failed_checks(index)) {
-    run.check = check;
-    run_grader(run, [&](const Json& event) {
-      if (event.at("event") == "check" && is_failure(event.at("status"))) {
-        Json alone = {event};
-        tell_apart(alone);
-        update(index, [&](Json& exercise) { add_explanation(exercise, alone[0]); });
-      }
-    });
-  }
+  HandOut checks(failed_checks(index));
+  run.checks = &checks;
+  run_grader(run, [&](const Json& event) {
+    if (event.at("event") == "check" && is_failure(event.at("status"))) {
+      Json alone = {event};
+      tell_apart(alone);
+      update(index, [&](Json& exercise) { add_explanation(exercise, alone[0]); });
+    }
+  });
 }
 
 // Numbers may differ by the device: the GPU has the last word on them, and on time.
 void Run::object_on_simulator(std::size_t index, GraderRun run) {
+  HandOut checks(checks_of(index));
+  run.checks = &checks;
   run_grader(run, [&](const Json& event) {
     if (event.at("event") == "check" && is_wrong_anywhere(event)) {
       const std::string again = replay(*items_[index].task.exercise, "cpu");

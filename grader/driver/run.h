@@ -59,7 +59,7 @@ class Run {
   /// What goes wrong there through no fault of the file leaves its exercise ungraded.
   void build(std::size_t index);
   void build_theirs(std::size_t index);
-  std::size_t parts() const;
+  std::size_t at_once() const;
   void grade(std::size_t index);
   void build_what_to_measure_beside(std::size_t index);
   void measure(std::size_t index);
@@ -79,6 +79,7 @@ class Run {
   GraderRun grader_run(const Item& item) const;
   /// The command that repeats the grading of an exercise, as seen from the repository.
   std::string replay(const Exercise& exercise, const std::string& device) const;
+  std::vector<std::string> checks_of(std::size_t index);
   std::vector<std::string> failed_checks(std::size_t index);
   bool is_passed(std::size_t index);
   bool is_to_measure(std::size_t index);

@@ -122,7 +122,6 @@ std::optional<bool> Run::passes(const Trial& trial, Device device) {
     return std::nullopt;
   }
   run.device = device;
-  run.to_first_failure = device == device_;
   std::size_t done = 0;
   bool passed = true;
   bool known = true;
@@ -133,6 +132,10 @@ std::optional<bool> Run::passes(const Trial& trial, Device device) {
     run.naive.clear();
     run.reference.clear();
   }
+  HandOut checks(checks_of(trial.index), [&](const Json& check) {
+    return device == device_ && check.at("status") != "passed";
+  });
+  run.checks = &checks;
   const auto fault = run_grader(run, [&](const Json& event) {
     if (event.at("event") != "check") {
       return;

@@ -3,27 +3,27 @@
 //   grade-rmsnorm --list
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH [--naive PATH] [--reference PATH]
 //                 --device cpu|gpu --seed N [--events FILE]
-//                 [--check NAME | --part K/N | --until MISTAKE | --to-first-failure | --measure |
-//                 --shape 4096x1000xfp16...]
+//                 [--checks FILE | --measure | --shape 4096x1000xfp16...]
 //   grade-rmsnorm --exercise rmsnorm/forward --worker PATH --seed N [--events FILE] --map
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
 //   grade-rmsnorm --exercise rmsnorm/forward --device cpu|gpu --seed N --request FILE
 //                 [--rows N] [--cols N] [--dtype fp32|fp16|bf16]
 //
 // PATHs are workers: of the student's file, of the naive version, of the solution. Events
-// (events.h) are appended to FILE, or printed. With --check only that check runs; with --part 0/2
-// every second one, from the first on; with --until no check runs after one that fails by that
-// mistake, with --to-first-failure none after one that fails. With --measure no check runs, and the
-// exercise's own shapes are measured; with --shape, these. With --map nothing is graded: the event
-// is that of access_map.h. Nor with --request: FILE gets one more request, so that a worker can be
-// run by itself, under a profiler for instance, with FILE as its descriptor 3. Exit: 0 after a
-// complete run, whatever the score; 2 for a usage error or a fault of the grader.
+// (events.h) are appended to FILE, or printed. With --checks only those run whose names are the
+// lines of FILE, one after the other; FILE may be a pipe, whose next line waits for the event of
+// the last one. With --measure no check runs, and the exercise's own shapes are measured; with
+// --shape, these. With --map nothing is graded: the event is that of access_map.h. Nor with
+// --request: FILE gets one more request, so that a worker can be run by itself, under a profiler
+// for instance, with FILE as its descriptor 3. Exit: 0 after a complete run, whatever the score; 2
+// for a usage error or a fault of the grader.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "verdict/map/access_map.h"
@@ -43,9 +43,9 @@ using nlohmann::json;
 
 /// declare() says what each is.
 struct Options {
-  bool list = false, measure = false, map = false, to_first_failure = false;
+  bool list = false, measure = false, map = false;
   std::string exercise, worker, naive, reference, device = "cpu";
-  std::string events, check, part, until, request, dtype;
+  std::string events, checks, request, dtype;
   std::vector<std::string> shapes;
   std::optional<std::int64_t> rows, cols;
   std::uint64_t seed = 0;
@@ -65,12 +65,8 @@ void declare(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"cpu", "gpu"}));
   app.add_option("--seed", options.seed, "of all random numbers");
   app.add_option("--events", options.events, "file to append events to; stdout without it");
-  app.add_option("--check", options.check, "run this check only");
-  app.add_option("--part", options.part, "run every N-th check only, from check K on: K/N");
+  app.add_option("--checks", options.checks, "run only those that this file names, a line each");
   app.add_option("--time-limit", options.time_limit, "seconds for one launch");
-  app.add_option("--until", options.until, "end with the check that fails by this mistake");
-  app.add_flag("--to-first-failure", options.to_first_failure,
-               "end with the first check that does not pass");
   app.add_flag("--measure", options.measure, "measure the exercise's shapes, instead of grading");
   app.add_option("--shape", options.shapes, "measure this shape, instead of grading")
       ->allow_extra_args(false);
@@ -137,46 +133,38 @@ bool measure_exercise(const Exercise& exercise, const Options& options, Events& 
   return true;
 }
 
-std::vector<wire::CheckInfo> part_of(const std::vector<wire::CheckInfo>& checks,
-                                     const std::string& part) {
-  std::size_t first = 0;
-  std::size_t step = 0;
-  if (std::sscanf(part.c_str(), "%zu/%zu", &first, &step) != 2 || first >= step) {
-    throw std::invalid_argument("--part is K/N, with K from 0 to N - 1: " + part);
-  }
-  std::vector<wire::CheckInfo> some;
-  for (std::size_t i = first; i < checks.size(); i += step) {
-    some.push_back(checks[i]);
-  }
-  return some;
-}
-
 bool grade_exercise(const Exercise& exercise, const Options& options, Events& events) {
-  std::vector<wire::CheckInfo> wanted = list_checks(exercise.id);
-  if (!options.check.empty()) {
-    std::erase_if(wanted, [&](const auto& check) { return check.name != options.check; });
-    if (wanted.empty()) {
-      throw std::invalid_argument(
-          fmt::format("{} has no check \"{}\".", exercise.id, options.check));
-    }
-  }
-  if (!options.part.empty()) {
-    wanted = part_of(wanted, options.part);
-  }
   const std::string trusted = options.reference.empty() ? options.naive : options.reference;
-  Session session(
-      {exercise.id, options.worker, trusted, options.device, options.seed, options.time_limit});
+  Session::Settings settings;
+  settings.exercise = exercise.id;
+  settings.worker = options.worker;
+  settings.reference = trusted;
+  settings.device = options.device;
+  settings.seed = options.seed;
+  settings.time_limit = options.time_limit;
+  Session session(settings);
   if (!introduce(session.worker(), trusted, options, events)) {
     return false;
   }
-  for (const wire::CheckInfo& info : wanted) {
-    const Session::Check check = run_check(session, exercise.id, info);
-    events.write(check_event(exercise.id, info, check));
-    const bool found =
-        !options.until.empty() && check.failure && check.failure->mistake == options.until;
-    if (found || (options.to_first_failure && check.failure)) {
-      break;
+  const std::vector<wire::CheckInfo> all = list_checks(exercise.id);
+  const auto grade = [&](const wire::CheckInfo& check) {
+    events.write(check_event(exercise.id, check, run_check(session, exercise.id, check)));
+  };
+  if (options.checks.empty()) {
+    std::for_each(all.begin(), all.end(), grade);
+    return true;
+  }
+  std::ifstream names(options.checks);
+  if (!names) {
+    throw std::runtime_error(options.checks + " cannot be read.");
+  }
+  for (std::string name; std::getline(names, name);) {
+    const auto named =
+        std::find_if(all.begin(), all.end(), [&](const auto& check) { return check.name == name; });
+    if (named == all.end()) {
+      throw std::invalid_argument(fmt::format("{} has no check \"{}\".", exercise.id, name));
     }
+    grade(*named);
   }
   return true;
 }

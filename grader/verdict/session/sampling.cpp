@@ -45,8 +45,8 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   const Matrix& got = run.answer[output];
   const Comparison comparison = compare(got, value, bound, run.answer.poison);
   const Buffer& buffer = call.buffer(output);
-  // A fill before the launch leaves 0, to which other blocks would have added. (Where 0 is right, or
-  // what was there before, nothing is left to be written.)
+  // A fill before the launch leaves 0, to which other blocks would have added. (Where 0 is right,
+  // or what was there before, nothing is left to be written.)
   const auto unwritten = [&](std::int64_t row, std::int64_t col) {
     return comparison.wrong_mask(row, col) != 0 &&
            (buffer.role == Role::in_place
@@ -91,7 +91,6 @@ double Session::time_limit(const Turn& turn) const {
 
 /// `work`, unless it runs out of time: of so many threads that says nothing. Did it not?
 bool Session::in_time(const std::function<void()>& work) {
-  const int timeouts_before = timeouts_;
   try {
     work();
     return true;
@@ -100,7 +99,6 @@ bool Session::in_time(const std::function<void()>& work) {
       throw;
     }
   }
-  timeouts_ = timeouts_before;
   check_.failure.reset();
   return false;
 }
@@ -129,7 +127,9 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
                                const std::vector<Oracle>& oracles) {
   const Poison poison = next_turn().poison;
   bool right = true;
-  in_time([&] { right = is_right_in_sample(call, {poison}, outputs); });
+  in_turn(call, {poison}, [&](const Turn& turn) {
+    in_time([&] { right = is_right_in_sample(call, turn, outputs); });
+  });
   const Turn all = {poison, simulator::BlockOrder::rising, 0, 0, kFullAccesses};
   if (!right && in_full_ && !in_time([&] {
         compare(call, complete(call, all, goes_right(outputs)).answer, outputs, oracles);

@@ -150,7 +150,7 @@ class Session {
 
  private:
   Turn next_turn();
-  void in_turn(const Case& call, const std::function<void(const Turn&)>& look);
+  void in_turn(const Case& call, const Turn& turn, const std::function<void(const Turn&)>& look);
   double time_limit(const Turn& turn) const;
   bool in_time(const std::function<void()>& work);
   bool can_hold(const Case& call);
@@ -175,7 +175,6 @@ class Session {
   Settings settings_;
   std::unique_ptr<WorkerClient> worker_;
   Check check_;
-  int timeouts_ = 0;
   bool any_right_ = false;                         // did some call write what it should?
   std::set<std::pair<Kind, std::string>> warned_;  // of what, and where
   Sample sample_ = Sample::none;

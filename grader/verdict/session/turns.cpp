@@ -48,17 +48,17 @@ Turn Session::next_turn() {
 /// worker of its own, which no call before has touched, and with block 0 first. Where that goes
 /// well, and the failure comes back with what was changed, that is the reason. Everywhere else it
 /// is looked for in the numbers.
-void Session::in_turn(const Case& call, const std::function<void(const Turn&)>& look) {
-  const Turn turn = next_turn();
-  const bool others_before = any_right_ && worker_->has_answered();
+void Session::in_turn(const Case& call, const Turn& turn,
+                      const std::function<void(const Turn&)>& look) {
+  // Of a check's calls none failed before; but on a GPU other checks have used the worker, and to
+  // start one takes long.
+  const bool others_before = (any_right_ || device() == "cpu") && worker_->has_answered();
   const Check before = check_;
-  const int timeouts_before = timeouts_;
   const auto warned_before = warned_;
   Failure failure;
   const auto goes_well = [&](const Turn& other, bool find_causes = false) {
     check_ = before;
     check_.find_causes = find_causes;
-    timeouts_ = timeouts_before;
     warned_ = warned_before;
     try {
       look(other);

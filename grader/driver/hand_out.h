@@ -1,0 +1,41 @@
+// Which check is graded next, and by whom.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/report.h"
+
+namespace onepass::driver {
+
+/// The checks of an exercise on their way to the processes that grade them: each goes, in the order
+/// of the workbook, to the first that is free. Any number of threads may ask.
+class HandOut {
+ public:
+  /// After a check that is `last` no more are handed out.
+  using IsLast = std::function<bool(const Json& check)>;
+  explicit HandOut(std::vector<std::string> names, IsLast last = nullptr)
+      : names_(std::move(names)), is_last_(std::move(last)) {}
+
+  /// The next check's name; nothing if that was all.
+  std::optional<std::string> next();
+
+  /// What became of one. After kMostTimeouts that ran out of time no more are handed out.
+  void note(const Json& check);
+
+ private:
+  const std::vector<std::string> names_;
+  const IsLast is_last_;
+  std::mutex mutex_;
+  std::size_t next_ = 0;
+  int timeouts_ = 0;
+};
+
+/// The names of all checks.
+std::vector<std::string> names_of(const Json& checks);
+
+}  // namespace onepass::driver
