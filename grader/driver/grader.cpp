@@ -20,8 +20,6 @@ constexpr std::size_t kEvents = 0, kChecks = 1;
 constexpr const char* kEventPipe = "/dev/fd/3";
 constexpr const char* kCheckPipe = "/dev/fd/4";
 constexpr double kListSeconds = 60;
-// A grader that says nothing for so long hangs: it limits the time of each call itself.
-constexpr double kSilentSeconds = 300;
 
 // Hands over each line of the pipe's next piece, and keeps what is of an unfinished one. False at
 // the end of the pipe.
@@ -54,6 +52,7 @@ void hand_out(HandOut& checks, process::Process& grader) {
 // Runs the grader, hands over what it writes to its pipe for events, and gives it a check when it
 // has none.
 process::Result run_and_read(const std::vector<std::string>& command, HandOut* checks,
+                             double patience,
                              const std::function<bool(const std::string& line)>& on_line) {
   using process::Pipe;
   process::Process grader({command, {Pipe::from_program, Pipe::to_program}});
@@ -68,10 +67,10 @@ process::Result run_and_read(const std::vector<std::string>& command, HandOut* c
   std::string unfinished;
   Waited waited;
   do {
-    waited = grader.wait(grader.pipe(kEvents), POLLIN, process::after(kSilentSeconds));
+    waited = grader.wait(grader.pipe(kEvents), POLLIN, process::after(patience));
   } while (waited == Waited::ready && read_lines(grader.pipe(kEvents), unfinished, read));
   if (waited == Waited::ready) {
-    waited = grader.wait_for_exit(process::after(kSilentSeconds));
+    waited = grader.wait_for_exit(process::after(patience));
   }
   return grader.end(waited);
 }
@@ -143,7 +142,7 @@ std::optional<std::string> run_grader(const GraderRun& run,
   std::string unavailable;
   process::Result result;
   try {
-    result = run_and_read(command_of(run), run.checks, [&](const std::string& line) {
+    result = run_and_read(command_of(run), run.checks, run.patience, [&](const std::string& line) {
       Json event = Json::parse(line);
       make_printable(event);
       const std::string kind = event.at("event").get<std::string>();
@@ -151,7 +150,9 @@ std::optional<std::string> run_grader(const GraderRun& run,
       if (kind == "unavailable") {
         unavailable = event.at("reason").get<std::string>();
       }
-      on_event(event);
+      if (kind != "call") {
+        on_event(event);
+      }
       if (kind == "check" && run.checks != nullptr) {
         run.checks->note(event);
       }

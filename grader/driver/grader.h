@@ -28,6 +28,7 @@ struct GraderRun {
   std::uint64_t seed = 0;
   HandOut* checks = nullptr;         // where its checks come from; it may be one of several
   std::optional<double> time_limit;  // seconds for one launch; empty: as the grader chooses
+  double patience = 300.0;           // seconds; a grader without an event for so long hangs
   bool measure = false;              // the exercise's own shapes, instead of grading
   std::vector<std::string> shapes;   // measured instead of grading: "4096x1000xfp16"
   bool map = false;                  // the event "map" instead of grading: of a call of this shape,

@@ -17,7 +17,7 @@ struct Ran {
 };
 
 // A grader that is a shell script: its events go to descriptor 3, 4 has the names of checks.
-Ran run(const std::string& commands, HandOut& checks) {
+Ran run(const std::string& commands, HandOut& checks, double patience = 60) {
   const ScratchFolder folder(std::filesystem::temp_directory_path());
   Chapter chapter;
   chapter.name = "toy";
@@ -28,6 +28,7 @@ Ran run(const std::string& commands, HandOut& checks) {
   run.chapter = &chapter;
   run.exercise = "toy/first";
   run.checks = &checks;
+  run.patience = patience;
   Ran ran;
   ran.fault = run_grader(run, [&](const Json& event) {
     ran.events.push_back(event.value("name", event.at("event").get<std::string>()));
@@ -41,6 +42,7 @@ const std::string kGradeThem =
     "\\\"status\\\":\\\"passed\\\"}\" >&3\n"
     "done\n";
 const std::string kEnd = "echo '{\"event\":\"end\"}' >&3\n";
+const std::string kCall = "echo '{\"event\":\"call\"}' >&3\n";
 
 }  // namespace
 
@@ -59,4 +61,15 @@ TEST_CASE("of a grader that is killed one check is lost; another one goes on wit
   const Ran other = run(kGradeThem + kEnd, checks);
   CHECK_FALSE(other.fault);
   CHECK(other.events == std::vector<std::string>{"b", "c", "end"});
+}
+
+TEST_CASE("a grader that calls slow code is not silent; one that says nothing hangs") {
+  HandOut none({});
+  const std::string slow = kCall + "sleep 0.4\n";
+  const Ran ran = run(slow + slow + slow + slow + kEnd, none, 1.0);
+  CHECK_FALSE(ran.fault);
+  CHECK(ran.events == std::vector<std::string>{"end"});
+  const Ran silent = run("sleep 60\n", none, 1.0);
+  REQUIRE(silent.fault);
+  CHECK(silent.fault->find("did not end in time") != std::string::npos);
 }

@@ -275,6 +275,7 @@ const std::map<std::string, void (*)()> kDeeds = {
        send_bytes(std::string("\x40\0\0\0", 4));
        pause();
      }},
+    {"sleep", [] { usleep(100'000); }},
     {"twice", [] {}},
     {"honest", [] {}},
 };

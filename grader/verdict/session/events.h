@@ -3,6 +3,7 @@
 //
 //   device     the worker's device: kind, name, ...
 //   unavailable  reason: the worker cannot use the device at all, or there is no such map
+//   call       the student's code is about to be called, for one of the checks
 //   check      exercise, name, status, points, message, diagnosis, error_over_bound, location: as
 //              in the report; todo; possible: [{diagnosis, sentence}], mistakes that other checks
 //              may tell apart; warnings: [text]; output: what the student's code printed; and

@@ -142,6 +142,7 @@ bool grade_exercise(const Exercise& exercise, const Options& options, Events& ev
   settings.device = options.device;
   settings.seed = options.seed;
   settings.time_limit = options.time_limit;
+  settings.on_call = [&] { events.write({{"event", "call"}}); };
   Session session(settings);
   if (!introduce(session.worker(), trusted, options, events)) {
     return false;

@@ -95,7 +95,7 @@ bool Session::in_time(const std::function<void()>& work) {
     work();
     return true;
   } catch (const CheckFailed&) {
-    if (check_.failure->status != Status::timed_out) {
+    if (check_.failure->status != Status::timed_out || is_out_of_time()) {
       throw;
     }
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
@@ -68,6 +69,7 @@ Random Session::random() const {
 void Session::begin_check(const std::string& name) {
   check_ = Check();
   check_.name = name;
+  seconds_ = 0.0;
   warned_.clear();
   // Whoever has graded the checks before: what it says must not depend on that. To start one on a
   // GPU takes long; but there all checks come in their order.
@@ -76,11 +78,31 @@ void Session::begin_check(const std::string& name) {
   }
 }
 
+/// Makes a call. The time of all is limited, whatever the check would still try: who sleeps for as
+/// long as each single call may take must not keep the grader for hours.
+Run Session::timed(const std::function<Run()>& call) {
+  if (settings_.on_call) {
+    settings_.on_call();
+  }
+  const process::Clock::time_point begin = process::Clock::now();
+  Run run = call();
+  seconds_ += std::chrono::duration<double>(process::Clock::now() - begin).count();
+  return run;
+}
+
 /// Calls the student's function.
 Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const Case* beside) {
+  if (is_out_of_time()) {
+    fail(call,
+         {Status::timed_out, fmt::format("The calls of this check took more than {:g} seconds "
+                                         "by the clock, all together.",
+                                         settings_.check_limit)});
+  }
   const double limit = time_limit(turn);
-  Run run = beside == nullptr ? worker_->run(call, turn, limit, count_lines)
-                              : worker_->run_both(call, *beside, turn, limit);
+  Run run = timed([&] {
+    return beside == nullptr ? worker_->run(call, turn, limit, count_lines)
+                             : worker_->run_both(call, *beside, turn, limit);
+  });
   settle_refusal(call, turn, run);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
   const Finding* warning = telling_warning(run.findings);
@@ -125,10 +147,10 @@ void Session::judge(const Case& call, const Run& run, const GoesWell& goes_well)
 
 /// For an experiment: nothing of it counts, or is told. Nothing once one has taken too long.
 std::optional<Run> Session::retry(const Case& call) {
-  if (check_.out_of_patience) {
+  if (check_.out_of_patience || is_out_of_time()) {
     return std::nullopt;
   }
-  Run run = worker_->run(call, {}, kPatience);
+  Run run = timed([&] { return worker_->run(call, {}, kPatience); });
   check_.out_of_patience =
       run.outcome == Outcome::timed_out ||
       std::any_of(run.findings.begin(), run.findings.end(),

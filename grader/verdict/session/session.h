@@ -34,7 +34,9 @@ class Session {
     std::string reference;  // of one that is trusted, to probe the machine; may be empty
     std::string device;     // "cpu" or "gpu"
     std::uint64_t seed = 0;
-    double time_limit = 4.0;  // seconds for one launch, see WorkerClient::run()
+    double time_limit = 4.0;        // seconds for one launch, see WorkerClient::run()
+    double check_limit = 200.0;     // seconds by the clock for all calls of a check
+    std::function<void()> on_call;  // before each call; may be empty
   };
   explicit Session(Settings settings);
   ~Session();
@@ -159,6 +161,8 @@ class Session {
   void expect_by_sample(const Case& call, const Outputs& outputs,
                         const std::vector<Oracle>& oracles);
   void expect_side_by_side(const Case& call, const Case& beside, const Outputs& outputs);
+  Run timed(const std::function<Run()>& call);
+  bool is_out_of_time() const { return seconds_ >= settings_.check_limit; }
   Run attempt(const Case& call, const Turn& turn, bool count_lines, const Case* beside = nullptr);
   void judge(const Case& call, const Run& run, const GoesWell& goes_well);
   Run complete(const Case& call, const Turn& turn, const GoesWell& goes_well,
@@ -175,6 +179,7 @@ class Session {
   Settings settings_;
   std::unique_ptr<WorkerClient> worker_;
   Check check_;
+  double seconds_ = 0.0;                           // that its calls have taken
   bool any_right_ = false;                         // did some call write what it should?
   std::set<std::pair<Kind, std::string>> warned_;  // of what, and where
   Sample sample_ = Sample::none;

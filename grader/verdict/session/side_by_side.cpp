@@ -38,6 +38,9 @@ void Session::expect_side_by_side(const Case& call, const Case& beside, const Ou
       judge(beside, run, kNobodyAsked);
       compare(beside, run.answer, outputs);
     } catch (const CheckFailed&) {
+      if (is_out_of_time()) {
+        throw;
+      }
       fail(check_.failure->call == call.describe() ? call : beside,
            with_reason(*check_.failure, "state-kept", kSharedAdvice));
     }

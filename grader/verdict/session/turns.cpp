@@ -56,6 +56,7 @@ void Session::in_turn(const Case& call, const Turn& turn,
   const Check before = check_;
   const auto warned_before = warned_;
   Failure failure;
+  std::optional<Failure> first;
   const auto goes_well = [&](const Turn& other, bool find_causes = false) {
     check_ = before;
     check_.find_causes = find_causes;
@@ -66,6 +67,9 @@ void Session::in_turn(const Case& call, const Turn& turn,
       return true;
     } catch (const CheckFailed&) {
       failure = *check_.failure;
+      if (is_out_of_time()) {
+        fail(call, first.value_or(failure));
+      }
       return false;
     }
   };
@@ -77,20 +81,20 @@ void Session::in_turn(const Case& call, const Turn& turn,
   if (endless && (turn.order == BlockOrder::rising || !failure.mistake)) {
     fail(call, std::move(failure));
   }
-  const Failure first = failure;
+  first = failure;
   const bool final = turn.order == BlockOrder::rising && !check_.causes_left;
   if (others_before && !endless) {
     worker_->stop();
     if (goes_well(turn)) {
       const bool at_once = !goes_well(turn);
       // Between two processes a GPU may differ by chance.
-      fail(call, at_once || device() == "cpu" ? left_behind(first, at_once) : first);
+      fail(call, at_once || device() == "cpu" ? left_behind(*first, at_once) : *first);
     }
   }
   if (turn.order != BlockOrder::rising && goes_well({turn.poison})) {
-    fail(call, goes_well(turn) ? first : out_of_order(failure, turn.order));
+    fail(call, goes_well(turn) ? *first : out_of_order(failure, turn.order));
   }
-  fail(call, final || goes_well({turn.poison}, true) ? first : failure);
+  fail(call, final || goes_well({turn.poison}, true) ? *first : failure);
 }
 
 }  // namespace onepass::verdict
