@@ -31,11 +31,12 @@ std::string first_lines(const std::string& output) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-// As far as it says something, "c++: fatal error: Killed signal terminated program cc1plus".
+// As far as it says something, "c++: fatal error: Killed signal terminated program cc1plus". That
+// ld returned 1 says nothing.
 std::string first_complaint(const ToolResult& result) {
   const std::vector<std::string> lines = lines_of(result.output);
   const auto found = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
-    return line.find("rror") != std::string::npos;
+    return line.find("rror") != std::string::npos && line.find(" returned ") == std::string::npos;
   });
   return found != lines.end() ? *found : lines.empty() ? result.ended : lines.front();
 }

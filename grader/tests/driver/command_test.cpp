@@ -68,6 +68,7 @@ TEST_CASE("an exercise that does not compile leaves the others graded") {
 
 TEST_CASE("what lies beside the exercise, or elsewhere in the repository, cannot be included") {
   const Workbook workbook;
+  workbook.have_naive();
   write_file(workbook.root() / "exercises/01_toy/mine.h", "");
   write_file(workbook.exercise("first"), "#include \"mine.h\"\nint answer() { return 42; }\n");
   CHECK(has(workbook.onepass("grade --exercise toy/first").output, "first.cu:1: mine.h: No such"));
@@ -81,6 +82,7 @@ TEST_CASE("what lies beside the exercise, or elsewhere in the repository, cannot
 
 TEST_CASE("a header that changes makes a new worker") {
   const Workbook workbook;
+  workbook.have_naive();
   CHECK(workbook.onepass("grade").code == 0);
   write_file(workbook.root() / "include/toy.h", "#error changed\n");
   CHECK(has(workbook.onepass("grade").output, "exercises/01_toy/first.cu:1: #error changed"));

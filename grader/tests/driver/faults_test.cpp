@@ -114,17 +114,26 @@ TEST_CASE("what stops a tool on one text only, twice, is the text's fault") {
   const Workbook workbook;
   workbook.have_naive();
   write_file(workbook.exercise("first"), "/* odd */ int answer() { return 42; }\n");
-  for (const std::string& stop :
-       {std::string("{ echo 'toy.h(1): error: expected a \")\"'; exit 1; }"),
-        std::string("{ echo 'x.h:1:10: fatal error: none.h: No such file'; exit 1; }"),
-        std::string(
-            "{ echo 'c++: fatal error: Killed signal terminated program cc1plus'; exit 1; }"),
-        std::string("kill -SEGV $$"), std::string("kill -KILL $$")}) {
+  const auto says = [](const char* words) {
+    return fmt::format("{{ echo '{}'; exit 1; }}", words);
+  };
+  const std::vector<std::pair<std::string, const char*>> stops = {
+      {says("toy.h(1): error: expected a )"), "expected a ) (at toy.h:1: is something"},
+      {says("x.h:1:10: fatal error: none.h: No such file"), "none.h: No such file (at x.h:1)"},
+      {says("ld: relocation R_X86_64_32\ncollect2: error: ld returned 1 exit status"),
+       "on this file: ld: relocation R_X86_64_32."},
+      {says("c++: fatal error: Killed signal terminated program cc1plus"),
+       "on this file: c++: fatal error: Killed signal terminated program cc1plus."},
+      {"kill -SEGV $$", "on this file: was killed by signal 11"},
+      {"kill -KILL $$", "on this file: was killed by signal 9"},
+  };
+  for (const auto& [stop, told] : stops) {
     set_compiler(workbook, if_odd(stop));
     const auto outcome = workbook.onepass("grade");
     INFO(outcome.output);
     CHECK(outcome.code == 0);
     CHECK(has(outcome.output, "toy/first     0 of 5   compile error"));
+    CHECK(has(outcome.output, told));
     CHECK(has(outcome.output, "Score: 4 of 9"));
   }
   set_compiler(workbook, "kill -SEGV $$");  // any text

@@ -95,7 +95,7 @@ void Workbook::set_measuring(const std::string& commands) const {
 Workbook::Outcome Workbook::onepass(const std::string& arguments, const std::string& before) const {
   const std::string command = fmt::format("{} '{}/onepass' --workbook '{}/build/onepass.json' {}",
                                           before, ONEPASS_BINARY_DIR, root().string(), arguments);
-  const process::Result result = process::run({{"/bin/sh", "-c", command}}, 120);
+  const process::Result result = process::run({{"/bin/sh", "-c", command}}, 300);
   REQUIRE(result.end == process::Result::End::exited);
   return {result.code, result.output};
 }
