@@ -2,7 +2,9 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 
 #include "driver/bad_input.h"
@@ -10,7 +12,13 @@
 namespace onepass::driver {
 namespace {
 
-constexpr const char* kRunFirst = ".init_array";
+/// By these a loader finds what runs before main(), or after it.
+bool is_list_of_functions(const std::string& section) {
+  constexpr const char* kNames[] = {".init_array", ".fini_array", ".preinit_array", ".ctors",
+                                    ".dtors"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const char* name) { return section.rfind(name, 0) == 0; });
+}
 
 class Reader {
  public:
@@ -33,10 +41,9 @@ class Reader {
         read_symbols(section);
       }
     }
-    for (const Elf64_Shdr& section : sections_) {
-      if (section.sh_type == SHT_RELA && section.sh_info < sections_.size() &&
-          object_.sections[section.sh_info].rfind(kRunFirst, 0) == 0) {
-        read_run_first(section);
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      if (sections_[i].sh_type != SHT_RELA && is_list_of_functions(object_.sections[i])) {
+        read_run_unasked(i);
       }
     }
   }
@@ -73,11 +80,12 @@ class Reader {
   void read_symbols(const Elf64_Shdr& table) {
     elf_symbols_ = entries_of<Elf64_Sym>(table);
     for (const Elf64_Sym& symbol : elf_symbols_) {
-      object_.symbols.push_back({text_in(table.sh_link, symbol.st_name), kind_of(symbol),
-                                 ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC,
-                                 ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT &&
-                                     symbol.st_shndx < sections_.size() &&
-                                     (sections_[symbol.st_shndx].sh_flags & SHF_EXECINSTR) != 0});
+      object_.symbols.push_back(
+          {text_in(table.sh_link, symbol.st_name), kind_of(symbol),
+           ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT || ELF64_ST_TYPE(symbol.st_info) == STT_TLS,
+           ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC,
+           ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx < sections_.size() &&
+               (sections_[symbol.st_shndx].sh_flags & SHF_EXECINSTR) != 0});
     }
   }
 
@@ -90,14 +98,31 @@ class Reader {
                                           : Kind::weak;
   }
 
-  void read_run_first(const Elf64_Shdr& relocations) {
-    for (const auto& one : entries_of<Elf64_Rela>(relocations)) {
-      const std::size_t index = ELF64_R_SYM(one.r_info);
-      const Elf64_Sym& symbol = elf_symbols_.at(index);
-      object_.run_first.push_back(ELF64_ST_TYPE(symbol.st_info) == STT_SECTION
-                                      ? function_at(symbol.st_shndx, one.r_addend)
-                                      : object_.symbols[index].name);
+  /// What a linker fills in are functions; what stands there already is none.
+  void read_run_unasked(std::size_t list) {
+    std::size_t missing = sections_[list].sh_size / sizeof(Elf64_Addr);
+    for (const Elf64_Shdr& section : sections_) {
+      if (section.sh_type != SHT_RELA || section.sh_info != list) {
+        continue;
+      }
+      for (const auto& one : entries_of<Elf64_Rela>(section)) {
+        const std::string function = function_of(one);
+        object_.run_unasked.push_back(function.empty() ? object_.sections[list] : function);
+        missing -= std::min<std::size_t>(missing, 1);
+      }
     }
+    if (missing > 0) {
+      object_.run_unasked.push_back(object_.sections[list]);
+    }
+  }
+
+  std::string function_of(const Elf64_Rela& relocation) const {
+    const std::size_t index = ELF64_R_SYM(relocation.r_info);
+    const Elf64_Sym& symbol = elf_symbols_.at(index);
+    if (ELF64_ST_TYPE(symbol.st_info) == STT_SECTION) {
+      return function_at(symbol.st_shndx, relocation.r_addend);
+    }
+    return relocation.r_addend == 0 ? object_.symbols[index].name : "";
   }
 
   std::string function_at(unsigned section, Elf64_Sxword offset) const {

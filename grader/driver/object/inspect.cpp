@@ -14,6 +14,9 @@
 namespace onepass::driver {
 namespace {
 
+constexpr const char* kNoSections =
+    "an exercise may not choose the section of the program that something lies in, as {}";
+
 bool is_part_of_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
@@ -63,11 +66,22 @@ std::vector<std::string> parts_of_name(std::string name) {
   return words;
 }
 
-/// Constructors of static objects, and how nvcc and the simulator make kernels known.
-bool is_compilers_own(const std::string& function) {
-  static const std::regex pattern(
-      "_GLOBAL__sub_I_.*|_sub_I_00099_\\d+|_ZL\\d+__sti____cudaRegisterAllv");
-  return std::regex_match(function.substr(0, 500), pattern);
+/// Without what a compiler makes of a file, of each kind one: the initialisers of its variables,
+/// and how nvcc and the simulator make kernels known. Others may bear such a name too.
+std::vector<std::string> without_compilers_own(std::vector<std::string> functions) {
+  static const std::regex patterns[] = {std::regex("_GLOBAL__sub_I_.*"),
+                                        std::regex("_sub_I_00099_\\d+"),
+                                        std::regex("_ZL\\d+__sti____cudaRegisterAllv")};
+  for (const std::regex& pattern : patterns) {
+    const auto own =
+        std::find_if(functions.begin(), functions.end(), [&](const std::string& function) {
+          return std::regex_match(function.substr(0, 500), pattern);
+        });
+    if (own != functions.end()) {
+      functions.erase(own);
+    }
+  }
+  return functions;
 }
 
 bool is_usual_section(const std::string& name) {
@@ -97,18 +111,21 @@ std::optional<CompileError> refused_object(const ObjectFile& object, const std::
     return at_word(fmt::format(fmt::runtime(message), name), parts_of_name(name), source,
                    shown_file);
   };
-  for (const std::string& function : object.run_first) {
-    if (!is_compilers_own(function)) {
-      return refuse(function,
-                    "{} would run before the grader: an exercise may not have functions with "
-                    "__attribute__((constructor)) or (destructor)");
+  for (const std::string& function : without_compilers_own(object.run_unasked)) {
+    if (function.rfind("_GLOBAL__sub_I.", 0) == 0) {
+      return at_word("an exercise may not choose when its variables are initialised",
+                     {"init_priority"}, source, shown_file);
     }
+    if (function.rfind(".", 0) != 0) {
+      return refuse(function,
+                    "{} would run before the grader, or after it: an exercise may not have "
+                    "functions with __attribute__((constructor)) or (destructor)");
+    }
+    return refuse(function, kNoSections);
   }
   for (const std::string& section : object.sections) {
     if (!is_usual_section(section)) {
-      return refuse(section,
-                    "an exercise may not choose the section of the program that something lies in, "
-                    "as {}");
+      return refuse(section, kNoSections);
     }
   }
   for (const ObjectSymbol& symbol : object.symbols) {
@@ -121,11 +138,19 @@ std::optional<CompileError> refused_object(const ObjectFile& object, const std::
                     "{} is not for exercises, which may use CUDA's functions, mathematics, memory, "
                     "printing, and the containers and strings of the standard library");
     }
-    if ((symbol.kind == Kind::strong || symbol.kind == Kind::weak) &&
-        !may_define(symbol.name, symbol.kind == Kind::weak)) {
+    if ((symbol.kind != Kind::strong && symbol.kind != Kind::weak) ||
+        may_define(symbol.name, symbol.kind == Kind::weak)) {
+      continue;
+    }
+    if (!symbol.is_variable) {
       return refuse(symbol.name,
                     "an exercise may not define {}, by which a library's function could be "
                     "replaced: its functions are C++ (not extern \"C\") and have other names");
+    }
+    if (!may_be_variable(symbol.name)) {
+      return refuse(symbol.name,
+                    "the variable {} bears a name of a library or of the compiler: give it another "
+                    "one, or put it into a namespace");
     }
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 #include "driver/object/names.h"
 
 #include <cxxabi.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -35,7 +36,7 @@ constexpr const char* kMathematics =
        (?:pow|sqrt|cbrt|hypot|erfc?|[tl]gamma|[jy][01n])[fl]?
        (?:ceil|floor|trunc|l?l?round|l?l?rint|nearbyint|fmod|remainder|remquo)[fl]?
        (?:fabs|fdim|fmax|fmin|fma|frexp|ldexp|modf|scalbl?n|nextafter|nexttoward|copysign)[fl]?
-       (?:nan|isnan|isinf|finite|__(?:signbit|fpclassify|isnan|isinf|finite|exp10))[fl]?)";
+       (?:nan|isnan|isinf|finite|__(?:signbit|fpclassify|isnan|isinf|finite|iscanonical|iseqsig|issignaling|exp10))[fl]?)";
 
 constexpr const char* kC =
     R"(mem(?:cpy|move|set|cmp|chr)
@@ -90,6 +91,11 @@ bool may_define(const std::string& name, bool weak) {
     return begins_so(name, unmangled);
   }
   return !begins_so(name, replaced) && (weak || !begins_so(name, reserved));
+}
+
+bool may_be_variable(const std::string& name) {
+  return name.rfind("_", 0) != 0 && name.rfind("cuda", 0) != 0 &&
+         dlsym(RTLD_DEFAULT, name.c_str()) == nullptr;
 }
 
 std::string readable_name(const std::string& name) {

@@ -15,6 +15,10 @@ bool may_ask_for(const std::string& name);
 /// worker. Templates and inline functions (`weak`) of those are instantiated in every object.
 bool may_define(const std::string& name, bool weak);
 
+/// A variable outside of every namespace, whose name is as it was written: none that begins with _
+/// or cuda, or that a library has.
+bool may_be_variable(const std::string& name);
+
 /// As the student wrote it, without arguments: "fork", "simulator::take_findings".
 std::string readable_name(const std::string& name);
 

@@ -17,8 +17,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// "" if the text may be linked, else what is said of it.
-std::string refused(const std::string& text) {
+struct Compiled {
+  std::string assembly;
+  ObjectFile object;
+};
+
+Compiled compiled(const std::string& text, const std::vector<std::string>& flags = {}) {
   const ScratchFolder folder(fs::temp_directory_path());
   const std::string source = folder.path() / "a.cpp";
   const std::string assembly = folder.path() / "a.s";
@@ -30,12 +34,21 @@ std::string refused(const std::string& text) {
     const auto result = onepass::process::run({command}, 60);
     REQUIRE_MESSAGE(result.succeeded(), result.output);
   };
-  run({"-fsanitize=thread", "-fsanitize=bounds-strict", "-S", source, "-o", assembly});
+  std::vector<std::string> arguments = {
+      "-fsanitize=thread", "-fsanitize=bounds-strict", "-S", source, "-o", assembly};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  run(arguments);
   run({"-c", assembly, "-o", object});
-  if (const auto error = refused_assembly(read_file(assembly), text, "a.cu")) {
-    return error->told("a.cu");
+  return {read_file(assembly), read_object(read_file(object))};
+}
+
+/// "" if the text may be linked, else what is said of it.
+std::string refused(const std::string& text) {
+  const Compiled made = compiled(text);
+  auto error = refused_assembly(made.assembly, text, "a.cu");
+  if (!error) {
+    error = refused_object(made.object, text, "a.cu");
   }
-  const auto error = refused_object(read_object(read_file(object)), text, "a.cu");
   return error ? error->told("a.cu") : "";
 }
 
@@ -138,6 +151,19 @@ TEST_CASE("what a library's function could be replaced by") {
   }
 }
 
+TEST_CASE("a variable outside of every namespace") {
+  CHECK(refused("unsigned counter;\nfloat table[4] = {1};\nthread_local int calls;\n"
+                "extern const int widths[2] = {1, 2};\n") == "");
+  CHECK(refused("\nint environ;\n") ==
+        "a.cu:2: the variable environ bears a name of a library or of the compiler: give it "
+        "another one, or put it into a namespace");
+  for (const char* text : {"void* stdout;", "int write = 1;", "int cudaMalloc = 1;",
+                           "int __dso_handle = 1;", "int mine asm(\"optarg\") = 1;"}) {
+    CHECK_MESSAGE(has(refused(text), "bears a name of a library"), text);
+  }
+  CHECK(has(refused("int mine asm(\"_ZN9simulator14running_launchE\") = 1;"), "bears a name"));
+}
+
 TEST_CASE("what would run before the grader") {
   for (const char* text :
        {"__attribute__((constructor)) static void early() { x = 1; }",
@@ -151,6 +177,28 @@ TEST_CASE("what would run before the grader") {
   }
   CHECK(has(refused("int x;\n__attribute__((constructor)) static void early() { x = 1; }\n"),
             "a.cu:2: early would run before the grader"));
+  CHECK(has(refused("int x;\n__attribute__((destructor)) static void late() { x = 1; }\n"),
+            "a.cu:2: late would run before the grader, or after it"));
+  CHECK(refused("struct A { A(); int x; };\nA::A() : x(1) {}\n"
+                "__attribute__((init_priority(200))) A a;\n") ==
+        "a.cu:3: an exercise may not choose when its variables are initialised");
+  // One initialiser is the compiler's, whatever its name; beside it none is.
+  for (const char* text :
+       {"extern \"C\" { __attribute__((constructor)) static void _GLOBAL__sub_I_b() { x = 1; } }",
+        "static void early() asm(\"_GLOBAL__sub_I_b\");\n"
+        "__attribute__((constructor)) static void early() { x = 1; }",
+        "extern \"C\" { __attribute__((constructor(99))) static void _sub_I_00099_7() { x = 1; } "
+        "}"}) {
+    const std::string with_one = "int one();\nint x = one();\n";
+    CHECK_MESSAGE(has(refused(with_one + text), "would run before the grader"), text);
+  }
+  for (const char* text :
+       {"__attribute__((section(\".init_array\"), used)) static unsigned long p = 0x401000;",
+        "__attribute__((section(\".fini_array\"), used)) static unsigned long p = 0x401000;",
+        "static void early() asm(\"_GLOBAL__sub_I_b\");\nstatic void early() {}\n"
+        "__attribute__((section(\".init_array\"), used)) static char* p = (char*)early + 5;"}) {
+    CHECK_MESSAGE(has(refused(text), "may not choose the section"), text);
+  }
 }
 
 TEST_CASE("code that is not C++") {
@@ -182,6 +230,33 @@ TEST_CASE("all that the simulator's headers call may be asked for") {
     ++found;
   }
   CHECK(found >= 9);
+}
+
+TEST_CASE("all that CUDA's headers declare and call on the simulator may be asked for") {
+  const fs::path include = fs::path(ONEPASS_SOURCE_DIR) / "grader/simulator/include";
+  const std::string header = read_file(include / "onepass_simulator/runtime_api.h");
+  static const std::regex declaration(R"(\n(?:cudaError_t|const char\*) (\w+)\()");
+  int found = 0;
+  for (std::sregex_iterator at(header.begin(), header.end(), declaration), end; at != end; ++at) {
+    CHECK_MESSAGE(may_ask_for((*at)[1]), (*at)[1].str());
+    ++found;
+  }
+  CHECK(found >= 40);
+
+  // And each inline function of theirs, and of what they include, whether it is used or not.
+  const ObjectFile object = compiled(
+                                "#include <cooperative_groups/reduce.h>\n#include <cuda_bf16.h>\n"
+                                "#include <cuda_fp16.h>\n#include <cuda_runtime.h>\n",
+                                {"-fkeep-inline-functions", "-I", include.string()})
+                                .object;
+  found = 0;
+  for (const ObjectSymbol& symbol : object.symbols) {
+    if (symbol.kind == ObjectSymbol::Kind::undefined) {
+      CHECK_MESSAGE(may_ask_for(symbol.name), symbol.name);
+      ++found;
+    }
+  }
+  CHECK(found >= 100);
 }
 
 TEST_CASE("an object that is none") {
