@@ -91,6 +91,19 @@ CASE(copies_and_waits, "host-waits", {"cudaMemcpy()"}) {
   float first;
   cudaMemcpy(&first, y, sizeof first, cudaMemcpyDeviceToHost);  // here
 }
+CASE(copies_to_pageable_memory, "host-waits", {"cudaMemcpyAsync()", "not page-locked"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  float first;
+  cudaMemcpyAsync(&first, y, sizeof first, cudaMemcpyDeviceToHost, expected.stream);  // here
+}
+CASE(copies_to_page_locked_memory, "") {
+  float* y = memory();
+  const ExpectedStream expected;
+  static float* numbers = nullptr;
+  if (numbers == nullptr) cudaMallocHost(&numbers, 128);
+  cudaMemcpyAsync(numbers + 1, y, 64, cudaMemcpyDeviceToHost, expected.stream);
+}
 CASE(copies_on_the_default_stream, "other-stream", {"cudaMemcpy()", "the default stream"}) {
   float* y = memory();
   const ExpectedStream expected;
@@ -120,6 +133,56 @@ CASE(prepares_what_a_kernel_writes, "") {
   cudaMemcpyAsync(y, numbers, sizeof numbers, cudaMemcpyHostToDevice, expected.stream);
   add_one<<<1, 32, 0, expected.stream>>>(y);
 }
+// What the compiler puts no call before.
+float* results() {
+  static float* const y =
+      static_cast<float*>(simulator::allocate(1024, 0, {"results", sizeof(float), 0, 0}));
+  return y;
+}
+CASE(a_copy_of_constant_size, "device-pointer", {"Host code reaches results[2],"}) {
+  float* y = results();
+  const ExpectedStream expected;
+  float numbers[64] = {1, 2};
+  memcpy(y + 2, numbers, sizeof numbers);  // here
+}
+CASE(a_fill_of_constant_size, "device-pointer", {"Host code reaches results[0],"}) {
+  float* y = results();
+  const ExpectedStream expected;
+  __builtin_memset(y, 1, 256);  // here
+}
+CASE(a_function_of_a_library, "device-pointer", {"Host code reaches results[5],"}) {
+  float* y = results();
+  const ExpectedStream expected;
+  snprintf(reinterpret_cast<char*>(y + 5), 8, "%d", 1234567);  // here
+}
+CASE(a_function_that_reads, "device-pointer", {"Host code reaches results[3],"}) {
+  float* y = results();
+  const ExpectedStream expected;
+  static volatile size_t length;
+  length = strnlen(reinterpret_cast<char*>(y + 3), 8);  // here
+}
+CASE(memory_that_the_host_has_allocated_for_itself, "device-pointer", {"Host code reaches"}) {
+  const ExpectedStream expected;
+  char* own = nullptr;
+  cudaMallocAsync(&own, 1024, expected.stream);
+  snprintf(own, 8, "%d", 1234567);  // here
+}
+CASE(a_copy_to_a_symbol_that_is_none, "device-pointer", {"Host code reaches results[0],"}) {
+  using Numbers = float[64];
+  float* y = results();
+  const ExpectedStream expected;
+  const Numbers numbers = {1, 2};
+  cudaMemcpyToSymbol(*reinterpret_cast<Numbers*>(y), numbers, sizeof numbers);  // here
+}
+CASE(kernels_and_copies_after_what_was_told, "device-pointer", {"Host code writes 4 bytes"}) {
+  float* y = results();
+  const ExpectedStream expected;
+  y[0] = 1;  // here
+  y[1] = 1;
+  add_one<<<1, 2, 0, expected.stream>>>(y);
+  memset(y, 0, 256);
+}
+
 CASE(zeros_and_copies_within_the_device, "") {
   static float* const y =
       static_cast<float*>(simulator::allocate(256, 0, {"results", sizeof(float), 0, 0}));

@@ -33,6 +33,7 @@ __attribute__((flatten)) void check_access(const Access& access) {
   if (launch == nullptr) {
     if (__builtin_expect(DeviceMemory::in_range(access.address), 0)) {
       report_device_memory_on_host(access, machine().memory.device, machine().findings);
+      machine().memory.device.set_in_reach(true);
     }
     return;
   }

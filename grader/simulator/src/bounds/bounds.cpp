@@ -1,5 +1,6 @@
 #include "bounds/bounds.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "findings/texts.h"
@@ -117,13 +118,14 @@ void report_device_memory_on_host(const Access& access, const DeviceMemory& devi
                                   Findings& findings) {
   if (!findings.is_first(Kind::device_pointer, access.site)) return;
   const Allocation* memory = device.nearest(access.address);
-  const std::string action = action_text(access.type, access.size);
+  const std::string action =
+      access.size > 0 ? action_text(access.type, access.size) : "reaches device memory";
   Finding found{Kind::device_pointer, "", ""};
   if (memory != nullptr) {
-    const ElementName element = device_element(*memory, access.address, access.size);
+    const ElementName element = device_element(*memory, access.address, std::max(access.size, 1u));
     found.buffer = element.buffer;
     found.index = element.index;
-    found.message = "Host code " + action + " at " + element.text +
+    found.message = "Host code " + (access.size > 0 ? action + " at " : "reaches ") + element.text +
                     ", which is device memory: only kernels and cudaMemcpy() can reach it.";
   }
   found.parties.push_back(host_party(access.site, action));

@@ -47,7 +47,7 @@ class BoundsChecker {
   PerBlock<std::uint64_t> blocks_;  // their numbers
 };
 
-/// Host code, outside of any launch, uses device memory.
+/// Host code, outside of any launch, uses device memory. A size of 0: it is not known how much.
 void report_device_memory_on_host(const Access& access, const DeviceMemory& memory,
                                   Findings& findings);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "common/limits.h"
 
@@ -23,6 +24,9 @@ struct Pages {
       : begin(allocation.begin & ~std::uintptr_t{kPageBytes - 1}),
         size(round_up(allocation.begin + allocation.size, kPageBytes) - begin) {}
   void* address() const { return reinterpret_cast<void*>(begin); }
+  bool set_in_reach(bool wanted) const {
+    return mprotect(address(), size, wanted ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+  }
   std::uintptr_t begin;
   std::size_t size;
 };
@@ -70,7 +74,8 @@ Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const 
   allocation->size = bytes;
   allocation->label = label;
   const Pages pages(*allocation);
-  if (mprotect(pages.address(), pages.size, PROT_READ | PROT_WRITE) != 0) return nullptr;
+  if (!pages.set_in_reach(true)) return nullptr;
+  if (!in_reach_) pages.set_in_reach(false);
   for (std::uintptr_t page = area.next; page < allocation->begin + bytes; page += kGap) {
     owner_[(page - kBegin) >> kPageBits] = allocation.get();
   }
@@ -93,9 +98,20 @@ void DeviceMemory::forget_from(Area& area, std::uintptr_t place) {
 void DeviceMemory::release(Allocation& allocation) {
   const Pages pages(allocation);
   madvise(pages.address(), pages.size, MADV_DONTNEED);
-  mprotect(pages.address(), pages.size, PROT_NONE);
+  pages.set_in_reach(false);
   allocation.freed = true;
   (allocation.begin < given_.end ? given_ : own_).in_use -= allocation.size;
+}
+
+bool DeviceMemory::set_in_reach(bool wanted) {
+  const bool before = std::exchange(in_reach_, wanted);
+  if (before == wanted) return before;
+  for (const Area* area : {&given_, &own_}) {
+    for (const auto& allocation : area->allocations) {
+      if (!allocation->freed) Pages(*allocation).set_in_reach(wanted);
+    }
+  }
+  return before;
 }
 
 const Allocation* DeviceMemory::nearest(std::uintptr_t address) const {

@@ -72,6 +72,9 @@ class DeviceMemory {
   /// The allocation nearest to a stray address, or nullptr if there is none at all.
   const Allocation* nearest(std::uintptr_t address) const;
 
+  /// Out of reach, each access to it is a fault. Returns whether it was in reach before.
+  bool set_in_reach(bool wanted);
+
   std::size_t bytes_in_use() const { return given_.in_use + own_.in_use; }
 
  private:
@@ -96,10 +99,24 @@ class DeviceMemory {
   void forget_from(Area& area, std::uintptr_t place);
 
   LazyArray<Allocation*> owner_;
+  bool in_reach_ = true;
   // What a launcher allocates for itself it may keep; what it is given changes its address all the
   // same, and comes back to it.
   Area given_{kBegin, kBegin + kSize / 2};
   Area own_{kBegin + kSize / 2, kBegin + kSize};
+};
+
+/// While this lives the simulator can use the memory, even if the host's code cannot.
+class InReach {
+ public:
+  explicit InReach(DeviceMemory& memory) : memory_(memory), before_(memory.set_in_reach(true)) {}
+  ~InReach() { memory_.set_in_reach(before_); }
+  InReach(const InReach&) = delete;
+  InReach& operator=(const InReach&) = delete;
+
+ private:
+  DeviceMemory& memory_;
+  const bool before_;
 };
 
 }  // namespace simulator

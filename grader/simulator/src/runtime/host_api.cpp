@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/limits.h"
+#include "scheduling/host_faults.h"
 #include "scheduling/machine.h"
 
 namespace simulator {
@@ -77,6 +78,7 @@ void run_sample_of_blocks(std::uint64_t most) {
 
 void expect_stream(const void* stream) {
   machine().host_calls.expect(stream);
+  keep_host_from_memory(stream != nullptr);
 }
 
 void hold_work(bool wanted) {

@@ -2,6 +2,8 @@
 // those within the device wait for their turn, and all others for the device.
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <string>
 
 #include "common/limits.h"
@@ -45,6 +47,18 @@ bool is_written_by_host(const void* pointer, std::size_t bytes) {
                                                          bytes) != nullptr;
 }
 
+/// What cudaMallocHost() has given, by its begin, with its end.
+std::map<std::uintptr_t, std::uintptr_t>& page_locked() {
+  static std::map<std::uintptr_t, std::uintptr_t> all;
+  return all;
+}
+
+bool is_page_locked(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const auto after = page_locked().upper_bound(address);
+  return after != page_locked().begin() && address < std::prev(after)->second;
+}
+
 cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream,
                  const Call& call) {
   if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
@@ -64,6 +78,7 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, 
   const bool watched = machine().host_calls.are_watched();
   machine().streams.put(stream, [=] {
     const bool by_host = watched && (!from_device || is_written_by_host(from, bytes));
+    const InReach in_reach(machine().memory.device);
     std::memmove(to, from, bytes);
     if (to_device) note_written(to, bytes, by_host, call);
     return false;
@@ -78,11 +93,21 @@ void note_copy(const void* to, const void* from, const char* call, const void* s
   is_device(to) && is_device(from) ? note_work(nullptr, call, site) : note_wait(call, site);
 }
 
+/// Of a copy that names its stream: to memory that is not page-locked, CUDA makes the host wait.
+void note_async_copy(const void* to, const void* from, cudaStream_t stream, const char* call,
+                     const void* site) {
+  note_work(stream, call, site);
+  if (is_device(from) && !is_device(to) && !is_page_locked(to)) {
+    note_wait("cudaMemcpyAsync() to memory that is not page-locked (cudaMallocHost())", site);
+  }
+}
+
 cudaError_t set(void* pointer, int value, size_t bytes, cudaStream_t stream, const Call& call) {
   if (machine().errors.sticky() != kSuccess || bytes == 0) return result(kSuccess);
   if (!is_right_side(pointer, bytes, true)) return result(kErrorInvalidValue);
   const bool by_host = machine().host_calls.are_watched() && value % 256 != 0;
   machine().streams.put(stream, [=] {
+    const InReach in_reach(machine().memory.device);
     std::memset(pointer, value, bytes);
     note_written(pointer, bytes, by_host, call);
     return false;
@@ -125,6 +150,8 @@ cudaError_t cudaMallocManaged(void**, size_t, unsigned) {
 }
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
   *pointer = std::malloc(bytes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(*pointer);
+  if (begin != 0) page_locked()[begin] = begin + bytes;
   return result(*pointer == nullptr ? kErrorMemoryAllocation : kSuccess);
 }
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned) {
@@ -139,6 +166,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
   return free_device(pointer, stream);
 }
 cudaError_t cudaFreeHost(void* pointer) {
+  page_locked().erase(reinterpret_cast<std::uintptr_t>(pointer));
   std::free(pointer);
   return result(kSuccess);
 }
@@ -151,7 +179,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   const Call call = {"cudaMemcpyAsync()", __builtin_return_address(0)};
-  note_work(stream, call.name, call.site);
+  note_async_copy(to, from, stream, call.name, call.site);
   return copy(to, from, bytes, kind, stream, call);
 }
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,

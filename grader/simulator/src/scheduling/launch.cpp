@@ -99,6 +99,7 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
                   void* arguments, std::size_t argument_bytes, std::uint64_t first, Share share) {
   Machine& device = machine();
   if (device.errors.sticky() != kSuccess) return first;
+  const InReach in_reach(device.memory.device);
   device.memory.shared.prepare(shape.dynamic_shared_bytes);
   // Others may have been meant to write it, and what lies between rows far apart nobody has filled.
   if (device.access_limit > 0 || is_sampled(device, shape)) {

@@ -42,14 +42,6 @@ void redirect(ucontext_t& context, void (*function)()) {
 #endif
 }
 
-std::uintptr_t program_counter(const ucontext_t& context) {
-#if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
-#else
-  return context.uc_mcontext.pc;
-#endif
-}
-
 /// The interrupted instruction's line, or, inside a library, that of the last access.
 CodeAddress best_site(const Launch& launch, CodeAddress site) {
   return source_line(site).line > 0 ? site : launch.thread->last_site;
@@ -89,7 +81,7 @@ void on_profile_timer(int, siginfo_t*, void* context) {
   launch->stop_requested = true;
   if (asked_before && launch->thread != nullptr && !launch->machine.findings.is_being_written()) {
     auto& frame = *static_cast<ucontext_t*>(context);
-    interrupted_at = program_counter(frame);
+    interrupted_at = program_counter(context);
     redirect(frame, after_time_over);
   }
 }
@@ -101,7 +93,7 @@ void on_fault(int, siginfo_t* info, void* context) {
     return;  // the instruction faults again
   }
   auto& frame = *static_cast<ucontext_t*>(context);
-  interrupted_at = program_counter(frame);
+  interrupted_at = program_counter(context);
   fault_address = reinterpret_cast<std::uintptr_t>(info->si_addr);
   redirect(frame, after_fault);
 }
@@ -128,6 +120,15 @@ std::string seconds_text(double seconds) {
 }
 
 }  // namespace
+
+CodeAddress program_counter(const void* context) {
+  const auto& frame = *static_cast<const ucontext_t*>(context);
+#if defined(__x86_64__)
+  return static_cast<std::uintptr_t>(frame.uc_mcontext.gregs[REG_RIP]);
+#else
+  return frame.uc_mcontext.pc;
+#endif
+}
 
 Watchdog::Watchdog(double time_limit) {
   stack_t stack = {};

@@ -28,6 +28,9 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 };
 
+/// Of what a signal has interrupted, from its handler's third argument.
+CodeAddress program_counter(const void* context);
+
 [[noreturn]] void stop_as_endless(Launch& launch, CodeAddress site);
 
 /// Every call out of a kernel passes here: ends the launch if its time is over.

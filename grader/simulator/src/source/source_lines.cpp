@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+extern char __executable_start, _end;  // the linker's names for the program's first and last byte
+
 namespace simulator {
 namespace {
 
@@ -30,9 +32,22 @@ SourceLine own_line(std::uintptr_t address) {
   return line;
 }
 
+/// A library may have lines too.
+bool is_in_program(CodeAddress address) {
+  return address > reinterpret_cast<std::uintptr_t>(&__executable_start) &&
+         address < reinterpret_cast<std::uintptr_t>(&_end);
+}
+
 _Unwind_Reason_Code collect_address(_Unwind_Context* context, void* addresses) {
   static_cast<std::vector<CodeAddress>*>(addresses)->push_back(_Unwind_GetIP(context));
   return _URC_NO_REASON;
+}
+
+/// The innermost first.
+std::vector<CodeAddress> running_calls() {
+  std::vector<CodeAddress> calls;
+  _Unwind_Backtrace(collect_address, &calls);
+  return calls;
 }
 
 }  // namespace
@@ -47,8 +62,7 @@ const SourceLine& source_line(CodeAddress address) {
 }
 
 int outermost_line(CodeAddress site) {
-  std::vector<CodeAddress> calls;
-  _Unwind_Backtrace(collect_address, &calls);
+  const std::vector<CodeAddress> calls = running_calls();
   const SourceLine& innermost = source_line(site);
   int line = innermost.line;
   for (auto call = std::find(calls.begin(), calls.end(), site); call != calls.end(); ++call) {
@@ -57,6 +71,16 @@ int outermost_line(CodeAddress site) {
     }
   }
   return line == innermost.line ? 0 : line;
+}
+
+CodeAddress interrupted_call(CodeAddress instruction) {
+  const std::vector<CodeAddress> calls = running_calls();
+  for (auto call = std::find(calls.begin(), calls.end(), instruction); call != calls.end();
+       ++call) {
+    const CodeAddress site = *call == instruction ? instruction + 1 : *call;
+    if (is_in_program(site) && !is_header_of_others(source_line(site).file)) return site;
+  }
+  return instruction + 1;
 }
 
 }  // namespace simulator

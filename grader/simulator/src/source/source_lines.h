@@ -36,4 +36,8 @@ std::vector<SourceLine> read_frames(std::uintptr_t address);
 /// this happens in. 0 if it is the same line, or unknown.
 int outermost_line(CodeAddress site);
 
+/// In a signal's handler: the student's call that the interrupted instruction belongs to, or that
+/// instruction if it is nobody's.
+CodeAddress interrupted_call(CodeAddress instruction);
+
 }  // namespace simulator
