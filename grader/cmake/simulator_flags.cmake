@@ -12,6 +12,7 @@ set(ONEPASS_SIMULATOR_COMPILE_FLAGS
   -fsanitize=bounds-strict            # indices into local and shared arrays
   -fno-tree-sra -fno-ipa-sra -fno-thread-jumps -fno-tree-dominator-opts
   -ffp-contract=off                   # the same arithmetic on every CPU
+  -fwrapv                             # what overflows is seen, not optimised away
   -fno-extern-tls-init                # __shared__ is thread_local, and never initialised
   -fstack-clash-protection)           # a stack that overflows touches its guard page
 

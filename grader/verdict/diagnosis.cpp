@@ -184,6 +184,9 @@ Diagnosis explain_launch_error(const Case& call, const std::string& error) {
   if (error.find("must be allowed first") != std::string::npos) {
     return {"launch-failed", "Allow as much as the call needs, before each launch that needs it."};
   }
+  if (error.find("nvcc allows") != std::string::npos) {
+    return {"launch-failed", "The simulator ran it; for a GPU it would not be compiled."};
+  }
   const bool bad_value =
       error.find("Invalid") != std::string::npos || error.find("invalid") != std::string::npos;
   if (bad_value && call.contract() != nullptr) {

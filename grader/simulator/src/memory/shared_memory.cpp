@@ -77,6 +77,14 @@ void SharedMemory::restore(const ParkedShared& parked) {
   std::memcpy(reinterpret_cast<void*>(dynamic_begin_), parked.dynamic.data(), dynamic_size_);
 }
 
+std::size_t SharedMemory::static_bytes_used() const {
+  std::size_t bytes = 0;
+  for (const SharedVariable& variable : variables_) {
+    bytes += variable.used_in_launch ? variable.size : 0;
+  }
+  return bytes;
+}
+
 const SharedVariable* SharedMemory::variable_before(std::uintptr_t address) const {
   const std::size_t offset = address - static_begin_;
   const SharedVariable* best = nullptr;

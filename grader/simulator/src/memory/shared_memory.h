@@ -51,6 +51,8 @@ class SharedMemory {
   std::uintptr_t dynamic_begin() const { return dynamic_begin_; }
   std::size_t static_size() const { return static_size_; }
   std::size_t dynamic_size() const { return dynamic_size_; }
+  /// Of the static variables that the launch has used.
+  std::size_t static_bytes_used() const;
   const std::vector<SharedVariable>& variables() const { return variables_; }
 
   /// The static variable that holds this byte, or the one before it; nullptr if there is none.

@@ -35,7 +35,8 @@ struct Call {
 /// These bytes hold what the call has put there: numbers of the host's own, while its calls are
 /// watched, or what counts as initialised.
 void note_written(void* pointer, std::size_t bytes, bool by_host, const Call& call) {
-  mark_initialised(pointer, bytes, !by_host);
+  const bool in_moments = machine().access_limit > 0;  // of which nobody asks what is initialised
+  if (!in_moments) mark_initialised(pointer, bytes, !by_host);
   if (!by_host) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
   machine().shadow.initialised.host_writes.add(
@@ -108,7 +109,11 @@ cudaError_t set(void* pointer, int value, size_t bytes, cudaStream_t stream, con
   const bool by_host = machine().host_calls.are_watched() && value % 256 != 0;
   machine().streams.put(stream, [=] {
     const InReach in_reach(machine().memory.device);
-    std::memset(pointer, value, bytes);
+    if (value % 256 == 0) {
+      machine().memory.device.clear(reinterpret_cast<std::uintptr_t>(pointer), bytes);
+    } else {
+      std::memset(pointer, value, bytes);
+    }
     note_written(pointer, bytes, by_host, call);
     return false;
   });

@@ -108,6 +108,14 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
   Launch launch(kernel, shape, body, arguments, argument_bytes, device);
   const std::uint64_t next = run(launch, first, share);
   keep_traffic(launch);
+  if (const std::size_t used = device.memory.shared.static_bytes_used();
+      used > limits::kSharedPerBlock) {
+    refuse(device, kernel,
+           "The kernel's __shared__ arrays have " + std::to_string(used) + " bytes: nvcc allows " +
+               std::to_string(limits::kSharedPerBlock) +
+               ", and more only as dynamic shared memory (extern __shared__).",
+           kErrorInvalidConfiguration);
+  }
   return next;
 }
 
