@@ -170,7 +170,7 @@ void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* 
   }
   constexpr int kWide = 16 / sizeof(T);  // elements in 16 bytes
   if (space == 1) {
-    batchnorm_forward_kernel<32, 1><<<(channels + 31) / 32, kThreads, 0, stream>>>(
+    batchnorm_forward_kernel<32, 1><<<(channels - 1) / 32 + 1, kThreads, 0, stream>>>(
         x, weight, bias, y, running_mean, running_var, save_mean, save_rstd, batch, channels, space,
         eps, momentum);
   } else if (space % kWide == 0 && is_aligned(x) && is_aligned(y)) {

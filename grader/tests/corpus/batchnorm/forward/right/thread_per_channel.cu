@@ -49,9 +49,9 @@ void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* 
   if (batch == 0 || channels == 0 || space == 0) {
     return;
   }
-  forward_kernel<<<(channels + 31) / 32, 32, 0, stream>>>(x, weight, bias, y, running_mean,
-                                                          running_var, save_mean, save_rstd, batch,
-                                                          channels, space, eps, momentum);
+  forward_kernel<<<(channels - 1) / 32 + 1, 32, 0, stream>>>(x, weight, bias, y, running_mean,
+                                                             running_var, save_mean, save_rstd,
+                                                             batch, channels, space, eps, momentum);
 }
 
 }  // namespace onepass

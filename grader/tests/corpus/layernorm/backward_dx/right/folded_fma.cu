@@ -52,7 +52,7 @@ void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x
   if (rows == 0) {
     return;
   }
-  dx_kernel<<<(rows + kRows - 1) / kRows, dim3(32, kRows), 0, stream>>>(
+  dx_kernel<<<(rows - 1) / kRows + 1, dim3(32, kRows), 0, stream>>>(
       dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride, rows, cols);
 }
 

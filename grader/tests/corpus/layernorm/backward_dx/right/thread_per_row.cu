@@ -39,8 +39,8 @@ void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x
   if (rows == 0) {
     return;
   }
-  dx_kernel<<<(rows + 31) / 32, 32, 0, stream>>>(dy, dy_stride, x, x_stride, weight, mean, rstd, dx,
-                                                 dx_stride, rows, cols);
+  dx_kernel<<<(rows - 1) / 32 + 1, 32, 0, stream>>>(dy, dy_stride, x, x_stride, weight, mean, rstd,
+                                                    dx, dx_stride, rows, cols);
 }
 
 }  // namespace onepass

@@ -55,7 +55,7 @@ void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* b
   if (rows == 0) {
     return;
   }
-  layernorm_kernel<<<(rows + kRows - 1) / kRows, dim3(32, kRows), 0, stream>>>(
+  layernorm_kernel<<<(rows - 1) / kRows + 1, dim3(32, kRows), 0, stream>>>(
       x, x_stride, weight, bias, y, y_stride, mean, rstd, rows, cols, eps);
 }
 

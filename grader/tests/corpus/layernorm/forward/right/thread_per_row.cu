@@ -43,8 +43,8 @@ void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* b
   if (rows == 0) {
     return;
   }
-  layernorm_kernel<<<(rows + 31) / 32, 32, 0, stream>>>(x, x_stride, weight, bias, y, y_stride,
-                                                        mean, rstd, rows, cols, eps);
+  layernorm_kernel<<<(rows - 1) / 32 + 1, 32, 0, stream>>>(x, x_stride, weight, bias, y, y_stride,
+                                                           mean, rstd, rows, cols, eps);
 }
 
 }  // namespace onepass

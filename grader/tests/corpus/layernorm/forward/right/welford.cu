@@ -69,8 +69,8 @@ void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* b
   if (rows == 0) {
     return;
   }
-  layernorm_kernel<<<(rows + 3) / 4, 128, 0, stream>>>(x, x_stride, weight, bias, y, y_stride, mean,
-                                                       rstd, rows, cols, eps);
+  layernorm_kernel<<<(rows - 1) / 4 + 1, 128, 0, stream>>>(x, x_stride, weight, bias, y, y_stride,
+                                                           mean, rstd, rows, cols, eps);
 }
 
 }  // namespace onepass

@@ -64,7 +64,7 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
                       const float* rstd, T* dx, int64_t dx_stride, T* dweight, float*,
                       CastOrder order, int rows, int cols, cudaStream_t stream) {
   if (rows > 0) {
-    dx_kernel<<<(rows + kThreads - 1) / kThreads, kThreads, 0, stream>>>(
+    dx_kernel<<<(rows - 1) / kThreads + 1, kThreads, 0, stream>>>(
         dy, dy_stride, x, x_stride, weight, rstd, dx, dx_stride, rows, cols);
   }
   dweight_kernel<<<(cols + kThreads - 1) / kThreads, kThreads, 0, stream>>>(

@@ -22,7 +22,7 @@ void block_sum(const T* x, int64_t x_stride, float* sums, int rows, int cols, cu
   if (rows == 0) {
     return;
   }
-  block_sum_kernel<<<(rows + 127) / 128, 128, 0, stream>>>(x, x_stride, sums, rows, cols);
+  block_sum_kernel<<<(rows - 1) / 128 + 1, 128, 0, stream>>>(x, x_stride, sums, rows, cols);
 }
 
 }  // namespace onepass

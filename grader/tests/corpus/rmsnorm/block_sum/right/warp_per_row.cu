@@ -27,7 +27,7 @@ void block_sum(const T* x, int64_t x_stride, float* sums, int rows, int cols, cu
   if (rows == 0) {
     return;
   }
-  block_sum_kernel<<<(rows + 3) / 4, dim3(32, 4), 0, stream>>>(x, x_stride, sums, rows, cols);
+  block_sum_kernel<<<(rows - 1) / 4 + 1, dim3(32, 4), 0, stream>>>(x, x_stride, sums, rows, cols);
 }
 
 }  // namespace onepass

@@ -30,8 +30,8 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
   if (rows == 0) {
     return;
   }
-  rmsnorm_kernel<<<(rows + 63) / 64, 64, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, rows,
-                                                      cols, eps);
+  rmsnorm_kernel<<<(rows - 1) / 64 + 1, 64, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd,
+                                                         rows, cols, eps);
 }
 
 }  // namespace onepass

@@ -36,8 +36,8 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
   if (rows == 0) {
     return;
   }
-  rmsnorm_kernel<<<(rows + 7) / 8, dim3(32, 8), 0, stream>>>(x, x_stride, weight, y, y_stride, rstd,
-                                                             rows, cols, eps);
+  rmsnorm_kernel<<<(rows - 1) / 8 + 1, dim3(32, 8), 0, stream>>>(x, x_stride, weight, y, y_stride,
+                                                                 rstd, rows, cols, eps);
 }
 
 }  // namespace onepass

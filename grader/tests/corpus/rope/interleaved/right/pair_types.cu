@@ -69,8 +69,8 @@ void rope_interleaved(T* x, const float* cos, const float* sin, int tokens, int 
                       cudaStream_t stream) {
   if (tokens > 0) {
     const bool aligned = reinterpret_cast<uintptr_t>(x) % (2 * sizeof(T)) == 0;
-    turn_kernel<<<(tokens + 3) / 4, dim3(64, 4), 0, stream>>>(x, cos, sin, tokens, heads,
-                                                              head_dim / 2, aligned);
+    turn_kernel<<<(tokens - 1) / 4 + 1, dim3(64, 4), 0, stream>>>(x, cos, sin, tokens, heads,
+                                                                  head_dim / 2, aligned);
   }
 }
 
