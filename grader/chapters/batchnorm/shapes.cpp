@@ -89,4 +89,9 @@ void draw_tensors(const Function& function, int count, const CheckArguments& che
   }
 }
 
+void check_far_channels(const Function& function, const verdict::Outputs& outputs) {
+  check_far_rows(function, "channels", {{"batch", 1}, {"space", 40}}, outputs);
+  check_most_rows(function, "channels", {{"batch", 1}, {"space", 3}}, outputs);
+}
+
 }  // namespace onepass::batchnorm

@@ -51,4 +51,7 @@ Arguments arguments_of(const Matrix& x, double eps);
 /// The same of shapes drawn from the seed, so that no list of shapes can be learned by heart.
 void draw_tensors(const Function& function, int count, const CheckArguments& check);
 
+/// So many channels that the elements are beyond 2^31, and 2^32.
+void check_far_channels(const Function& function, const verdict::Outputs& outputs);
+
 }  // namespace onepass::batchnorm

@@ -19,8 +19,9 @@ constexpr std::int64_t kWholeVectors[] = {64, 256, 520};
 constexpr std::int64_t kOdd[] = {61, 257, 517};
 constexpr std::int64_t kHalfVectors[] = {60, 260, 516};  // of bf16, but whole ones of fp32
 
-// More than a grid's y and z can have; of rows, also if a block has eight of them. Either way more
-// elements than threads that a device holds: who goes round a loop over them sees other ones.
+// More than a grid's y and z can have, and than 512 groups of 128 rows; of rows, also if a block
+// has eight of them. Either way more elements than threads that a device holds: who goes round a
+// loop over them sees other ones.
 constexpr std::int64_t kAboveGridY = 65537;
 constexpr std::int64_t kFewRows = 4;  // of so many that they are far apart
 constexpr std::int64_t kAboveGridYOfEight = 8 * 65535 + 1;
@@ -33,6 +34,11 @@ constexpr std::int64_t kLastEnd = 3000;  // of those that are drawn for each siz
 // as many as an int has room for; near, no more than any grid has threads. All are more than the 1
 // MiB apart in which writes between rows would be looked for.
 constexpr std::int64_t kFar = 22'400'001, kBelow = 8'900'001, kNear = 400'001;
+constexpr std::int64_t kMost =
+    (std::int64_t{1} << 31) / 3;  // the last row is the last there may be
+
+// Too wide for any block if a stride is taken for the width. Of 16 bits, whole vectors and not.
+constexpr std::int64_t kWideFarApart[] = {33024, 33025};
 
 // Where one pack a thread no longer holds a row, where its registers may not, and where a block's
 // surely do not.
@@ -107,6 +113,13 @@ void sweep_far_apart(const Function& function, const CheckRows& check) {
   for (const Arrangement& arrangement : contract::far_apart(function)) {
     check(Dtype::fp16, 3, 65, arrangement);
   }
+  const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
+  for (const std::int64_t cols : kWideFarApart) {
+    for (const Arrangement& arrangement :
+         contract::beyond_vectors(function, session().device() == "cpu")) {
+      check(Dtype::fp16, 2, cols, arrangement);
+    }
+  }
 }
 
 void sweep_arrangements(const Function& function, const CheckRows& check,
@@ -169,15 +182,32 @@ void check_any_numbers(const Function& function, const CheckCall& check) {
   }
 }
 
-void check_far_rows(const Function& function, const std::string& size, const contract::Sizes& sizes,
-                    const verdict::Outputs& outputs) {
+namespace {
+
+/// Four rows, so far apart, and the same with fewer between them.
+void expect_far(const Function& function, const std::string& size, const contract::Sizes& sizes,
+                const verdict::Outputs& outputs, std::int64_t apart) {
   const verdict::Random draw = session().random();
   const Dtype dtype = kSixteenBit[draw.bits(0) % kSixteenBit.size()];
   contract::Arguments arguments{.sizes = sizes, .seed = draw.bits(1)};
   arguments.sizes[size] = kFewRows;
   const Case few = call(function, dtype, arguments);
-  const auto spread = [&](std::int64_t apart) { return contract::spread(few, size, apart); };
-  session().expect_far(few, spread(kFar), spread(kBelow), spread(kNear), outputs);
+  const auto spread = [&](std::int64_t rows) { return contract::spread(few, size, rows); };
+  session().expect_far(few, spread(apart), spread(kBelow), spread(kNear), outputs);
+}
+
+}  // namespace
+
+void check_far_rows(const Function& function, const std::string& size, const contract::Sizes& sizes,
+                    const verdict::Outputs& outputs) {
+  expect_far(function, size, sizes, outputs, kFar);
+}
+
+void check_most_rows(const Function& function, const std::string& size,
+                     const contract::Sizes& sizes, const verdict::Outputs& outputs) {
+  if (session().device() == "cpu") {  // of which a GPU runs every block, for seconds
+    expect_far(function, size, sizes, outputs, kMost);
+  }
 }
 
 void check_not_finite(const Case& call, const std::vector<std::string>& inputs,
@@ -289,6 +319,7 @@ void check_far_rows(const Function& function, const verdict::Outputs& outputs) {
   for (const std::int64_t cols : {33, 40}) {  // no whole vectors, and whole ones
     check_far_rows(function, "rows", {{"cols", cols}}, outputs);
   }
+  check_most_rows(function, "rows", {{"cols", 3}}, outputs);
 }
 
 void sweep_column_sums(const CheckRows& check) {
@@ -309,14 +340,15 @@ void check_many_rows(const CheckRows& check) {
   for (const std::int64_t rows : {511, 512, 513}) {  // scratch has room for 512 groups
     check(Dtype::bf16, rows, 3, {});
   }
-  {
-    const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many, false);
-    check(Dtype::fp16, kAboveGridY, 3, {});
-  }
   if (session().device() == "gpu") {
     check(Dtype::bf16, 3000, 4096, {});
     check(Dtype::fp32, 3000, 1000, {});
   }
+}
+
+void check_beyond_groups(const CheckRows& check) {
+  const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many, false);
+  check(Dtype::fp16, kAboveGridY, 3, {});
 }
 
 void check_again(const CheckRows& check) {

@@ -35,6 +35,9 @@ void sweep_large_sizes(const Function& function, const std::vector<std::vector<s
 /// threads that take a row each, or a pair of elements, is beyond 2^31. sizes: all others.
 void check_far_rows(const Function& function, const std::string& size,
                     const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs);
+/// As many as there may be: 2^31 - 1. On the simulator only.
+void check_most_rows(const Function& function, const std::string& size,
+                     const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs);
 
 /// A small call in every type whose inputs are filled from the seed, each by itself: numbers that
 /// belong together elsewhere, such as a sine and a cosine, do not here.
@@ -63,7 +66,7 @@ void sweep_rows(const Function& function, const CheckRows& check,
                 const std::set<std::string>& only = {});
 
 /// The same with rows so far apart, of one tensor after the other, that row * stride is beyond
-/// 2^31.
+/// 2^31; wide ones too.
 void sweep_far_apart(const Function& function, const CheckRows& check);
 /// Both.
 void sweep_arrangements(const Function& function, const CheckRows& check,
@@ -93,7 +96,7 @@ void check_wide_rows(const Function& function, const CheckRows& check);
 /// at eight rows a block, and more than there are blocks that a device holds at once.
 void check_row_counts(const Function& function, const CheckRows& check);
 
-/// As many rows as check_far_rows() takes.
+/// As many rows as check_far_rows() takes, and check_most_rows().
 void check_far_rows(const Function& function, const verdict::Outputs& outputs);
 
 /// For sums down the columns: rows that no number of groups divides, columns that no number of
@@ -102,6 +105,9 @@ void sweep_column_sums(const CheckRows& check);
 
 /// More rows than there are blocks, or than scratch has room for groups: some have several.
 void check_many_rows(const CheckRows& check);
+/// More rows than a grid's y can have, or than as many groups as scratch has room for with 128
+/// each. Not where that takes the simulator long, with a block for each row.
+void check_beyond_groups(const CheckRows& check);
 
 /// The same function on other numbers and on the same, then other shapes: at the same addresses, as
 /// far as the device gives them again. And side by side with other calls.

@@ -35,6 +35,7 @@ TEST_SUITE("layernorm/backward_fused") {
 
   CHECK_CASE("dx of more rows than there are blocks", points(1), todo(1)) {
     check_many_rows(rows_of(kDx));
+    check_beyond_groups(rows_of(kDx));
     check(kDx, random_gradients(Dtype::fp16, 700, 64));
   }
 

@@ -97,6 +97,7 @@ TEST_SUITE("rmsnorm/backward") {
 
   CHECK_CASE("dx of more rows than there are blocks", points(1), todo(1)) {
     check_many_rows(rows_of(kDx));
+    check_beyond_groups(rows_of(kDx));
   }
 
   CHECK_CASE("dx of wide rows, to 65,536 columns", points(1), todo(1)) {

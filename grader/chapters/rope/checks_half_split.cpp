@@ -65,6 +65,32 @@ void check_arrangements(void (*check)(const Shape&), const Function& function,
   sweep(function, check_way, only);
 }
 
+/// Four tokens whose rows of the tables are so far apart: the last one's place, or its position
+/// itself, is beyond 2^31.
+void check_far_positions(const Function& function, std::int64_t half, std::int64_t apart) {
+  const Case few = half_split_call(
+      {.q = random_x(Dtype::fp16, 4, 2 * half, 1.0, "q"),
+       .k = random_x(Dtype::fp16, 4, 2 * half, 1.0, "k"),
+       .positions = positions(&function == &kHalfSplit ? Dtype::int32 : Dtype::int64, counting(4)),
+       .tables = tables(5, 4, half, &function == &kHalfSplitOwnTables ? Dtype::fp16 : Dtype::fp32),
+       .arrangement = {}});
+  const auto spread = [&](std::int64_t rows) {
+    std::vector<verdict::Buffer> buffers = few.buffers();
+    for (verdict::Buffer& buffer : buffers) {
+      if (buffer.name == "positions") {
+        buffer.values = changed(buffer.values, [&](auto, auto, double position) {
+          return position * static_cast<double>(rows);
+        });
+      } else if (buffer.name == "cos" || buffer.name == "sin") {
+        buffer.layout.stride = rows * half;
+      }
+    }
+    return few.with(std::move(buffers));
+  };
+  session().expect_far(few, spread(apart), spread(8'900'001), spread(400'001),
+                       outputs_of(expected, {"q", "k"}));
+}
+
 TEST_SUITE("rope/half_split") {
   // ---- TODO 1: q, at rows 0, 1, 2, ... ----
 
@@ -88,11 +114,14 @@ TEST_SUITE("rope/half_split") {
           check_q(shape);
         }
       }
-      shape.head_dim = 66;  // the pairs would fit in 16 bytes, but not every head starts there
-      shape.rotary_dim = 32;
-      shape.q_heads = 4;
-      shape.arrangement = {{"k", {6}}};
-      check_q(shape);
+      // The pairs would fit in 16 bytes, but not every head starts there.
+      for (std::int64_t head_dim : {66, 68}) {
+        shape.head_dim = head_dim;
+        shape.rotary_dim = 32;
+        shape.q_heads = 4;
+        shape.arrangement = {{"k", {72 - head_dim}}};
+        check_q(shape);
+      }
     }
   }
 
@@ -209,6 +238,12 @@ TEST_SUITE("rope/half_split") {
         kHalfSplit, "tokens",
         {{"q_heads", 2}, {"k_heads", 1}, {"head_dim", 32}, {"rotary_dim", 32}, {"table_rows", 1}},
         outputs_of(expected, {"q", "k"}));
+    check_most_rows(
+        kHalfSplit, "tokens",
+        {{"q_heads", 1}, {"k_heads", 1}, {"head_dim", 2}, {"rotary_dim", 2}, {"table_rows", 1}},
+        outputs_of(expected, {"q", "k"}));
+    check_far_positions(kHalfSplit, 4, 270'000'001);
+    check_far_positions(kHalfSplitOwnTables, 1, 1'500'000'001);
   }
 
   CHECK_CASE("no tokens, one token, many tokens: each is turned", points(1), todo(3)) {

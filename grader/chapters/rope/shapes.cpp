@@ -74,4 +74,10 @@ std::vector<Arrangement> drawn_arrangements(const Function& function, std::uint6
   return {Arrangement{}, verdict::contract::drawn(function, draw)};
 }
 
+void check_far_tokens(const Function& function, const verdict::Outputs& outputs) {
+  check_far_rows(function, "tokens", {{"heads", 2}, {"head_dim", 32}}, outputs);
+  check_most_rows(function, "tokens", {{"heads", 3}, {"head_dim", 2}}, outputs);
+  check_most_rows(function, "tokens", {{"heads", 1}, {"head_dim", 4}}, outputs);
+}
+
 }  // namespace onepass::rope

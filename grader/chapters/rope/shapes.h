@@ -44,4 +44,8 @@ DrawnShape drawn_shape(std::uint64_t number);
 /// How its tensors lie: plainly, and in a way that is drawn.
 std::vector<Arrangement> drawn_arrangements(const Function& function, std::uint64_t number);
 
+/// Of a function whose tables have a row a token: so many tokens that the pairs, then the elements
+/// of a table too, are beyond 2^31 and 2^32.
+void check_far_tokens(const Function& function, const verdict::Outputs& outputs);
+
 }  // namespace onepass::rope

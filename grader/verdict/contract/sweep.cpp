@@ -166,6 +166,20 @@ std::set<std::int64_t> beside(const std::vector<std::int64_t>& ends, std::int64_
   return all;
 }
 
+/// Each gap of each tensor with a stride, by itself.
+std::vector<Arrangement> with_gap_each(const Function& function,
+                                       std::initializer_list<std::int64_t> gaps) {
+  std::vector<Arrangement> arrangements;
+  for (const std::int64_t gap : gaps) {
+    for (const Tensor& tensor : function.tensors) {
+      if (tensor.traits.strided) {
+        arrangements.push_back({{tensor.name, {.gap = gap}}});
+      }
+    }
+  }
+  return arrangements;
+}
+
 }  // namespace
 
 bool Way::has_gaps() const {
@@ -237,15 +251,12 @@ Arrangement drawn(const Function& function, const Random& random) {
 }
 
 std::vector<Arrangement> far_apart(const Function& function) {
-  std::vector<Arrangement> arrangements;
-  for (const std::int64_t gap : {std::int64_t{1} << 30, std::int64_t{1} << 31}) {
-    for (const Tensor& tensor : function.tensors) {
-      if (tensor.traits.strided) {
-        arrangements.push_back({{tensor.name, {.gap = gap}}});
-      }
-    }
-  }
-  return arrangements;
+  return with_gap_each(function, {std::int64_t{1} << 30, std::int64_t{1} << 31});
+}
+
+std::vector<Arrangement> beyond_vectors(const Function& function, bool also_vectors) {
+  return with_gap_each(function,
+                       {(std::int64_t{1} << 31) + (std::int64_t{also_vectors ? 1 : 0} << 34)});
 }
 
 std::vector<std::int64_t> widths(std::int64_t least, std::int64_t most) {

@@ -54,6 +54,9 @@ Arrangement drawn(const Function& function, const Random& random);
 /// elements; then that the stride itself is beyond it, and the third row starts beyond 2^32. The
 /// first are for GPUs that have no memory for the second.
 std::vector<Arrangement> far_apart(const Function& function);
+/// Likewise a stride beyond 2^31, for two rows; also_vectors: also if vectors of 16 bytes are
+/// counted, of which eight elements are one.
+std::vector<Arrangement> beyond_vectors(const Function& function, bool also_vectors);
 
 /// From `least` to `most`: the numbers beside the powers of two up to 1024, at which vectors, warps
 /// and blocks end, and the powers themselves.

@@ -150,8 +150,8 @@ Diagnosis explain_overwriting(const Case& call, const Run& run, const Finding& f
 }  // namespace
 
 const char* const kOverflowAdvice =
-    "In this call row * stride, or the number of elements or threads, is beyond 2^31: compute it "
-    "in 64 bits, as int64_t.";
+    "In this call row * stride, the number of elements or threads, or that of rows rounded up, is "
+    "beyond 2^31: compute it in 64 bits, as int64_t.";
 
 std::string stride_advice(const Case& call, const std::string& buffer) {
   return "With rows as far apart in all tensors, or without gaps, the same call is right: find a "

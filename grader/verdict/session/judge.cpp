@@ -120,8 +120,10 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
     failure.location = location_of(*finding);
   }
   if (run.outcome == Outcome::launch_error) {
-    const Diagnosis diagnosis =
-        explain_launch_error(call, run.error + (finding != nullptr ? finding->message : ""));
+    const std::string error = run.error + (finding != nullptr ? finding->message : "");
+    const Diagnosis diagnosis = first_far_row(call) && goes_well_nearer(call, goes_well)
+                                    ? Diagnosis{"index-overflow", kOverflowAdvice}
+                                    : explain_launch_error(call, error);
     failure.message =
         (finding != nullptr ? account_of(*finding) : run.error) + "\n" + diagnosis.sentence;
     failure.mistake = diagnosis.mistake;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "verdict/compare.h"
 #include "verdict/contract/call.h"
@@ -38,7 +39,8 @@ std::int64_t most_blocks(const Run& run) {
 
 /// How many numbers the blocks of a sample have written; 0 if some are wrong, or if they are not
 /// their share. If the grid has a block for each few rows, the last row must be among them; of sums
-/// down the columns the last one, and of what else wide rows give all.
+/// down the columns the last one, and of what else wide rows give all. Where the last row is not,
+/// as in a loop over the rows, as many blocks with as much must have had all of them.
 std::int64_t right_ones(const Case& call, const Run& run, const Expectation& expected,
                         std::int64_t sampled) {
   const auto& [output, value, bound] = expected;
@@ -66,12 +68,13 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   // Of many blocks the last may have less to do than the others.
   const std::int64_t share = all_run ? got.size() : got.size() / blocks * (sampled - 1);
   // The last block of a flat grid may have no more than the end of the last row.
-  const bool last_unwritten =
-      unwritten(got.rows() - 1, 0) && unwritten(got.rows() - 1, got.cols() - 1);
-  const bool good = comparison.wrong == left && got.size() - left >= share &&
-                    !(blocks > kBlocksForRows && last_unwritten) &&
+  const bool last_left = unwritten(got.rows() - 1, 0) && unwritten(got.rows() - 1, got.cols() - 1);
+  const std::int64_t written = got.size() - left;
+  const bool too_few = blocks > sampled && written * blocks < sampled * got.size();
+  const bool good = comparison.wrong == left && written >= share &&
+                    !(last_left && (too_few || blocks > kBlocksForRows)) &&
                     !(is_sum && unwritten(0, got.cols() - 1));
-  return good ? got.size() - left : 0;
+  return good ? written : 0;
 }
 
 }  // namespace
@@ -86,7 +89,7 @@ Session::Sampling::~Sampling() {
 }
 
 double Session::time_limit(const Turn& turn) const {
-  return turn.most_accesses == kFullAccesses ? kFullLimit : settings_.time_limit;
+  return turn.most_accesses > 0 && turn.most_blocks == 0 ? kFullLimit : settings_.time_limit;
 }
 
 /// `work`, unless it runs out of time: of so many threads that says nothing. Did it not?
@@ -112,6 +115,7 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
                        : numbers != nullptr       ? kFarAccesses
                                                   : kFewAccesses;
   const Run run = complete(call, turn, numbers == nullptr ? goes_right(outputs) : kNobodyAsked);
+  check_.blocks = most_blocks(run);
   return std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
     const std::int64_t right = right_ones(numbers == nullptr ? call : *numbers, run,
                                           expected(numbers == nullptr ? call : *numbers), sampled);
@@ -130,10 +134,12 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
   in_turn(call, {poison}, [&](const Turn& turn) {
     in_time([&] { right = is_right_in_sample(call, turn, outputs); });
   });
-  const Turn all = {poison, simulator::BlockOrder::rising, 0, 0, kFullAccesses};
-  if (!right && in_full_ && !in_time([&] {
+  const std::uint64_t most = in_full_ ? kFullAccesses : kFewAccesses;
+  const Turn all = {poison, simulator::BlockOrder::rising, 0, 0, most};
+  if (!right && !in_time([&] {
         compare(call, complete(call, all, goes_right(outputs)).answer, outputs, oracles);
-      })) {
+      }) &&
+      in_full_) {
     check_.warnings.push_back(fmt::format(
         "Left out: the simulator takes too long for the call {}. Grade on a GPU to see it.",
         call.describe()));
@@ -177,12 +183,20 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
     failure = check_.failure;
   }
   const bool ended = check_.failure.has_value();
+  const std::int64_t blocks_far = std::exchange(check_.blocks, 0);
   const bool right_near = failure && goes_well(near);
-  if (right_near && goes_well(below)) {
+  // The number of blocks has lost its upper bits. (That no rows seem right near may be for blocks
+  // too many, of which the last one has nothing to do.)
+  const bool fewer = failure && !ended && !right_near && blocks_far < check_.blocks;
+  if (fewer) {
+    failure->message = fmt::format("There are {} blocks, fewer than the {} for fewer rows.",
+                                   blocks_far, check_.blocks);
+  }
+  if (fewer || (right_near && goes_well(below))) {
     failure = with_reason(*failure, "index-overflow", kOverflowAdvice);
   }
   check_.failure.reset();
-  if (right_near || ended) {
+  if (fewer || right_near || ended) {
     fail(far, *failure);
   }
 }

@@ -69,7 +69,7 @@ class Session {
     of_many,  // a few blocks, of calls with more threads than the simulator runs in moments; if
               // those that seem wrong take too long in full, they are left out, with a warning
   };
-  /// in_full: not so, if it is false; nothing is said of the numbers then.
+  /// in_full: if it is false, only where that takes moments; nothing is said of what is left out.
   struct Sampling {
     Sampling(Session& session, Sample sample, bool in_full = true);
     ~Sampling();
@@ -139,6 +139,7 @@ class Session {
     std::optional<Failure> failure;          // set if it has failed
     std::optional<std::string> fault;        // of the grader, which came in its way
     std::vector<std::string> warnings;       // those that no check before has told
+    std::int64_t blocks = 0;                 // of the largest grid, in the last sample
     bool launched = true;          // a kernel, in the last call, as far as the device tells
     bool find_causes = true;       // of numbers that are wrong, by experiments
     bool causes_left = false;      // to be found
@@ -183,7 +184,7 @@ class Session {
   bool any_right_ = false;                         // did some call write what it should?
   std::set<std::pair<Kind, std::string>> warned_;  // of what, and where
   Sample sample_ = Sample::none;
-  bool in_full_ = true;  // if the numbers of a sample are not right, all blocks run
+  bool in_full_ = true;  // if the numbers of a sample are not right, all blocks run, however many
   bool side_by_side_ = false;
   std::optional<Case> last_;            // of them
   std::optional<double> memory_bytes_;  // of the device, once it was asked
