@@ -32,6 +32,14 @@ Table<ForwardHooks> statistics_mistakes(const ForwardWords& words);
 /// In rstd and y, once mean and variance are there.
 Table<ForwardHooks> scaling_mistakes(const ForwardWords& words);
 
+/// Of those: a variance from a difference of squares, and squares and sums in 16 bits.
+Table<ForwardHooks> one_pass_variance();
+Table<ForwardHooks> sixteen_bit_squares(const ForwardWords& words);
+
+/// A sentence, with the chapter's words for {variance} (at its beginning {Variance}), {v}, {cols},
+/// {row} and {i}.
+std::string say(const char* sentence, const ForwardWords& words);
+
 /// Which of the two sums a mistake is in.
 enum class Of { x, squares, both };
 /// Sums divided by something else than their number.
