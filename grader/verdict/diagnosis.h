@@ -61,8 +61,9 @@ struct Suspect {
 };
 
 /// Those that explain this output too. An oracle explains one if every element is within slack
-/// bounds of its result (the bound grows with that where it is larger than the value), and if most
-/// elements that are wrong are wrong in it too.
+/// bounds of its result (the bound grows with that where it is larger than the value), if most
+/// elements that are wrong are wrong in it too, and if all together are much nearer to it than to
+/// what is right.
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
                                   std::vector<Suspect> suspects);
 

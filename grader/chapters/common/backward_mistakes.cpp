@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "chapters/common/column_sums.h"
+#include "chapters/common/forward.h"
 #include "chapters/common/misread.h"
 #include "chapters/common/row_walks.h"
 
@@ -13,6 +14,31 @@ using verdict::Case;
 namespace {
 
 using BackwardTable = Table<BackwardHooks>;
+
+/// What the forward pass has saved, computed from x once more.
+Mistake<BackwardHooks> made_anew(bool centred) {
+  const char* const taken = " computed from x once more: take what was saved, as it is given.";
+  Mistake<BackwardHooks> mistake{"wrong-saved-statistics", {}};
+  const auto add = [&](const char* what, bool mean, std::optional<double> eps) {
+    mistake.ways.push_back({std::string(what) + taken, {.read = [=](const Case&, Backward& p) {
+                              const Statistics own = *statistics(
+                                  {.x = p.x, .eps = eps.value_or(0.0), .centred = p.centred});
+                              p.mean = mean ? own.mean : p.mean;
+                              p.rstd = eps ? own.rstd : p.rstd;
+                              return true;
+                            }}});
+  };
+  for (const double eps : {0.0, 1e-5, 1e-6, 1e-8, 1e-12}) {
+    add("rstd was", false, eps);
+    if (centred) {
+      add("mean and rstd were", true, eps);
+    }
+  }
+  if (centred) {
+    add("The mean was", true, std::nullopt);
+  }
+  return mistake;
+}
 
 BackwardTable wrong_formulas(bool centred) {
   const auto either = [centred](const char* layernorm, const char* rmsnorm) {
@@ -226,6 +252,7 @@ std::vector<verdict::Oracle> backward_mistakes(
   // one row: so the columns' sums, which know both, come before the rows'.
   const BackwardTable all =
       joined<BackwardHooks>({wrong_formulas(centred),
+                             {made_anew(centred)},
                              own,
                              column_sum_mistakes(),
                              {wrong_strides()},
