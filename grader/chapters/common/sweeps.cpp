@@ -346,8 +346,8 @@ void check_many_rows(const CheckRows& check) {
   }
 }
 
-void check_beyond_groups(const CheckRows& check) {
-  const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many, false);
+void check_beyond_groups(const CheckRows& check, bool of_rows) {
+  const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many, of_rows);
   check(Dtype::fp16, kAboveGridY, 3, {});
 }
 

@@ -106,8 +106,9 @@ void sweep_column_sums(const CheckRows& check);
 /// More rows than there are blocks, or than scratch has room for groups: some have several.
 void check_many_rows(const CheckRows& check);
 /// More rows than a grid's y can have, or than as many groups as scratch has room for with 128
-/// each. Not where that takes the simulator long, with a block for each row.
-void check_beyond_groups(const CheckRows& check);
+/// each. of_rows: has each row a result, of which a sample tells? Sums alone are left out where
+/// they take the simulator long, with a block for each row.
+void check_beyond_groups(const CheckRows& check, bool of_rows = true);
 
 /// The same function on other numbers and on the same, then other shapes: at the same addresses, as
 /// far as the device gives them again. And side by side with other calls.
