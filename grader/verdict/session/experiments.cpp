@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include "verdict/contract/call.h"
@@ -115,12 +116,19 @@ std::int64_t elements_of(const Case& call) {
   return elements;
 }
 
-/// What it costs an oracle to go through a call.
+/// What it costs an oracle to go through a call: by elements, and what a block has by its threads.
 std::int64_t steps_of(const Case& call) {
+  std::int64_t blocks = call.contract() == nullptr ? std::numeric_limits<std::int64_t>::max() : 1;
+  if (call.contract() != nullptr) {
+    for (const std::string& rows : call.contract()->row_sizes()) {
+      blocks *= call.integer(rows);
+    }
+  }
   std::int64_t steps = 0;
   for (const Buffer& buffer : call.buffers()) {
-    const bool is_read = !buffer.null && buffer.role != Role::output;
-    steps += is_read ? buffer.rows * std::max(buffer.cols, kStepsOfRow) : 0;
+    if (!buffer.null && buffer.role != Role::output) {
+      steps += std::max(buffer.rows * buffer.cols, std::min(buffer.rows, blocks) * kStepsOfRow);
+    }
   }
   return steps;
 }
