@@ -19,8 +19,9 @@ using Names = std::set<std::string>;
 
 const fs::path kRepository = ONEPASS_SOURCE_DIR;
 
-// doctest's options.
-const Names kNoDiagnoses = {"case-sensitive", "order-by", "test-case", "test-suite"};
+// doctest's options, and a program of NVIDIA's driver.
+const Names kNoDiagnoses = {"case-sensitive", "order-by", "test-case", "test-suite",
+                            "nvidia-modprobe"};
 
 std::string read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

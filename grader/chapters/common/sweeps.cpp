@@ -113,6 +113,9 @@ void sweep_far_apart(const Function& function, const CheckRows& check) {
   for (const Arrangement& arrangement : contract::far_apart(function)) {
     check(Dtype::fp16, 3, 65, arrangement);
   }
+}
+
+void sweep_wide_far_apart(const Function& function, const CheckRows& check) {
   const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
   for (const std::int64_t cols : kWideFarApart) {
     for (const Arrangement& arrangement :
@@ -126,6 +129,7 @@ void sweep_arrangements(const Function& function, const CheckRows& check,
                         const std::set<std::string>& only) {
   sweep_rows(function, check, only);
   sweep_far_apart(function, check);
+  sweep_wide_far_apart(function, check);
 }
 
 void expect_nothing_done(const Function& function) {

@@ -66,8 +66,9 @@ void sweep_rows(const Function& function, const CheckRows& check,
                 const std::set<std::string>& only = {});
 
 /// The same with rows so far apart, of one tensor after the other, that row * stride is beyond
-/// 2^31; wide ones too.
+/// 2^31; and wide ones.
 void sweep_far_apart(const Function& function, const CheckRows& check);
+void sweep_wide_far_apart(const Function& function, const CheckRows& check);
 /// Both.
 void sweep_arrangements(const Function& function, const CheckRows& check,
                         const std::set<std::string>& only = {});

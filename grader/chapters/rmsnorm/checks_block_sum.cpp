@@ -119,6 +119,7 @@ TEST_SUITE("rmsnorm/block_sum") {
 
   CHECK_CASE("row * x_stride is beyond 2^31: compute it in 64 bits", points(1), todo(3)) {
     sweep_far_apart(kBlockSum, check_random);
+    sweep_wide_far_apart(kBlockSum, check_random);
     check_far_rows(kBlockSum, {expected_sums});
   }
 

@@ -140,6 +140,7 @@ TEST_SUITE("rmsnorm/forward") {
 
   CHECK_CASE("row * stride is beyond 2^31: compute it in 64 bits", points(1), todo(2)) {
     sweep_far_apart(kForward, check_random_y);
+    sweep_wide_far_apart(kForward, check_random_y);
     check_far_rows(kForward, {expected_y});
   }
 

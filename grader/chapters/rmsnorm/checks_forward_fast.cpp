@@ -205,6 +205,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
       check_both(dtype, 2, 33000, {{"x", {8}}, {"y", {8008}}});
       check_without_weight(random_x(dtype, 1, 33000));
     }
+    sweep_wide_far_apart(kForwardFast, check_both);
   }
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(4)) {

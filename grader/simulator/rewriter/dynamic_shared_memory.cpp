@@ -38,7 +38,8 @@ std::optional<Declaration> read_declaration(const Tokens& tokens, std::size_t fi
   std::string dimensions;
   for (std::size_t i = first + 1; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
-    if (token.directive != tokens[first].directive || is_any(token, {"{", "}", "="})) {
+    if (token.directive != tokens[first].directive || is_any(token, {"{", "}", "="}) ||
+        token.kind == TokenKind::kString || token.kind == TokenKind::kCharacter) {
       return std::nullopt;
     }
     if (token.is(";")) {
@@ -136,8 +137,7 @@ void rewrite_dynamic_shared_memory(const Tokens& tokens, std::vector<Edit>& edit
       // Token by token, so that a declaration over several lines keeps them.
       edits.push_back({tokens[i].begin, tokens[i].end(), in_block ? declaration->pointer : ""});
       for (std::size_t k = i + 1; k < declaration->semicolon; ++k) {
-        const auto lines = std::count(tokens[k].text.begin(), tokens[k].text.end(), '\n');
-        edits.push_back({tokens[k].begin, tokens[k].end(), std::string(lines, '\n')});
+        edits.push_back({tokens[k].begin, tokens[k].end(), ""});
       }
       if (!in_block) {
         const Token& semicolon = tokens[declaration->semicolon];

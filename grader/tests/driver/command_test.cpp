@@ -392,15 +392,16 @@ TEST_CASE("what confines a submission is told, and where a part is missing, said
 
 #ifdef ONEPASS_WITHOUT_LANDLOCK
 TEST_CASE("a kernel without Landlock: graded, with a sentence, unless confinement is required") {
+  const std::string without = std::string("'") + ONEPASS_WITHOUT_LANDLOCK + "'";
   const Workbook workbook;
-  const auto graded = workbook.onepass("grade", ONEPASS_WITHOUT_LANDLOCK);
+  const auto graded = workbook.onepass("grade", without);
   CHECK(graded.code == 0);
   CHECK(has(graded.output, "Not all that confines a submission is there. Landlock is not "));
   CHECK(has(graded.output, "Score: 9 of 9"));
   const Json confinement = workbook.report("report/exercises")["confinement"];
   CHECK(confinement["landlock"] == 0);
   CHECK(confinement["gaps"].size() == 1);
-  const auto refused = workbook.onepass("grade --require-confinement", ONEPASS_WITHOUT_LANDLOCK);
+  const auto refused = workbook.onepass("grade --require-confinement", without);
   CHECK(refused.code == 2);
   CHECK(has(refused.output, "Nothing is graded, because of --require-confinement: Landlock is"));
 }

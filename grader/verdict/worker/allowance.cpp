@@ -125,12 +125,13 @@ std::string obstacle_to(const std::string& device) {
 
 std::string prepare_gpu() {
   constexpr const char* kShared = "/dev/nvidia-uvm";
+  constexpr const char* kModprobe = "nvidia-modprobe";
   constexpr double kSeconds = 20.0;
   std::error_code ignored;
   if (fs::exists(kShared, ignored) || !fs::exists("/dev/nvidiactl", ignored)) {
     return "";
   }
-  process::run({{"nvidia-modprobe", "-u", "-c", "0"}}, kSeconds);
+  process::run({{kModprobe, "-u", "-c", "0"}}, kSeconds);
   return fs::exists(kShared, ignored)
              ? ""
              : " /dev/nvidia-uvm is missing: run nvidia-modprobe -u -c 0 as root.";
