@@ -49,7 +49,7 @@ fs::path own_file_of(const Config& config, const Exercise& exercise) {
   for (const Chapter& chapter : config.chapters) {
     for (const Exercise& one : chapter.exercises) {
       if (one.id == exercise.id) {
-        return config.source / "solutions" / chapter.folder / exercise.file;
+        return config.solution_of(chapter, exercise);
       }
     }
   }

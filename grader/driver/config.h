@@ -46,6 +46,9 @@ struct Config {
   std::string gpu_reason;  // why not on a GPU: the end of a sentence; empty where it is possible
 
   std::filesystem::path exercises() const { return source / "exercises"; }
+  std::filesystem::path solution_of(const Chapter& chapter, const Exercise& exercise) const {
+    return source / "solutions" / chapter.folder / exercise.file;
+  }
   /// That of a GPU must be there.
   const Toolchain& toolchain(Device device) const { return device == Device::cpu ? cpu : *gpu; }
 };

@@ -166,7 +166,7 @@ void Run::build_own(const Item& item, const fs::path& file, fs::path& worker) co
 }
 
 fs::path Run::solution_of(const Task& task) const {
-  return config_.source / "solutions" / task.chapter->folder / task.exercise->file;
+  return config_.solution_of(*task.chapter, *task.exercise);
 }
 
 GraderRun Run::grader_run(const Item& item) const {

@@ -4,8 +4,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include <cstdlib>
-
 #include "driver/bad_input.h"
 #include "driver/faults.h"
 #include "driver/printable.h"
@@ -32,21 +30,6 @@ constexpr const char* kSystem[] = {
     "/usr",   "/bin", "/sbin",      "/lib",       "/lib32",
     "/lib64", "/opt", "/nix/store", "/gnu/store", "/etc/ld.so.cache"};
 
-// The absolute ones of the paths in a variable such as PATH.
-std::vector<fs::path> paths_in(const char* variable) {
-  const char* value = std::getenv(variable);
-  std::string rest = value == nullptr ? "" : value;
-  std::vector<fs::path> paths;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (const fs::path path = rest.substr(0, end); path.is_absolute()) {
-      paths.push_back(path);
-    }
-    rest.erase(0, end + 1);
-  }
-  return paths;
-}
-
 }  // namespace
 
 std::string tool_limits() {
@@ -66,7 +49,7 @@ ToolRunner::ToolRunner(const Toolchain& toolchain) {
     add(path);
   }
   for (const char* variable : {"PATH", "LD_LIBRARY_PATH"}) {
-    for (const fs::path& path : paths_in(variable)) {
+    for (const fs::path path : process::paths_in(variable)) {
       add(path);
     }
   }

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <sstream>
 #include <system_error>
 
 namespace onepass::process {
@@ -88,6 +90,18 @@ Hidden::Hidden(std::size_t bytes) : bytes_((bytes + kPage - 1) / kPage * kPage) 
 
 Hidden::~Hidden() {
   munmap(memory_, bytes_);
+}
+
+std::vector<std::string> paths_in(const char* variable) {
+  const char* const value = std::getenv(variable);
+  std::istringstream all(value == nullptr ? "" : value);
+  std::vector<std::string> paths;
+  for (std::string path; std::getline(all, path, ':');) {
+    if (!path.empty() && path.front() == '/') {
+      paths.push_back(path);
+    }
+  }
+  return paths;
 }
 
 bool keeps(const Allowance& allowance, std::string_view variable) {

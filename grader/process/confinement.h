@@ -24,6 +24,9 @@ struct Allowance {
   std::vector<std::pair<int, rlim_t>> limits;  // RLIMIT_..., and the most
 };
 
+/// The absolute ones of the paths that a variable such as PATH lists.
+std::vector<std::string> paths_in(const char* variable);
+
 /// Does it have this variable, "NAME=value"?
 bool keeps(const Allowance& allowance, std::string_view variable);
 

@@ -3,9 +3,7 @@
 #include <link.h>
 #include <sys/mman.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <string_view>
 
 #include "process/process.h"
@@ -50,12 +48,8 @@ void allow_libraries(Allowance& allowance) {
     allow(allowance, folder, right::read);
   }
   dl_iterate_phdr(allow_library, &allowance);
-  const char* const more = std::getenv("LD_LIBRARY_PATH");
-  std::istringstream folders(more == nullptr ? "" : more);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (fs::path(folder).is_absolute()) {
-      allow(allowance, folder, right::read);
-    }
+  for (const std::string& folder : process::paths_in("LD_LIBRARY_PATH")) {
+    allow(allowance, folder, right::read);
   }
   allowance.variables.push_back("LD_LIBRARY_PATH");
 }
