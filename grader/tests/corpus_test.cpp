@@ -203,40 +203,19 @@ std::string complaint_on(const Entry& entry, int seed, Margin& margin) {
   return "";
 }
 
-/// The workbook's solution, whoever was graded before.
-Entry honest(const Entry& entry) {
-  std::ifstream file(kRepository / "solutions" / entry.source, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  Entry solution = entry;
-  solution.kind = "right";
-  solution.text = text.str();
-  solution.diagnosis.clear();
-  solution.status = "passed";
-  return solution;
-}
-
-Files workbook_files() {
-  Files all;
-  for (const char* folder : {"docs", "exercises", "grader", "solutions"}) {
-    all.merge(files_below(kRepository / folder));
-  }
-  return all;
-}
-
 /// The same, and on what it leaves behind if it is hostile.
 std::string complaint(const Entry& entry, int seed, Margin& margin) {
   if (entry.kind != "hostile") {
     return complaint_on(entry, seed, margin);
   }
-  const Files before = workbook_files();
+  const Files before = onepass::corpus::files_of_workbook(kRepository);
   std::string complaint = complaint_on(entry, seed, margin);
   if (complaint.empty()) {
-    complaint = difference(before, workbook_files());
+    complaint = difference(before, onepass::corpus::files_of_workbook(kRepository));
   }
   if (complaint.empty()) {
     Margin ignored;
-    complaint = complaint_on(honest(entry), seed, ignored);
+    complaint = complaint_on(onepass::corpus::honest(entry, kRepository), seed, ignored);
     complaint = complaint.empty() ? "" : "the honest one after it: " + complaint;
   }
   return complaint;
@@ -339,41 +318,12 @@ std::vector<Job> grade_entries(const std::vector<Entry>& entries, const std::str
   return jobs;
 }
 
-/// What an entry shows that others may show too.
-std::vector<std::string> point_of(const Entry& entry) {
-  const std::string chapter = entry.exercise.substr(0, entry.exercise.find('/'));
-  if (entry.kind == "wrong") {
-    return {chapter, entry.kind, entry.diagnosis};
-  }
-  if (entry.kind == "hostile") {  // what meets an attack knows no chapter
-    return {entry.kind, fs::path(entry.name).filename().string()};
-  }
-  return {entry.name};
-}
-
-/// The quick run grades every right kernel, every mistake of a chapter once, and every attack once:
-/// the shortest entry with that diagnosis or name.
-std::vector<Entry> quick_run(const std::vector<Entry>& corpus) {
-  std::map<std::vector<std::string>, Entry> shortest;
-  for (const Entry& entry : corpus) {
-    Entry& chosen = shortest.try_emplace(point_of(entry), entry).first->second;
-    if (entry.text.size() < chosen.text.size()) {
-      chosen = entry;
-    }
-  }
-  std::vector<Entry> entries;
-  for (const auto& [point, entry] : shortest) {
-    entries.push_back(entry);
-  }
-  return entries;
-}
-
 /// What is graded: as much of the corpus as this run is asked for.
 std::vector<Entry> entries() {
   const std::vector<Entry> corpus = onepass::corpus::entries(kRepository);
   const std::string part = environment("ONEPASS_CORPUS", "");
   std::vector<Entry> wanted;
-  for (const Entry& entry : is_quick() ? quick_run(corpus) : corpus) {
+  for (const Entry& entry : is_quick() ? onepass::corpus::quick_run(corpus) : corpus) {
     if (entry.name.find(part) != std::string::npos) {
       wanted.push_back(entry);
     }

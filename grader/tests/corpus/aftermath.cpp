@@ -80,6 +80,14 @@ Files files_below(const fs::path& folder) {
   return all;
 }
 
+Files files_of_workbook(const fs::path& repository) {
+  Files all;
+  for (const char* folder : {"docs", "exercises", "grader", "solutions"}) {
+    all.merge(files_below(repository / folder));
+  }
+  return all;
+}
+
 std::string difference(const Files& before, const Files& after) {
   std::string text;
   for (const auto& [path, facts] : before) {

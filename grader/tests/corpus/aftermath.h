@@ -27,6 +27,9 @@ using Files =
 /// All that lies there.
 Files files_below(const std::filesystem::path& folder);
 
+/// Of a workbook, all but what is built.
+Files files_of_workbook(const std::filesystem::path& repository);
+
 /// What was added, removed or changed, a line each.
 std::string difference(const Files& before, const Files& after);
 

@@ -29,6 +29,13 @@ struct Entry {
 /// solution.
 std::vector<Entry> entries(const std::filesystem::path& repository);
 
+/// The quick run grades every right kernel, every mistake of a chapter once, and every attack once:
+/// the shortest entry with that diagnosis or name.
+std::vector<Entry> quick_run(const std::vector<Entry>& corpus);
+
+/// The workbook's solution of the entry's exercise, which passes.
+Entry honest(const Entry& entry, const std::filesystem::path& repository);
+
 /// `text` with one change: `before` must occur exactly once. Throws std::runtime_error otherwise.
 std::string replaced(const std::string& text, const std::string& before, const std::string& after);
 
