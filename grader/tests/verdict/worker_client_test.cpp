@@ -180,6 +180,15 @@ TEST_CASE("a worker that somebody else kills is no failure of the student's") {
   CHECK(client.run(call_of("honest"), {}, 5.0).outcome == Outcome::ok);
 }
 
+TEST_CASE("a worker that stood still once is no failure of the student's") {
+  WorkerClient client(ONEPASS_HOSTILE_WORKER);
+  REQUIRE(client.hello().outcome == Outcome::ok);
+  for (const pid_t worker : process::children()) {
+    kill(worker, SIGSTOP);
+  }
+  CHECK(client.run(call_of("honest"), {}, kLimit).outcome == Outcome::ok);
+}
+
 TEST_CASE("a worker that is killed again and again is one") {
   std::atomic<bool> goes_on = true;
   std::thread killer([&] {

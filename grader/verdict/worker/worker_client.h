@@ -76,6 +76,7 @@ class WorkerClient {
   /// One call. time_limit: seconds that the simulator gives each launch; the whole call may take
   /// three times as long by the clock of this process, or 1.5 seconds, and is killed then.
   /// lines: count the traffic by line of source too, on the simulator.
+  /// The first that is, is asked once more, of a fresh worker.
   Run run(const Case& call, const Turn& turn, double time_limit, bool lines = false);
 
   /// Two calls of one function and type on two streams, whose work may run at the same time.
@@ -119,6 +120,7 @@ class WorkerClient {
   std::uint64_t most_memory_ = most_memory(expected_device_);  // that it may take for the call
   std::unique_ptr<process::Process> process_;
   bool has_answered_ = false;
+  bool is_slow_ = false;  // it ran out of time twice in a row
   std::uint64_t last_id_ = 0;
   std::string last_output_;
   wire::DeviceFacts device_;
