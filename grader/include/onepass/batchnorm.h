@@ -14,11 +14,12 @@
 //   weight, bias                [channels], of type T
 //   running_mean, running_var   [channels], fp32
 //   sizes     batch * space fits an int, batch * channels * space need not. An empty tensor, with
-//             batch, channels or space zero, is legal: nothing is launched and nothing is written.
+//             batch, channels or space zero, is legal: nothing is read or written.
 //   pointers  aligned to their element type, to nothing more; no two buffers overlap.
 //   infinity  and NaN in an input: what the formula makes infinite or NaN of y in IEEE
 //             arithmetic is one of them, either. The statistics of such a channel are left open.
 //             What does not depend on such an element, as in other channels, is what it is without.
+//             What else depends on it is left open.
 #pragma once
 
 #include <cstdint>

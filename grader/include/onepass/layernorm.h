@@ -16,7 +16,8 @@
 //            null unless it says so. Inputs are not written to.
 //   infinity and NaN in an input: what the formula makes infinite or NaN in IEEE arithmetic is one
 //            of them, either, but for mean and rstd, which are left open in such a row. What does
-//            not depend on such an element, as in other rows, is what it is without.
+//            not depend on such an element, as in other rows, is what it is without. What else
+//            depends on it is left open.
 //
 // The formulas are those of Ba, Kiros and Hinton, "Layer Normalization", 2016, and their
 // derivatives. mean, rstd and x̂ ("x hat", the normalised value) are
@@ -76,8 +77,8 @@ enum class Summation {
 /// dy, x: [rows, cols], rows dy_stride and x_stride elements apart. mean, rstd: [rows], fp32, as
 /// layernorm_forward saved them. dweight, dbias: [cols]. With zero rows both are all zeros.
 /// scratch: layernorm_scratch_size(rows, cols) fp32 numbers, aligned to 16 bytes, to use freely;
-/// what is in it before the call is undefined. Returns the order in which it adds: fixed_order is
-/// a promise, and is checked.
+/// what is in it before the call is undefined. With zero rows it has none. Returns the order in
+/// which it adds: fixed_order is a promise, and is checked. With zero rows both are right.
 template <typename T>
 Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const T* x,
                                            int64_t x_stride, const float* mean, const float* rstd,

@@ -16,7 +16,7 @@
 //            not written to, unless it says otherwise.
 //   infinity and NaN in an input: what the formula makes infinite or NaN in IEEE arithmetic is one
 //            of them, either. What does not depend on such an element, as in other rows, is what
-//            it is without.
+//            it is without. What else depends on it is left open.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
 /// dy, x, dx: [rows, cols], rows dy_stride, x_stride and dx_stride elements apart. weight, dweight:
 /// [cols]. rstd: [rows], fp32, as rmsnorm_forward saved it; it is taken as given. With zero rows
 /// dweight is all zeros. scratch: rmsnorm_scratch_size(rows, cols) fp32 numbers, aligned to 16
-/// bytes, to use freely; what is in it before the call is undefined.
+/// bytes, to use freely; what is in it before the call is undefined. With zero rows it has none.
 template <typename T>
 void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                       const float* rstd, T* dx, int64_t dx_stride, T* dweight, float* scratch,
@@ -75,7 +75,8 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
 ///
 ///   - Up to 16,384 columns, each element of x is loaded once.
 ///   - Where x, y and weight, if there is one, are aligned to 16 bytes, and both strides and cols
-///     are multiples of 16 bytes, x is loaded and y is stored 16 bytes at a time.
+///     are multiples of 16 bytes, x is loaded and y is stored 16 bytes at a time, at every width.
+///     How weight is loaded is yours to choose.
 template <typename T>
 void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                           float* rstd, int rows, int cols, float eps, cudaStream_t stream);

@@ -17,13 +17,14 @@
 // For all functions here:
 //   T         float, __half or __nv_bfloat16.
 //   tokens    0 to 2^31 - 1, all sequences of a batch one after the other. Zero tokens are legal:
-//             nothing is launched and nothing is written.
+//             nothing is read or written.
 //   heads     1 or more.  heads * head_dim fits an int; tokens * heads * head_dim need not.
 //   head_dim  even, 2 to 8,192.
 //   pointers  aligned to their element type, to nothing more. Buffers do not overlap, except where
 //             it is said.
 //   infinity  and NaN in an input: what the formula makes infinite or NaN in IEEE arithmetic is one
-//             of them, either. What does not depend on such an element is what it is without.
+//             of them, either. What does not depend on such an element is what it is without. What
+//             else depends on it is left open.
 #pragma once
 
 #include <cstdint>
