@@ -13,6 +13,8 @@ set(ONEPASS_SIMULATOR_COMPILE_FLAGS
   -fno-tree-sra -fno-ipa-sra -fno-thread-jumps -fno-tree-dominator-opts
   -ffp-contract=off                   # the same arithmetic on every CPU
   -fwrapv                             # what overflows is seen, not optimised away
+  -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset  # calls, however few bytes
+  -U_FORTIFY_SOURCE                   # which would replace them
   -fno-extern-tls-init                # __shared__ is thread_local, and never initialised
   -fstack-clash-protection)           # a stack that overflows touches its guard page
 

@@ -50,10 +50,10 @@ __global__ void barrier_in_a_branch(float* y) {
     partial[threadIdx.x / 32] = v;
     __syncthreads();  // waits
   }
-  y[threadIdx.x] = sum_of_warp(threadIdx.x % 32 < 4 ? partial[threadIdx.x % 32] : 0);
+  y[threadIdx.x] = sum_of_warp(threadIdx.x % 32 < 4 ? partial[threadIdx.x % 32] : 0);  // calls
 }
 CASE(barrier_for_some_threads, "deadlock", {"one of the two is in a branch"},
-     {{"waits", 0}, {"shuffles", 1}}) {  // before the race that it causes
+     {{"waits", 0}, {"shuffles", 1, 0, "calls"}}) {  // before the race that it causes
   barrier_in_a_branch<<<1, 128>>>(zeros<float>());
 }
 

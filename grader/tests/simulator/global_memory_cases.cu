@@ -187,6 +187,68 @@ CASE(device_memory_on_host, "device-pointer", {"Host code writes 4 bytes at x[0]
   x.data()[0] = 1;  // here
 }
 
+// ---- Structures, and C's functions on memory
+
+struct Pack {
+  float v[8];
+};
+__device__ Pack scaled(Pack pack, float scale) {
+  for (float& v : pack.v) v *= scale;
+  return pack;
+}
+__device__ float sum(Pack pack) {
+  float result = 0;
+  for (const float v : pack.v) result += v;
+  return result;
+}
+__device__ Pack all_of(float value) {
+  Pack pack;
+  for (float& v : pack.v) v = value;
+  return pack;
+}
+__global__ void store_packs(Pack* x, float scale) {
+  x[threadIdx.x] = all_of(scale);
+  x[threadIdx.x + blockDim.x] = all_of(-scale);  // here
+}
+CASE(structure_returned, "out-of-bounds-global", {"Writes x[24]"}, {{"here", 1, 0}}) {
+  Device<float> x(24, false);
+  store_packs<<<1, 2>>>(reinterpret_cast<Pack*>(x.data()), 2);
+}
+__global__ void sum_packs(const Pack* x, float* y) {
+  y[threadIdx.x] = sum(x[threadIdx.x]);
+  y[threadIdx.x + 32] = sum(x[threadIdx.x + 1]);  // here
+}
+CASE(structure_passed, "out-of-bounds-global", {"Reads x[16]"}, {{"here", 1, 0}}) {
+  Device<float> x(16);
+  sum_packs<<<1, 2>>>(reinterpret_cast<const Pack*>(x.data()), zeros<float>());
+}
+__global__ void scale_packs(Pack* x) {
+  x[threadIdx.x] = scaled(x[threadIdx.x], 2);
+  x[threadIdx.x] = scaled(x[threadIdx.x], 3);
+}
+CASE(structures_written_and_read, "") {
+  Device<float> x(64, false);
+  store_packs<<<1, 4>>>(reinterpret_cast<Pack*>(x.data()), 2);
+  scale_packs<<<1, 8>>>(reinterpret_cast<Pack*>(x.data()));
+}
+__global__ void copy_bytes(const float* x, float* y) {
+  memcpy(y + 64 * threadIdx.x, x + 64 * threadIdx.x, 64 * sizeof(float));  // here
+}
+CASE(copy_of_constant_size, "out-of-bounds-global", {"Reads x[64]"}, {{"here", 1, 0}}) {
+  Device<float> x(64);
+  copy_bytes<<<1, 2>>>(x.data(), zeros<float>());
+}
+__global__ void clear_bytes(float* x, size_t bytes) {
+  memset(x, 0, 200);
+  memmove(x + 50, x, bytes);  // here
+}
+CASE(fill_and_copy_of_any_size, "out-of-bounds-global", {"Writes x[64]"}, {{"here", 0, 0}}) {
+  Device<float> x(64, false);
+  clear_bytes<<<1, 1>>>(x.data(), 80);
+}
+
+// ---- Constant memory
+
 __constant__ float table[64] = {1, 2, 3};
 __global__ void use_table(float* y) {
   y[threadIdx.x] = table[threadIdx.x % 64];

@@ -133,18 +133,18 @@ CASE(prepares_what_a_kernel_writes, "") {
   cudaMemcpyAsync(y, numbers, sizeof numbers, cudaMemcpyHostToDevice, expected.stream);
   add_one<<<1, 32, 0, expected.stream>>>(y);
 }
-// What the compiler puts no call before.
 float* results() {
   static float* const y =
       static_cast<float*>(simulator::allocate(1024, 0, {"results", sizeof(float), 0, 0}));
   return y;
 }
-CASE(a_copy_of_constant_size, "device-pointer", {"Host code reaches results[2],"}) {
+CASE(a_copy_of_constant_size, "device-pointer", {"Host code writes 8 bytes at results[2],"}) {
   float* y = results();
   const ExpectedStream expected;
   float numbers[64] = {1, 2};
   memcpy(y + 2, numbers, sizeof numbers);  // here
 }
+// What the compiler puts no call before.
 CASE(a_fill_of_constant_size, "device-pointer", {"Host code reaches results[0],"}) {
   float* y = results();
   const ExpectedStream expected;

@@ -27,13 +27,8 @@ void check_range(std::uintptr_t address, std::size_t size, AccessType type, Code
   }
 }
 
-/// What a function of C's library does to memory, if host code has called it. (In a kernel, it is
-/// mostly the copy of a structure, of which there was a call already.)
-void check_host_range(const void* memory, std::size_t size, AccessType type, CodeAddress site) {
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  if (simulator::launch_of_kernel() == nullptr && simulator::DeviceMemory::in_range(address)) {
-    check_range(address, size, type, site);
-  }
+void check_range(const void* memory, std::size_t size, AccessType type, CodeAddress site) {
+  check_range(reinterpret_cast<std::uintptr_t>(memory), size, type, site);
 }
 
 /// What -fsanitize=bounds-strict hands over; the types are those of the array and of the index.
@@ -82,17 +77,17 @@ void __tsan_write_range(void* address, std::size_t size) {
 }
 
 void* __tsan_memcpy(void* to, const void* from, std::size_t size) {
-  check_host_range(from, size, AccessType::read, ONEPASS_SITE);
-  check_host_range(to, size, AccessType::write, ONEPASS_SITE);
+  check_range(from, size, AccessType::read, ONEPASS_SITE);
+  check_range(to, size, AccessType::write, ONEPASS_SITE);
   return std::memcpy(to, from, size);
 }
 void* __tsan_memmove(void* to, const void* from, std::size_t size) {
-  check_host_range(from, size, AccessType::read, ONEPASS_SITE);
-  check_host_range(to, size, AccessType::write, ONEPASS_SITE);
+  check_range(from, size, AccessType::read, ONEPASS_SITE);
+  check_range(to, size, AccessType::write, ONEPASS_SITE);
   return std::memmove(to, from, size);
 }
 void* __tsan_memset(void* to, int value, std::size_t size) {
-  check_host_range(to, size, AccessType::write, ONEPASS_SITE);
+  check_range(to, size, AccessType::write, ONEPASS_SITE);
   return std::memset(to, value, size);
 }
 
