@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "worker/session.h"
 
@@ -39,7 +40,7 @@ int main() {
     Message request;
     Transfer transfer = read_message(kRequestDescriptor, request);
     if (transfer == Transfer::done) {
-      const Message reply = session.answer(request);
+      const Message reply = session.answer(std::move(request));
       if (getpid() != self) {
         leave(0);  // the student's code has forked; only one of the two may answer
       }

@@ -1,6 +1,8 @@
 // The operations of the protocol, on whatever device the worker is linked with.
 #include "worker/session.h"
 
+#include <strings.h>
+
 #include <new>
 #include <span>
 #include <utility>
@@ -90,6 +92,13 @@ Timing::BufferSet make_buffers(Device& device, const std::vector<BufferSpec>& sp
   return buffers;
 }
 
+/// The host code that is called next is not to find the inputs in its own memory.
+void wipe(std::vector<Blob>& blobs) {
+  for (Blob& blob : blobs) {
+    explicit_bzero(blob.data(), blob.size());
+  }
+}
+
 /// What became of the buffers during the call. Appends their elements to the reply's blobs.
 std::vector<wire::SeenBuffer> observe(const Timing::BufferSet& buffers, std::vector<Blob>& blobs) {
   std::vector<wire::SeenBuffer> all;
@@ -105,7 +114,7 @@ std::vector<wire::SeenBuffer> observe(const Timing::BufferSet& buffers, std::vec
 
 }  // namespace
 
-Message Session::answer(const Message& request) {
+Message Session::answer(Message request) {
   Message reply;
   try {
     reply = dispatch(request);
@@ -118,7 +127,7 @@ Message Session::answer(const Message& request) {
   return reply;
 }
 
-Message Session::dispatch(const Message& request) {
+Message Session::dispatch(Message& request) {
   const auto op = request.body.at("op").get<std::string>();
   const json& content = request.body.at("content");
   if (op == "hello") {
@@ -154,7 +163,7 @@ Message Session::hello(int version) {
   }
 }
 
-Message Session::run(const wire::Call& call, const std::vector<Blob>& blobs) {
+Message Session::run(const wire::Call& call, std::vector<Blob>& blobs) {
   check_call(call, blobs);
   const Function function = find_function(device_, call);
   if (!device_.observe_requests(call.lines, static_cast<size_t>(call.trace))) {
@@ -167,6 +176,7 @@ Message Session::run(const wire::Call& call, const std::vector<Blob>& blobs) {
   try {
     buffers = make_buffers(device_, call.buffers, blobs);
     beside = make_buffers(device_, call.beside_buffers, blobs);
+    wipe(blobs);
     const ArgumentTable table = make_arguments(device_, buffers, call.scalars);
     ran.ending = beside.empty()
                      ? device_.call(function, table, call.time_limit_s)

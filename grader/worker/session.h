@@ -13,12 +13,12 @@ class Session {
   explicit Session(Device& device) : device_(device) {}
 
   /// Always an answer: a request that cannot be carried out is "refused".
-  Message answer(const Message& request);
+  Message answer(Message request);
 
  private:
-  Message dispatch(const Message& request);
+  Message dispatch(Message& request);
   Message hello(int version);
-  Message run(const wire::Call& call, const std::vector<Blob>& blobs);
+  Message run(const wire::Call& call, std::vector<Blob>& blobs);
   Message prepare(const wire::Call& call, const std::vector<Blob>& blobs);
   Message sample(const wire::SampleOrder& order);
   Message fetch(const wire::FetchOrder& order);

@@ -85,6 +85,10 @@ CASE(waits_for_the_stream, "host-waits", {"cudaStreamSynchronize()"}) {
   fill<<<1, 32, 0, expected.stream>>>(y);
   cudaStreamSynchronize(expected.stream);  // here
 }
+CASE(asks_for_the_stream, "host-waits", {"by cudaStreamQuery()"}) {
+  const ExpectedStream expected;
+  while (cudaStreamQuery(expected.stream) == cudaErrorNotReady) continue;  // here
+}
 CASE(copies_and_waits, "host-waits", {"cudaMemcpy()"}) {
   float* y = memory();
   const ExpectedStream expected;
@@ -104,6 +108,81 @@ CASE(copies_to_page_locked_memory, "") {
   if (numbers == nullptr) cudaMallocHost(&numbers, 128);
   cudaMemcpyAsync(numbers + 1, y, 64, cudaMemcpyDeviceToHost, expected.stream);
 }
+CASE(page_locked_memory_is_filled_after_the_launcher, "") {
+  float* y = memory();
+  float* numbers = nullptr;
+  cudaMallocHost(&numbers, 128);
+  numbers[0] = numbers[1] = 0;
+  {
+    const ExpectedStream expected;
+    fill<<<1, 32, 0, expected.stream>>>(y);
+    cudaMemcpyAsync(numbers, y, 128, cudaMemcpyDeviceToHost, expected.stream);
+    cudaMemsetAsync(y, 0, 128, expected.stream);
+    assert(numbers[0] == 0 && numbers[1] == 0);
+  }
+  assert(numbers[0] == 1 && numbers[31] == 1);
+  cudaFreeHost(numbers);
+}
+CASE(page_locked_memory_that_is_gone, "") {
+  float* y = memory();
+  const ExpectedStream expected;
+  float* numbers = nullptr;
+  cudaMallocHost(&numbers, 128);
+  cudaMemcpyAsync(numbers, y, 128, cudaMemcpyDeviceToHost, expected.stream);
+  cudaFreeHost(numbers);
+}
+CASE(waits_for_page_locked_memory, "host-waits", {"cudaStreamSynchronize()"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  float* numbers = nullptr;
+  cudaMallocHost(&numbers, 128);
+  numbers[0] = 0;
+  fill<<<1, 32, 0, expected.stream>>>(y);
+  cudaMemcpyAsync(numbers, y, 128, cudaMemcpyDeviceToHost, expected.stream);
+  cudaStreamSynchronize(expected.stream);  // here
+  assert(numbers[0] == 1);
+  cudaFreeHost(numbers);
+}
+
+// Variables of the device.
+__device__ float of_device[4] = {5, 6, 7, 8};
+__global__ void add_to_variables(float* y) {
+  of_device[threadIdx.x] += 1;
+  atomicAdd(&of_device[3], 1.0f);
+  y[threadIdx.x] = of_device[threadIdx.x];
+}
+CASE(variables_of_the_device_are_not_the_hosts, "") {
+  float* y = memory();
+  float* address = nullptr;
+  float seen[4];
+  add_to_variables<<<1, 2>>>(y);
+  assert(of_device[0] == 5 && of_device[3] == 8);
+  cudaMemcpyFromSymbol(seen, of_device, sizeof seen);
+  assert(seen[0] == 6 && seen[1] == 7 && seen[2] == 7 && seen[3] == 10);
+  const float more[2] = {20, 30};
+  cudaMemcpyToSymbol(of_device, more, sizeof more, 2 * sizeof(float));
+  assert(of_device[2] == 7);
+  of_device[1] = 100;
+  cudaGetSymbolAddress(reinterpret_cast<void**>(&address), of_device);
+  cudaMemset(address, 0, sizeof(float));
+  add_to_variables<<<1, 2>>>(y);
+  cudaMemcpy(seen, address, sizeof seen, cudaMemcpyDeviceToHost);
+  assert(seen[0] == 1 && seen[1] == 8 && seen[2] == 20 && seen[3] == 32);
+  assert(of_device[0] == 5 && of_device[1] == 100);
+  of_device[1] = 6;
+}
+CASE(copies_a_variable_and_waits, "host-waits", {"cudaMemcpyFromSymbol()"}) {
+  const ExpectedStream expected;
+  float seen;
+  cudaMemcpyFromSymbol(&seen, of_device, sizeof seen);  // here
+}
+CASE(copies_a_variable_on_the_default_stream, "other-stream", {"cudaMemcpyFromSymbolAsync()"}) {
+  static float* numbers = nullptr;
+  if (numbers == nullptr) cudaMallocHost(&numbers, 128);
+  const ExpectedStream expected;
+  cudaMemcpyFromSymbolAsync(numbers, of_device, 4, 0, cudaMemcpyDeviceToHost);  // here
+}
+
 CASE(copies_on_the_default_stream, "other-stream", {"cudaMemcpy()", "the default stream"}) {
   float* y = memory();
   const ExpectedStream expected;
@@ -167,12 +246,14 @@ CASE(memory_that_the_host_has_allocated_for_itself, "device-pointer", {"Host cod
   cudaMallocAsync(&own, 1024, expected.stream);
   snprintf(own, 8, "%d", 1234567);  // here
 }
-CASE(a_copy_to_a_symbol_that_is_none, "device-pointer", {"Host code reaches results[0],"}) {
+CASE(a_copy_to_a_symbol_that_is_none, "") {
   using Numbers = float[64];
   float* y = results();
   const ExpectedStream expected;
   const Numbers numbers = {1, 2};
-  cudaMemcpyToSymbol(*reinterpret_cast<Numbers*>(y), numbers, sizeof numbers);  // here
+  const cudaError_t error =
+      cudaMemcpyToSymbol(*reinterpret_cast<Numbers*>(y), numbers, sizeof numbers);
+  assert(error == cudaErrorInvalidSymbol);
 }
 CASE(kernels_and_copies_after_what_was_told, "device-pointer", {"Host code writes 4 bytes"}) {
   float* y = results();

@@ -29,6 +29,14 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
                             cudaStream_t stream = nullptr);
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                          size_t width, size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset,
+                               cudaMemcpyKind kind);
+cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
+                                 cudaMemcpyKind kind);
+cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes,
+                                    size_t offset, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset,
+                                      cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemset(void* pointer, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream = nullptr);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
@@ -125,7 +133,7 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* smallest_grid, int* block_si
   return error;
 }
 
-// ---- Variables marked __device__ or __constant__. A host variable here, so its address will do.
+// ---- Variables marked __device__ or __constant__. Their address is the same on the device here.
 template <typename T>
 cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol) {
   *pointer = const_cast<void*>(reinterpret_cast<const volatile void*>(&symbol));
@@ -137,30 +145,40 @@ cudaError_t cudaGetSymbolSize(size_t* size, const T&) {
   return cudaSuccess;
 }
 template <typename T>
-cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
-                               cudaMemcpyKind = cudaMemcpyHostToDevice) {
+__forceinline__ cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes,
+                                               size_t offset = 0,
+                                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
   if (offset + bytes > sizeof(T)) {
     return cudaErrorInvalidValue;
   }
-  __builtin_memcpy(reinterpret_cast<char*>(const_cast<T*>(&symbol)) + offset, from, bytes);
-  return cudaSuccess;
+  return cudaMemcpyToSymbol(static_cast<const void*>(&symbol), from, bytes, offset, kind);
 }
 template <typename T>
-cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
-                                 cudaMemcpyKind = cudaMemcpyDeviceToHost) {
+__forceinline__ cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes,
+                                                 size_t offset = 0,
+                                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
   if (offset + bytes > sizeof(T)) {
     return cudaErrorInvalidValue;
   }
-  __builtin_memcpy(to, reinterpret_cast<const char*>(&symbol) + offset, bytes);
-  return cudaSuccess;
+  return cudaMemcpyFromSymbol(to, static_cast<const void*>(&symbol), bytes, offset, kind);
 }
 template <typename T>
-cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset,
-                                    cudaMemcpyKind kind, cudaStream_t = nullptr) {
-  return cudaMemcpyToSymbol(symbol, from, bytes, offset, kind);
+__forceinline__ cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes,
+                                                    size_t offset, cudaMemcpyKind kind,
+                                                    cudaStream_t stream = nullptr) {
+  if (offset + bytes > sizeof(T)) {
+    return cudaErrorInvalidValue;
+  }
+  return cudaMemcpyToSymbolAsync(static_cast<const void*>(&symbol), from, bytes, offset, kind,
+                                 stream);
 }
 template <typename T>
-cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset,
-                                      cudaMemcpyKind kind, cudaStream_t = nullptr) {
-  return cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+__forceinline__ cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes,
+                                                      size_t offset, cudaMemcpyKind kind,
+                                                      cudaStream_t stream = nullptr) {
+  if (offset + bytes > sizeof(T)) {
+    return cudaErrorInvalidValue;
+  }
+  return cudaMemcpyFromSymbolAsync(to, static_cast<const void*>(&symbol), bytes, offset, kind,
+                                   stream);
 }

@@ -3,19 +3,21 @@
 #include "scheduling/running.h"
 #include "scheduling/stopping.h"
 
-extern char __executable_start, _end;  // the linker's names for the program's first and last byte
-
 namespace simulator {
 namespace {
 
-/// Of an address that is neither device nor shared memory. The program's globals stand for
-/// __device__ and __constant__ variables.
-Area area_on_host(const Launch& launch, std::uintptr_t address) {
+/// Of an address that is neither device nor shared memory.
+Area area_on_host(Launch& launch, const Access& access) {
+  const std::uintptr_t address = access.address;
+  if (DeviceVariables::contains(address, access.size)) {
+    if (access.type != AccessType::read) {
+      launch.machine.memory.variables.note_write(address, access.size);
+      launch.machine.shadow.initialised.host_writes.cut(address, address + access.size);
+    }
+    return Area::own;
+  }
   const auto arguments = reinterpret_cast<std::uintptr_t>(launch.arguments);
-  const auto program = reinterpret_cast<std::uintptr_t>(&__executable_start);
-  const auto program_end = reinterpret_cast<std::uintptr_t>(&_end);
-  if (launch.thread->stack.contains(address) || address - arguments < launch.argument_bytes ||
-      address - program < program_end - program) {
+  if (launch.thread->stack.contains(address) || address - arguments < launch.argument_bytes) {
     return Area::own;
   }
   return on_stack_of_block(*launch.block, address) ? Area::other_stack : Area::elsewhere;
@@ -63,7 +65,7 @@ __attribute__((flatten)) void check_access(const Access& access) {
     AccessEvent event = {thread.number, access, {Area::elsewhere}};
     memory.locate_in_shared(event);
     if (event.place.area == Area::elsewhere) {
-      event.place.area = area_on_host(*launch, access.address);
+      event.place.area = area_on_host(*launch, access);
     }
     tell_or_stop(*launch, event);
   }

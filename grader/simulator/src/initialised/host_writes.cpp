@@ -5,15 +5,17 @@
 
 namespace simulator {
 
-void HostWrites::add(Write write) {
-  while (const Write* old = within(write.begin, write.end - write.begin)) {
+void HostWrites::cut(std::uintptr_t begin, std::uintptr_t end) {
+  while (const Write* old = within(begin, end - begin)) {
     const Write rest = *old;
     writes_.erase(rest.begin);
-    if (rest.begin < write.begin) {
-      writes_[rest.begin] = {rest.begin, write.begin, rest.call, rest.site};
-    }
-    if (rest.end > write.end) writes_[write.end] = {write.end, rest.end, rest.call, rest.site};
+    if (rest.begin < begin) writes_[rest.begin] = {rest.begin, begin, rest.call, rest.site};
+    if (rest.end > end) writes_[end] = {end, rest.end, rest.call, rest.site};
   }
+}
+
+void HostWrites::add(Write write) {
+  cut(write.begin, write.end);
   const std::uintptr_t begin = write.begin;
   writes_[begin] = std::move(write);
 }

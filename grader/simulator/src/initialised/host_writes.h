@@ -20,6 +20,8 @@ class HostWrites {
   };
 
   void add(Write write);
+  /// These bytes are no longer what the host has written.
+  void cut(std::uintptr_t begin, std::uintptr_t end);
 
   /// The one that `address` lies in, or nullptr.
   const Write* at(std::uintptr_t address) const;

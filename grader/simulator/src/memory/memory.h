@@ -3,12 +3,14 @@
 
 #include "events/events.h"
 #include "memory/device_memory.h"
+#include "memory/device_variables.h"
 #include "memory/shared_memory.h"
 
 namespace simulator {
 
 struct Memory {
   DeviceMemory device;
+  DeviceVariables variables;
   SharedMemory shared;
 
   /// For an address outside of the device's range: leaves the event alone if that is not in shared

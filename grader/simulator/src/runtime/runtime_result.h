@@ -1,6 +1,8 @@
 // The answer of a CUDA runtime function: its own error, unless a failed kernel's error rules.
 #pragma once
 
+#include <string>
+
 #include "scheduling/machine.h"
 
 // After the standard headers: CUDA's macros (__noinline__) clash with names inside them.
@@ -17,10 +19,11 @@ inline void note_work(const void* stream, const char* call, const void* site) {
   Machine& device = machine();
   device.host_calls.note_work(stream, call, reinterpret_cast<CodeAddress>(site), device.findings);
 }
-inline void note_wait(const char* call, const void* site) {
+inline void note_wait(const std::string& call, const void* site) {
   Machine& device = machine();
   device.host_calls.note_wait(call, reinterpret_cast<CodeAddress>(site), device.findings);
   device.streams.finish();
+  device.host_calls.finish();
 }
 
 }  // namespace simulator

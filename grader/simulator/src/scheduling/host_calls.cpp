@@ -1,8 +1,24 @@
 #include "scheduling/host_calls.h"
 
+#include <utility>
+
 #include "findings/texts.h"
 
 namespace simulator {
+
+void HostCalls::expect(const void* stream) {
+  finish();
+  stream_ = stream;
+}
+
+void HostCalls::do_late(std::function<void()> work) {
+  late_.push_back(std::move(work));
+  if (!are_watched()) finish();
+}
+
+void HostCalls::finish() {
+  for (const auto& work : std::exchange(late_, {})) work();
+}
 
 void HostCalls::note_work(const void* stream, const std::string& call, CodeAddress site,
                           Findings& findings) const {

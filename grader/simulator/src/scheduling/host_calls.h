@@ -3,7 +3,9 @@
 // where everything happens at once, and wrong on a GPU.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "events/events.h"
 #include "findings/findings.h"
@@ -12,18 +14,25 @@ namespace simulator {
 
 class HostCalls {
  public:
-  /// nullptr: nothing is expected.
-  void expect(const void* stream) { stream_ = stream; }
+  /// nullptr: nothing is expected. Who was watched has returned.
+  void expect(const void* stream);
 
   bool are_watched() const { return stream_ != nullptr; }
+
+  /// Does what a GPU may do as late as this: when the host code that is watched has returned, or
+  /// waits. At once if none is.
+  void do_late(std::function<void()> work);
 
   /// `call`, at this place in the host code, puts work on a stream; or waits for the device.
   void note_work(const void* stream, const std::string& call, CodeAddress site,
                  Findings& findings) const;
   void note_wait(const std::string& call, CodeAddress site, Findings& findings) const;
+  /// The host has waited for all that it has put on streams.
+  void finish();
 
  private:
   const void* stream_ = nullptr;
+  std::vector<std::function<void()>> late_;
 };
 
 }  // namespace simulator

@@ -100,6 +100,7 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
   Machine& device = machine();
   if (device.errors.sticky() != kSuccess) return first;
   const InReach in_reach(device.memory.device);
+  const DeviceValues values(device.memory.variables);
   device.memory.shared.prepare(shape.dynamic_shared_bytes);
   // Others may have been meant to write it, and what lies between rows far apart nobody has filled.
   if (device.access_limit > 0 || is_sampled(device, shape)) {
