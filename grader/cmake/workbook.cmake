@@ -65,10 +65,15 @@ onepass_json_toolchain(cpu_toolchain "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:onepa
 
 set(gpu_toolchain null)
 if(ONEPASS_CUDA_FOUND)
+  include(watched_calls)
+  set(watched)
+  foreach(function ${ONEPASS_WATCHED_CALLS})
+    list(APPEND watched -Xlinker --wrap=${function})
+  endforeach()
   onepass_json_toolchain(gpu_toolchain "${CMAKE_CUDA_COMPILER}" ""
     compile_flags -std=c++17 -O3 -lineinfo ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} -I${contract}
       -I${grader} -x cu
-    link_flags ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} -Xlinker --whole-archive
+    link_flags ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} ${watched} -Xlinker --whole-archive
       $<TARGET_FILE:onepass_worker_gpu> -Xlinker --no-whole-archive
     inputs $<TARGET_FILE:onepass_worker_gpu> ${contract} ${binding_headers}
     allowed ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}

@@ -1,14 +1,15 @@
 // An NVIDIA GPU as a device: memory between guard bands, fills, calls. Timing is in
 // stopwatch_gpu.cu.
 #include <algorithm>
-#include <atomic>
-#include <chrono>
+#include <cstdlib>
 #include <cstring>
-#include <thread>
 
+#include "simulator/host_call_findings.h"
 #include "worker/call_outcome.h"
 #include "worker/device_gpu.h"
+#include "worker/gate_gpu.h"
 #include "worker/hash_fill.h"
+#include "worker/watched_calls_gpu.h"
 
 namespace onepass::worker {
 namespace {
@@ -148,9 +149,8 @@ class GpuDevice : public Device {
 
   Ending call(const Function& function, const ArgumentTable& table, double) override {
     wait("fill the buffers");
-    const Ending ending = wait_for_end(enter(function, table));
-    cudaSetDevice(0);  // whatever the launcher did to it
-    return ending;
+    gate_.close({stream_});
+    return wait_for_end(enter_watched(function, table, stream_));
   }
 
   /// Both streams wait until all of the work is there; else the first call's might be done before
@@ -158,24 +158,17 @@ class GpuDevice : public Device {
   Ending call_both(const Function& function, const ArgumentTable& table, ArgumentTable beside,
                    double) override {
     wait("fill the buffers");
-    if (gate_ == nullptr) {
-      check(cudaStreamCreateWithFlags(&gate_, cudaStreamNonBlocking), "make a stream");
+    if (stream_beside_ == nullptr) {
       check(cudaStreamCreate(&stream_beside_), "make a stream");
-      check(cudaEventCreateWithFlags(&opened_, cudaEventDisableTiming), "make an event");
     }
-    is_open_ = false;
-    check(cudaLaunchHostFunc(gate_, wait_for_gate, &is_open_), "hold streams");
-    check(cudaEventRecord(opened_, gate_), "hold streams");
-    check(cudaStreamWaitEvent(stream_, opened_, 0), "hold streams");
-    check(cudaStreamWaitEvent(stream_beside_, opened_, 0), "hold streams");
+    gate_.close({stream_, stream_beside_});
     beside.stream = stream_beside_;
-    std::string launcher_error = enter(function, table);
-    launcher_error += enter(function, beside);
-    is_open_ = true;
-    const Ending ending = wait_for_end(launcher_error);
-    cudaSetDevice(0);
-    return ending;
+    std::string launcher_error = enter_watched(function, table, stream_);
+    launcher_error += enter_watched(function, beside, stream_beside_);
+    return wait_for_end(launcher_error);
   }
+
+  wire::Observations take_observations() override { return {watched_calls().take(), {}, {}}; }
 
   std::unique_ptr<Stopwatch> make_stopwatch() override {
     open_stream();
@@ -183,13 +176,23 @@ class GpuDevice : public Device {
   }
 
  private:
-  /// On CUDA's own thread. A launcher that waits for the device would wait for ever.
-  static void CUDART_CB wait_for_gate(void* is_open) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
-    while (!*static_cast<std::atomic<bool>*>(is_open) &&
-           std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::yield();
+  std::string enter_watched(const Function& function, const ArgumentTable& table,
+                            cudaStream_t stream) {
+    watched_calls().watch(stream, [this] { gate_.open(); });
+    std::string launcher_error = enter(function, table);
+    watched_calls().unwatch();
+    return launcher_error;
+  }
+
+  Ending wait_for_end(const std::string& launcher_error) {
+    if (gate_.has_expired()) {
+      watched_calls().add(simulator::host_waiting(
+          "That it does not return before what was put on its stream is done, for two seconds,"));
     }
+    gate_.open();
+    const Ending ending = worker::wait_for_end(launcher_error);
+    cudaSetDevice(0);  // whatever the launcher did to it
+    return ending;
   }
 
   /// A stream of its own, which still waits for the legacy default stream and it for this one: a
@@ -238,9 +241,8 @@ class GpuDevice : public Device {
   }
 
   cudaStream_t stream_ = nullptr;
-  cudaStream_t stream_beside_ = nullptr, gate_ = nullptr;  // of call_both()
-  cudaEvent_t opened_ = nullptr;
-  std::atomic<bool> is_open_{false};
+  cudaStream_t stream_beside_ = nullptr;  // of call_both()
+  Gate gate_;
 };
 
 }  // namespace
@@ -264,6 +266,8 @@ std::byte* allocate_on_gpu(size_t bytes, const std::string& what) {
 }
 
 std::unique_ptr<Device> make_device() {
+  // To load a kernel CUDA may wait for the whole device. At its first launch streams are held.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   return std::make_unique<GpuDevice>();
 }
 

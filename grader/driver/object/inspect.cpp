@@ -135,8 +135,9 @@ std::optional<CompileError> refused_object(const ObjectFile& object, const std::
     }
     if (symbol.kind == Kind::undefined && !may_ask_for(symbol.name)) {
       return refuse(symbol.name,
-                    "{} is not for exercises, which may use CUDA's functions, mathematics, memory, "
-                    "printing, and the containers and strings of the standard library");
+                    "{} is not for exercises, which may use CUDA's functions for kernels, memory, "
+                    "streams and events, mathematics, memory, printing, and the containers and "
+                    "strings of the standard library");
     }
     if ((symbol.kind != Kind::strong && symbol.kind != Kind::weak) ||
         may_define(symbol.name, symbol.kind == Kind::weak)) {

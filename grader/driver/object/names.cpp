@@ -26,10 +26,19 @@ constexpr const char* kCompiler =
        __(?:cmp|clz|ctz|ffs|popcount|parity|bswap|ashl|ashr|lshr|unord|[engl][eqt])[a-z]{2}\d
        __aarch64_\w+ _ZTIP?K?[a-z] _Zn[wa][mj]\w* _Zd[la]Pv\w*)";
 
+// What launchers have a use for. What runs host code later (host functions, graphs) or gives
+// functions by other names (the driver's entry points) is not among it. On a GPU
+// worker/watched_calls_gpu.cu watches those that wait or take a stream.
 // __cuda...: what nvcc makes of kernels and their launches.
 constexpr const char* kCuda =
-    R"(cuda[A-Z]\w*
-       __cuda(?:Register|Unregister|PushCall|PopCall|Launch|GetKernel|InitModule)\w*)";
+    R"(cuda(?:(?:Get|PeekAt)LastError|GetError(?:Name|String)|(?:Driver|Runtime)GetVersion)
+       cuda(?:(?:Get|Set)Device|GetDevice(?:Count|Properties(?:_v2)?)|Device(?:GetAttribute|Synchronize|Reset))
+       cuda(?:Malloc(?:Async|Host|Managed)?|HostAlloc|Free(?:Async|Host)?|MemGetInfo|Mem(?:cpy|set)(?:2D)?(?:Async)?)
+       cuda(?:Memcpy(?:To|From)Symbol(?:Async)?|GetSymbol(?:Address|Size))
+       cudaStream(?:Create(?:With\w+)?|Destroy|Synchronize|Query|WaitEvent)
+       cudaEvent(?:Create(?:WithFlags)?|Destroy|Record|Synchronize|Query|ElapsedTime(?:_v2)?)
+       cuda(?:Func[GS]et\w+|Occupancy\w+|Launch(?:Kernel(?:ExC)?|CooperativeKernel))
+       __cuda(?:(?:Register|Unregister|PushCall|PopCall|GetKernel|InitModule)\w*|LaunchKernel))";
 
 constexpr const char* kMathematics =
     R"((?:a?(?:sin|cos|tan)h?|atan2|sincos|exp(?:2|10|m1)?|log(?:2|10|1p|b)?|ilogb)[fl]?

@@ -6,7 +6,8 @@
 
 namespace onepass::driver {
 
-/// The calls that a compiler puts in, operators new and delete, CUDA's runtime, what the
+/// The calls that a compiler puts in, operators new and delete, what a
+/// launcher has a use for of CUDA's runtime, what the
 /// simulator's headers call, mathematics, memory, text and printing of C, the end of the program,
 /// and the standard library's containers, strings, streams and exceptions. `name` is mangled.
 bool may_ask_for(const std::string& name);

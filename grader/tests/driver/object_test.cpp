@@ -113,13 +113,19 @@ TEST_CASE("what a student may reasonably write") {
 
 TEST_CASE("what an exercise has no use for, with its line") {
   CHECK(refused("#include <unistd.h>\nvoid f() {\n  fork();\n}\n") ==
-        "a.cu:3: fork is not for exercises, which may use CUDA's functions, mathematics, memory, "
-        "printing, and the containers and strings of the standard library");
+        "a.cu:3: fork is not for exercises, which may use CUDA's functions for kernels, memory, "
+        "streams and events, mathematics, memory, printing, and the containers and strings of the "
+        "standard library");
   for (const char* text :
        {"#include <unistd.h>\nvoid f() { (void)!write(4, \"\", 1); }",
         "#include <sys/mman.h>\nvoid f() { mprotect(0, 4096, 7); }",
         "#include <dlfcn.h>\nvoid* f() { return dlsym(nullptr, \"fork\"); }",
         "#include <thread>\nvoid f() { std::thread([] {}).detach(); }",
+        "extern \"C\" int cudaLaunchHostFunc(...);\nint f() { return cudaLaunchHostFunc(0); }",
+        "extern \"C\" int cudaGraphLaunch(...);\nint f() { return cudaGraphLaunch(0); }",
+        "extern \"C\" int cudaGetDriverEntryPoint(...);\nint f() { return "
+        "cudaGetDriverEntryPoint(0); }",
+        "extern \"C\" int cudaMemcpyAsync_ptsz(...);\nint f() { return cudaMemcpyAsync_ptsz(0); }",
         "#include <fstream>\nvoid f() { std::ofstream(\"/proc/self/fd/4\") << 1; }",
         "#include <filesystem>\nbool f() { return std::filesystem::exists(\"/\"); }",
         "#include <cstdio>\nvoid f() { fopen(\"a\", \"w\"); }",

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "findings/texts.h"
+#include "host_call_findings.h"
 
 namespace simulator {
 
@@ -23,21 +24,13 @@ void HostCalls::finish() {
 void HostCalls::note_work(const void* stream, const std::string& call, CodeAddress site,
                           Findings& findings) const {
   if (stream_ == nullptr || stream == stream_) return;
-  findings.add(Kind::other_stream, "",
-               call + " is put on " +
-                   (stream == nullptr ? "the default stream" : "another stream") +
-                   ", not on the one that the function is given: what the caller has put there "
-                   "before need not be done yet, and the caller does not wait for this.",
-               {host_party(site, "puts work on a stream")});
+  findings.add(with_party(work_on_other_stream(call, stream == nullptr),
+                          host_party(site, "puts work on a stream")));
 }
 
 void HostCalls::note_wait(const std::string& call, CodeAddress site, Findings& findings) const {
   if (stream_ == nullptr) return;
-  findings.add(Kind::host_waits, "",
-               call +
-                   " makes the host wait for the device: a launcher starts its kernels and "
-                   "returns.",
-               {host_party(site, "waits for the device")});
+  findings.add(with_party(host_waiting(call), host_party(site, "waits for the device")));
 }
 
 }  // namespace simulator

@@ -1,0 +1,172 @@
+#include "worker/watched_calls_gpu.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "simulator/host_call_findings.h"
+
+namespace onepass::worker {
+namespace {
+
+cudaMemoryType type_of(const void* pointer) {
+  cudaPointerAttributes attributes;
+  return cudaPointerGetAttributes(&attributes, pointer) == cudaSuccess ? attributes.type
+                                                                       : cudaMemoryTypeUnregistered;
+}
+
+bool is_within_device(const void* to, const void* from, cudaMemcpyKind kind) {
+  return kind == cudaMemcpyDeviceToDevice ||
+         (kind == cudaMemcpyDefault && type_of(to) == cudaMemoryTypeDevice &&
+          type_of(from) == cudaMemoryTypeDevice);
+}
+
+/// Of a copy that names no stream.
+void note_copy(const void* to, const void* from, cudaMemcpyKind kind, const char* call) {
+  if (!watched_calls().are_wanted()) {
+    return;
+  }
+  is_within_device(to, from, kind) ? watched_calls().note_work(nullptr, call)
+                                   : watched_calls().note_wait(call);
+}
+
+void note_async_copy(const void* to, cudaMemcpyKind kind, cudaStream_t stream, const char* call) {
+  if (!watched_calls().are_wanted()) {
+    return;
+  }
+  watched_calls().note_work(stream, call);
+  const bool may_be_host = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDefault;
+  if (may_be_host && type_of(to) == cudaMemoryTypeUnregistered) {
+    watched_calls().note_wait(std::string(call) +
+                              " to memory that is not page-locked (cudaMallocHost())");
+  }
+}
+
+}  // namespace
+
+void WatchedCalls::watch(cudaStream_t stream, std::function<void()> before_waiting) {
+  is_watching_ = true;
+  stream_ = stream;
+  before_waiting_ = std::move(before_waiting);
+}
+
+void WatchedCalls::unwatch() {
+  is_watching_ = false;
+}
+
+void WatchedCalls::add(simulator::Finding finding) {
+  if (std::none_of(findings_.begin(), findings_.end(),
+                   [&](const auto& other) { return other.kind == finding.kind; })) {
+    findings_.push_back(std::move(finding));
+  }
+}
+
+std::vector<simulator::Finding> WatchedCalls::take() {
+  return std::exchange(findings_, {});
+}
+
+void WatchedCalls::note_work(cudaStream_t stream, const char* call) {
+  if (is_watching_ && stream != stream_) {
+    add(simulator::work_on_other_stream(call, stream == nullptr || stream == cudaStreamLegacy));
+  }
+}
+
+void WatchedCalls::note_wait(const std::string& call) {
+  if (is_watching_) {
+    add(simulator::host_waiting(call));
+    before_waiting_();
+  }
+}
+
+WatchedCalls& watched_calls() {
+  static WatchedCalls calls;
+  return calls;
+}
+
+}  // namespace onepass::worker
+
+using onepass::worker::note_async_copy;
+using onepass::worker::note_copy;
+using onepass::worker::watched_calls;
+
+// The linker knows the function itself as __real_... . Not all versions of CUDA have each of them.
+#define ONEPASS_WATCH(function, parameters, arguments, note)                 \
+  extern "C" __attribute__((weak)) cudaError_t __real_##function parameters; \
+  extern "C" cudaError_t __wrap_##function parameters {                      \
+    note;                                                                    \
+    return __real_##function arguments;                                      \
+  }
+
+// grader/cmake/watched_calls.cmake reads their names here.
+ONEPASS_WATCH(cudaDeviceSynchronize, (), (), watched_calls().note_wait("cudaDeviceSynchronize()"))
+ONEPASS_WATCH(cudaStreamSynchronize, (cudaStream_t s), (s),
+              watched_calls().note_wait("cudaStreamSynchronize()"))
+ONEPASS_WATCH(cudaEventSynchronize, (cudaEvent_t e), (e),
+              watched_calls().note_wait("cudaEventSynchronize()"))
+ONEPASS_WATCH(cudaStreamQuery, (cudaStream_t s), (s),
+              watched_calls().note_wait("Asking again and again by cudaStreamQuery()"))
+ONEPASS_WATCH(cudaEventQuery, (cudaEvent_t e), (e),
+              watched_calls().note_wait("Asking again and again by cudaEventQuery()"))
+ONEPASS_WATCH(cudaFree, (void* p), (p), if (p != nullptr) watched_calls().note_wait("cudaFree()"))
+ONEPASS_WATCH(cudaMemcpy, (void* to, const void* from, size_t n, cudaMemcpyKind kind),
+              (to, from, n, kind), note_copy(to, from, kind, "cudaMemcpy()"))
+ONEPASS_WATCH(cudaMemcpy2D,
+              (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+               size_t height, cudaMemcpyKind kind),
+              (to, to_pitch, from, from_pitch, width, height, kind),
+              note_copy(to, from, kind, "cudaMemcpy2D()"))
+ONEPASS_WATCH(cudaMemcpyToSymbol,
+              (const void* symbol, const void* from, size_t n, size_t offset, cudaMemcpyKind kind),
+              (symbol, from, n, offset, kind),
+              note_copy(nullptr, from, kind, "cudaMemcpyToSymbol()"))
+ONEPASS_WATCH(cudaMemcpyFromSymbol,
+              (void* to, const void* symbol, size_t n, size_t offset, cudaMemcpyKind kind),
+              (to, symbol, n, offset, kind), note_copy(to, nullptr, kind, "cudaMemcpyFromSymbol()"))
+ONEPASS_WATCH(cudaMemcpyAsync,
+              (void* to, const void* from, size_t n, cudaMemcpyKind kind, cudaStream_t s),
+              (to, from, n, kind, s), note_async_copy(to, kind, s, "cudaMemcpyAsync()"))
+ONEPASS_WATCH(cudaMemcpy2DAsync,
+              (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+               size_t height, cudaMemcpyKind kind, cudaStream_t s),
+              (to, to_pitch, from, from_pitch, width, height, kind, s),
+              note_async_copy(to, kind, s, "cudaMemcpy2DAsync()"))
+ONEPASS_WATCH(cudaMemcpyToSymbolAsync,
+              (const void* symbol, const void* from, size_t n, size_t offset, cudaMemcpyKind kind,
+               cudaStream_t s),
+              (symbol, from, n, offset, kind, s),
+              watched_calls().note_work(s, "cudaMemcpyToSymbolAsync()"))
+ONEPASS_WATCH(cudaMemcpyFromSymbolAsync,
+              (void* to, const void* symbol, size_t n, size_t offset, cudaMemcpyKind kind,
+               cudaStream_t s),
+              (to, symbol, n, offset, kind, s),
+              note_async_copy(to, kind, s, "cudaMemcpyFromSymbolAsync()"))
+ONEPASS_WATCH(cudaMemset, (void* p, int value, size_t n), (p, value, n),
+              watched_calls().note_work(nullptr, "cudaMemset()"))
+ONEPASS_WATCH(cudaMemset2D, (void* p, size_t pitch, int value, size_t width, size_t height),
+              (p, pitch, value, width, height),
+              watched_calls().note_work(nullptr, "cudaMemset2D()"))
+ONEPASS_WATCH(cudaMemsetAsync, (void* p, int value, size_t n, cudaStream_t s), (p, value, n, s),
+              watched_calls().note_work(s, "cudaMemsetAsync()"))
+ONEPASS_WATCH(cudaMemset2DAsync,
+              (void* p, size_t pitch, int value, size_t width, size_t height, cudaStream_t s),
+              (p, pitch, value, width, height, s),
+              watched_calls().note_work(s, "cudaMemset2DAsync()"))
+ONEPASS_WATCH(cudaMallocAsync, (void** p, size_t n, cudaStream_t s), (p, n, s),
+              watched_calls().note_work(s, "cudaMallocAsync()"))
+ONEPASS_WATCH(cudaFreeAsync, (void* p, cudaStream_t s), (p, s),
+              watched_calls().note_work(s, "cudaFreeAsync()"))
+ONEPASS_WATCH(cudaLaunchKernel,
+              (const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
+               cudaStream_t s),
+              (kernel, grid, block, arguments, shared, s), watched_calls().note_work(s, "A launch"))
+ONEPASS_WATCH(__cudaLaunchKernel,
+              (const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
+               cudaStream_t s),
+              (kernel, grid, block, arguments, shared, s), watched_calls().note_work(s, "A launch"))
+ONEPASS_WATCH(cudaLaunchKernelExC,
+              (const cudaLaunchConfig_t* config, const void* kernel, void** arguments),
+              (config, kernel, arguments), watched_calls().note_work(config->stream, "A launch"))
+ONEPASS_WATCH(cudaLaunchCooperativeKernel,
+              (const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
+               cudaStream_t s),
+              (kernel, grid, block, arguments, shared, s), watched_calls().note_work(s, "A launch"))

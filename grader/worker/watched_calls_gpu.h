@@ -1,0 +1,39 @@
+// What a launcher does beside its launches: a GPU has no trace of it in its results. So the linker
+// gives a program the functions of watched_calls_gpu.cu for those of CUDA that wait for the device
+// or take a stream, and they tell of it as the simulator does.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "simulator/observations.h"
+
+namespace onepass::worker {
+
+class WatchedCalls {
+ public:
+  /// From now on work belongs on this stream. before_waiting: called before the host waits.
+  void watch(cudaStream_t stream, std::function<void()> before_waiting);
+  void unwatch();
+  bool are_wanted() const { return is_watching_; }
+
+  void add(simulator::Finding finding);
+  std::vector<simulator::Finding> take();
+
+  void note_work(cudaStream_t stream, const char* call);
+  void note_wait(const std::string& call);
+
+ private:
+  bool is_watching_ = false;
+  cudaStream_t stream_ = nullptr;
+  std::function<void()> before_waiting_;
+  std::vector<simulator::Finding> findings_;  // one of each kind: the first
+};
+
+/// The only one: CUDA's functions carry no handle.
+WatchedCalls& watched_calls();
+
+}  // namespace onepass::worker
