@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,6 +15,7 @@ namespace onepass::process {
 namespace {
 
 constexpr int kRounds = 100;
+constexpr std::chrono::seconds kTimeToGo(1);
 
 struct Stat {
   char state = 0;
@@ -111,7 +113,8 @@ std::vector<pid_t> children() {
 void kill_children_except(const std::vector<pid_t>& spared) {
   // A child may fork between our look and its death, so look again until there are none. One that
   // hangs in the kernel is left to it.
-  for (int round = 0; round < kRounds; ++round) {
+  const auto deadline = std::chrono::steady_clock::now() + kTimeToGo;
+  while (std::chrono::steady_clock::now() < deadline) {
     std::vector<pid_t> found = children();
     std::erase_if(found, [&](pid_t child) {
       return std::find(spared.begin(), spared.end(), child) != spared.end();
@@ -122,7 +125,7 @@ void kill_children_except(const std::vector<pid_t>& spared) {
     for (const pid_t child : found) {
       kill(child, SIGKILL);
     }
-    for (int wait = 0; wait < kRounds && !found.empty(); ++wait) {
+    while (!found.empty() && std::chrono::steady_clock::now() < deadline) {
       std::erase_if(found, [](pid_t child) { return waitpid(child, nullptr, WNOHANG) != 0; });
       usleep(found.empty() ? 0 : 1000);
     }

@@ -109,7 +109,6 @@ class CpuDevice : public Device {
   void* stream() override { return stream_; }
 
   Ending call(const Function& function, const ArgumentTable& table, double time_limit_s) override {
-    simulator::reset();
     simulator::set_time_limit(time_limit_s);
     simulator::expect_stream(stream_);
     const std::string launcher_error = enter(function, table);
@@ -119,7 +118,6 @@ class CpuDevice : public Device {
 
   Ending call_both(const Function& function, const ArgumentTable& table, ArgumentTable beside,
                    double time_limit_s) override {
-    simulator::reset();
     simulator::set_time_limit(time_limit_s);
     simulator::hold_work(true);
     simulator::expect_stream(stream_);
@@ -146,8 +144,12 @@ class CpuDevice : public Device {
     simulator::set_block_order(order, seed);
   }
 
+  /// Of the first call also what was launched before it, by the initialiser of a variable.
   wire::Observations take_observations() override {
-    return {simulator::take_findings(), simulator::take_traffic(), simulator::take_trace()};
+    wire::Observations seen = {simulator::take_findings(), simulator::take_traffic(),
+                               simulator::take_trace()};
+    simulator::reset();
+    return seen;
   }
 
  private:

@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <string>
@@ -93,6 +95,43 @@ TEST_CASE("nothing is left of a program, and nobody waits for what it leaves beh
   CHECK(run(shell("sleep 60 & exit 0"), 60).succeeded());
   CHECK(run(shell("setsid sleep 60 & setsid -f sleep 60; exit 0"), 60).succeeded());
   CHECK(in_time(start));
+  CHECK(children().empty());
+}
+
+TEST_CASE("a child that does not go when it is killed is not waited for") {
+  // It does not go to its parent as long as it is traced.
+  int told[2], go[2];
+  REQUIRE((pipe(told) == 0 && pipe(go) == 0));
+  const pid_t parent = fork();
+  if (parent == 0) {
+    const pid_t child = fork();
+    if (child == 0) {
+      pause();
+    }
+    char start;
+    const bool is_told = write(told[1], &child, sizeof child) == sizeof child;
+    const bool goes = is_told && read(go[0], &start, 1) == 1;
+    kill_children_except({});
+    _exit(goes ? 0 : 1);
+  }
+  pid_t child = 0;
+  REQUIRE(read(told[0], &child, sizeof child) == sizeof child);
+  const bool is_traced = ptrace(PTRACE_SEIZE, child, nullptr, nullptr) == 0;
+  if (!is_traced) {
+    MESSAGE("not tried: this machine lets nobody trace a child");
+  }
+  const auto start = Clock::now();
+  CHECK(write(go[1], "", 1) == 1);
+  int status = -1;
+  CHECK(waitpid(parent, &status, 0) == parent);
+  CHECK(status == 0);
+  CHECK(Clock::now() - start < std::chrono::seconds(5));
+  if (is_traced) {
+    CHECK(waitpid(child, nullptr, __WALL) == child);
+  }
+  for (const int end : {told[0], told[1], go[0], go[1]}) {
+    close(end);
+  }
   CHECK(children().empty());
 }
 

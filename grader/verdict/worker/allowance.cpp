@@ -131,13 +131,19 @@ std::string prepare_gpu() {
              : " /dev/nvidia-uvm is missing: run nvidia-modprobe -u -c 0 as root.";
 }
 
-std::string loader_of(const Allowance& allowance) {
-  for (const process::PathRule& rule : allowance.paths) {
-    if (fs::path(rule.path).filename().string().rfind("ld-", 0) == 0) {
-      return rule.path;
+std::string loader() {
+  std::string path;
+  const auto look = [](dl_phdr_info* program, std::size_t, void* found) {
+    for (int i = 0; i < program->dlpi_phnum; ++i) {
+      if (const auto& part = program->dlpi_phdr[i]; part.p_type == PT_INTERP) {
+        *static_cast<std::string*>(found) =
+            reinterpret_cast<const char*>(program->dlpi_addr + part.p_vaddr);
+      }
     }
-  }
-  return "";
+    return 1;  // the libraries come after it
+  };
+  dl_iterate_phdr(look, &path);
+  return path;
 }
 
 Allowance allowance_of(const std::string& worker, const std::string& device) {

@@ -23,8 +23,8 @@ std::string prepare_gpu();
 /// can.
 std::string obstacle_to(const std::string& device);
 
-/// The loader of such a worker, "" if it is not known.
-std::string loader_of(const process::Allowance& allowance);
+/// The loader of a worker, which is that of this program, "" if it has none.
+std::string loader();
 
 /// Threads that a worker may have, and bytes of memory besides a call's numbers. CUDA's driver
 /// takes some of both.

@@ -103,13 +103,13 @@ Reply WorkerClient::not_started(int error) const {
 /// Asked of one that has ended before it said hello. The loader tells what it needs without running
 /// it. Empty if it finds everything: then the worker's own code has ended it.
 std::string WorkerClient::why_not_loaded() const {
-  process::Program loader = program_of(worker_, expected_device_);
-  const std::string path = loader_of(*loader.allowance);
+  process::Program program = program_of(worker_, expected_device_);
+  const std::string path = loader();
   if (path.empty()) {
     return "";
   }
-  loader.command = {path, "--list", worker_};
-  const process::Result result = process::run(loader, kLoadSeconds);
+  program.command = {path, "--list", worker_};
+  const process::Result result = process::run(program, kLoadSeconds);
   return result.succeeded() ? "" : fmt::format("{} cannot be loaded: {}", worker_, result.output);
 }
 
