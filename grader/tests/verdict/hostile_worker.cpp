@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -280,10 +281,23 @@ const std::map<std::string, void (*)()> kDeeds = {
     {"honest", [] {}},
 };
 
-Message served(const std::string& op, const json& content, const std::vector<Blob>& blobs) {
+/// As long as another program has the device's memory, until a time that the call names.
+Message served_busily(const wire::Call& call, const std::vector<Blob>& blobs) {
+  const double left = call.scalars.at("until") - static_cast<double>(time(nullptr));
+  if (left <= 0) {
+    return answer(call, blobs);
+  }
+  std::this_thread::sleep_for(std::chrono::duration<double>(left));
+  wire::Ran ran;
+  ran.ending = {wire::Outcome::out_of_memory, "the device has no memory left"};
+  return message_of("ran", ran);
+}
+
+Message served(const std::string& op, const json& content, const std::vector<Blob>& blobs,
+               const std::string& device) {
   static wire::Call prepared;
   if (op == "hello") {
-    return message_of("hello", wire::DeviceFacts{"cpu", "none"});
+    return message_of("hello", wire::DeviceFacts{device, "none"});
   }
   if (op == "prepare") {
     prepared = content.get<wire::Call>();
@@ -296,6 +310,9 @@ Message served(const std::string& op, const json& content, const std::vector<Blo
   if (const auto attempt = kAttempts.find(call.function); attempt != kAttempts.end()) {
     std::exit(attempt->second() ? 8 : 7);
   }
+  if (call.function == "busy") {
+    return served_busily(call, blobs);
+  }
   const auto deed = kDeeds.find(call.function);
   if (deed == kDeeds.end()) {
     return message_of("refused", "no such function");
@@ -306,11 +323,14 @@ Message served(const std::string& op, const json& content, const std::vector<Blo
 
 }  // namespace
 
-int main() {
+/// A copy of the program that is called "..._gpu" has one.
+int main(int, char** arguments) {
+  const std::string name = arguments[0];
+  const std::string device = name.substr(name.rfind('_') + 1) == "gpu" ? "gpu" : "cpu";
   Message request;
   while (read_message(kRequestDescriptor, request) == Transfer::done) {
     const json& content = request.body["content"];
-    Message reply = served(request.body["op"], content, request.blobs);
+    Message reply = served(request.body["op"], content, request.blobs, device);
     reply.body["id"] = request.body["id"];
     write_message(kReplyDescriptor, reply);
     if (content.is_object() && content.value("function", "") == "twice") {

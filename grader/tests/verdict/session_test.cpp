@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <ctime>
+#include <filesystem>
+
 using namespace onepass::verdict;
 
 namespace {
@@ -70,4 +73,20 @@ TEST_CASE("the time is that of one check, and each call is told") {
   CHECK(check.name == "second");
   CHECK(check.compared == 4);
   CHECK(calls == 8);
+}
+
+TEST_CASE("a GPU's memory that others had for a while is charged to nobody") {
+  namespace fs = std::filesystem;
+  const fs::path worker = ONEPASS_HOSTILE_WORKER "_of_a_gpu";
+  fs::copy_file(ONEPASS_HOSTILE_WORKER, worker, fs::copy_options::overwrite_existing);
+  Session::Settings settings = settings_with(60);
+  settings.worker = settings.reference = worker;
+  settings.device = "gpu";
+  Session session(settings);
+  session.begin_check("busy");
+  Case call = copying("busy");
+  call.integer("until", std::time(nullptr) + 1);
+  session.expect(call, kCopy);
+  CHECK_FALSE(session.check().failure);
+  fs::remove(worker);
 }
