@@ -361,24 +361,6 @@ TEST_CASE("nothing hostile passes, stalls the grader or is mistaken for somethin
   grade_entries(entries(), "hostile", {1});
 }
 
-TEST_CASE("what a program leaves behind is seen") {
-  const onepass::driver::ScratchFolder scratch(fs::temp_directory_path());
-  const fs::path folder = scratch.path() / "files", log = scratch.path() / "log";
-  onepass::driver::write_file(folder / "kept", "");
-  onepass::driver::write_file(folder / "opened", "");
-  const Files before = files_below(folder);
-  const auto left = [&](const std::string& program) {
-    CHECK(onepass::corpus::run_as_a_shell({"sh", "-c", "cd " + folder.string() + "; " + program},
-                                          log, 10) == 0);
-    return onepass::corpus::count_leftovers();
-  };
-  CHECK(left("true") == 0);
-  CHECK(difference(before, files_below(folder)).empty());
-  CHECK(left("setsid sleep 60 & chmod 777 opened; touch new") == 1);
-  CHECK(difference(before, files_below(folder)) ==
-        fmt::format("changed: {0}/opened\nadded: {0}/new\n", folder.string()));
-}
-
 TEST_CASE("every exercise has right kernels and wrong ones") {
   const std::vector<Entry> corpus = onepass::corpus::entries(kRepository);
   const onepass::driver::Config config =
