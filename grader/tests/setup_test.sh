@@ -61,6 +61,7 @@ expect 1 "setup.sh knows Debian and Ubuntu only: install g++ cmake yourself"
 stand_in cmake ''
 stand_in g++ "$gcc 12; fi"
 expect 0 "no more than libraries are missing: cmake fetches them."
+expect 0 "libseccomp is not fetched: without it submissions are confined less"
 
 # No network.
 stand_in id 'echo 0'
