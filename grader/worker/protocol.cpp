@@ -17,6 +17,7 @@ namespace {
 constexpr int kPipeBytes = 1 << 20;
 // Memory for a blob is taken as its bytes arrive: a size is only a claim.
 constexpr size_t kBlobStep = size_t{64} << 20;
+constexpr size_t kTogether = size_t{256} << 10;
 
 /// Why a message did not get through. Thrown and caught in this file.
 struct Stopped {
@@ -48,6 +49,23 @@ void read_bytes(int fd, std::span<std::byte> bytes, const Wait& wait) {
 
 void write_bytes(int fd, std::span<const std::byte> bytes, const Wait& wait) {
   move_all(fd, bytes, write, POLLOUT, wait);
+}
+
+/// Small pieces go together: each write() may wake who reads, and make it wait for the next piece.
+void write_pieces(int fd, const std::vector<std::span<const std::byte>>& pieces, const Wait& wait) {
+  Blob gathered;
+  for (const auto& piece : pieces) {
+    if (gathered.size() + piece.size() > kTogether) {
+      write_bytes(fd, gathered, wait);
+      gathered.clear();
+    }
+    if (piece.size() > kTogether) {
+      write_bytes(fd, piece, wait);
+    } else {
+      gathered.insert(gathered.end(), piece.begin(), piece.end());
+    }
+  }
+  write_bytes(fd, gathered, wait);
 }
 
 void read_blob(int fd, Blob& blob, size_t size, const Wait& wait) {
@@ -187,13 +205,12 @@ Transfer write_message(int fd, const Message& message, const Wait& wait) {
   // Text that is no UTF-8 (a device's name, say) must not stop a message.
   const std::string text = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const uint64_t size = text.size();
+  std::vector<std::span<const std::byte>> pieces = {std::as_bytes(std::span(&size, 1)),
+                                                    std::as_bytes(std::span(text))};
+  pieces.insert(pieces.end(), message.blobs.begin(), message.blobs.end());
   const SigpipeIgnored ignored;
   try {
-    write_bytes(fd, std::as_bytes(std::span(&size, 1)), wait);
-    write_bytes(fd, std::as_bytes(std::span(text)), wait);
-    for (const Blob& blob : message.blobs) {
-      write_bytes(fd, blob, wait);
-    }
+    write_pieces(fd, pieces, wait);
     return Transfer::done;
   } catch (const Stopped& stopped) {
     return stopped.why;
