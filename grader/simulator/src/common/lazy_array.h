@@ -1,11 +1,13 @@
 // A zeroed array whose pages come into being when they are first written: bookkeeping beside a
 // device buffer of several GB costs only as much as the part of the buffer that is touched. A small
-// one gets its pages at once, which costs less than to be stopped at each of them.
+// one gets its pages at once, which costs less than to be stopped at each of them; one of a few
+// pages comes from the heap, which costs less than to ask the system for them.
 #pragma once
 
 #include <sys/mman.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -17,15 +19,23 @@ class LazyArray {
   LazyArray() = default;
   explicit LazyArray(std::size_t size) : size_(size) {
     if (size == 0) return;
-    void* memory = mmap(nullptr, size * sizeof(T), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-                            (size * sizeof(T) <= kSmallBytes ? MAP_POPULATE : 0),
-                        -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
+    void* memory = nullptr;
+    if (bytes() <= kHeapBytes) {
+      memory = std::calloc(size, sizeof(T));
+    } else {
+      const int at_once = bytes() <= kSmallBytes ? MAP_POPULATE : 0;
+      memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | at_once, -1, 0);
+    }
+    if (memory == nullptr || memory == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(memory);
   }
   ~LazyArray() {
-    if (data_ != nullptr) munmap(data_, size_ * sizeof(T));
+    if (bytes() <= kHeapBytes) {
+      std::free(data_);
+    } else {
+      munmap(data_, bytes());
+    }
   }
   LazyArray(LazyArray&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -41,7 +51,10 @@ class LazyArray {
   T* data() { return data_; }
 
  private:
+  static constexpr std::size_t kHeapBytes = std::size_t{32} << 10;
   static constexpr std::size_t kSmallBytes = std::size_t{1} << 20;
+
+  std::size_t bytes() const { return size_ * sizeof(T); }
 
   T* data_ = nullptr;
   std::size_t size_ = 0;

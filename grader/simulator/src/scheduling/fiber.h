@@ -72,7 +72,7 @@ class StackPool {
   static constexpr std::size_t kMaxStacks = 16384;  // each costs two of Linux's 65,530 mappings
 
  private:
-  static constexpr std::size_t kSlab = 1024;  // stacks mapped together
+  static constexpr std::size_t kSlab = 32;  // stacks mapped together
   std::vector<std::uintptr_t> slabs_;
 };
 

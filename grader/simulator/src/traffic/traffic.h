@@ -34,8 +34,12 @@ class Traffic {
   void on(const WarpCall& event) { stop(event.thread); }
   void on(const ActiveMaskCall& event) { stop(event.thread); }
   void on(const CatchUp& event) { stop(event.thread); }
-  void on(const LanesGoOn& event) { warps_.running()[event.warp].go_on(event.lanes); }
-  void on(const ThreadReturn& event) { warp_of(event.thread).leave(event.thread % 32, counter_); }
+  void on(const LanesGoOn& event) {
+    if (counts_requests_) warps_.running()[event.warp].go_on(event.lanes);
+  }
+  void on(const ThreadReturn& event) {
+    if (counts_requests_) warp_of(event.thread).leave(event.thread % 32, counter_);
+  }
 
   /// Must the thread wait for the others of its warp, before its next plain access?
   bool is_ahead(unsigned thread) const {
@@ -49,7 +53,9 @@ class Traffic {
 
  private:
   WarpRequests& warp_of(unsigned thread) { return warps_.running()[thread / 32]; }
-  void stop(unsigned thread) { warp_of(thread).stop(thread % 32, counter_); }
+  void stop(unsigned thread) {
+    if (counts_requests_) warp_of(thread).stop(thread % 32, counter_);
+  }
 
   TrafficCounter counter_;
   PerBlock<std::vector<WarpRequests>> warps_;
