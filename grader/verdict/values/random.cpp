@@ -1,11 +1,22 @@
 #include "verdict/values/random.h"
 
+#include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numbers>
+#include <tuple>
+#include <utility>
 
 #include "worker/hash_fill.h"
 
 namespace onepass::verdict {
+
+namespace {
+
+constexpr std::size_t kKept = 16;                          // matrices that were drawn last,
+constexpr std::int64_t kMostKept = std::int64_t{1} << 18;  // of so many elements at most
+
+}  // namespace
 
 using worker::splitmix64;  // each bit of its result depends on each bit of the argument
 
@@ -43,9 +54,23 @@ std::int64_t Random::integer(std::uint64_t i, std::int64_t low, std::int64_t hig
 
 Matrix Random::normal_matrix(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean,
                              double deviation) const {
-  return matrix_of(dtype, rows, cols, [&](std::int64_t row, std::int64_t col) {
+  // The calls of a sweep take the same numbers again and again.
+  using Drawn = std::tuple<std::uint64_t, Dtype, std::int64_t, std::int64_t, double, double>;
+  static std::deque<std::pair<Drawn, Matrix>> last;
+  const Drawn wanted = {key_, dtype, rows, cols, mean, deviation};
+  const auto known =
+      std::find_if(last.begin(), last.end(), [&](const auto& one) { return one.first == wanted; });
+  if (known != last.end()) {
+    return known->second;
+  }
+  Matrix drawn = matrix_of(dtype, rows, cols, [&](std::int64_t row, std::int64_t col) {
     return mean + deviation * normal(static_cast<std::uint64_t>(row * cols + col));
   });
+  if (drawn.size() <= kMostKept) {
+    last.emplace_front(wanted, drawn);
+    last.resize(std::min(last.size(), kKept));
+  }
+  return drawn;
 }
 
 Matrix Random::uniform_matrix(Dtype dtype, std::int64_t rows, std::int64_t cols, double low,
