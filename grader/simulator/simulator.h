@@ -67,10 +67,11 @@ void mark_initialised(void* device, std::size_t bytes, bool initialised = true);
 /// The order of the blocks of the next launches; rising at the start.
 void set_block_order(BlockOrder order, std::uint64_t seed = 0);
 
-/// Of the next launches, only so many blocks run, spread evenly over the grid, the first and the
-/// last among them; 0, as at the start: all. The launch itself is checked as a whole. Who should
-/// have written a place may not have run, so from the first launch that has more blocks on no read
-/// of unwritten memory is a finding, nor that blocks of a sample wait for others in vain.
+/// Of the next launches, only a sample of so many blocks runs (blocks_of_sample()), spread evenly
+/// over the grid, the first and the last among them; 0, as at the start: all. The launch itself is
+/// checked as a whole. That blocks of a sample wait for others in vain is no finding; nor is, in
+/// launches behind the first that has more blocks, a read of unwritten memory, for who should have
+/// written it may not have run.
 void run_sample_of_blocks(std::uint64_t most);
 
 // ---- Streams --------------------------------------------------------------------------------

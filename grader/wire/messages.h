@@ -72,7 +72,7 @@ struct Call {
   bool lines = false;               // on the simulator: count traffic by line of source too,
   std::int64_t trace = 0;           // keep the first so many requests of each launch,
   std::uint64_t most_accesses = 0;  // stop each after so many; 0: never,
-  std::uint64_t most_blocks = 0;    // run so many blocks of each at most; 0: all,
+  std::uint64_t most_blocks = 0;    // run a sample of so many blocks of each; 0: all,
   simulator::BlockOrder block_order = simulator::BlockOrder::rising;  // in this order
   std::uint64_t order_seed = 0;                                       // of a shuffled one
   int sets = 1;  // "prepare": of buffers that take turns

@@ -22,14 +22,14 @@ struct Asked {
 };
 
 __global__ void note_turn(unsigned* count, unsigned* turns) {
-  turns[blockIdx.y * gridDim.x + blockIdx.x] = 1 + atomicAdd(count, 1u);
+  if (threadIdx.x == 0) turns[blockIdx.y * gridDim.x + blockIdx.x] = 1 + atomicAdd(count, 1u);
 }
 
 /// For each block its turn, from 1; 0 for one that did not run.
-std::vector<unsigned> turns_of(dim3 grid) {
+std::vector<unsigned> turns_of(dim3 grid, unsigned threads = 1) {
   std::vector<unsigned> turns(grid.x * grid.y);
   unsigned* noted = zeros<unsigned>(1);
-  note_turn<<<grid, 1>>>(zeros<unsigned>(), noted);
+  note_turn<<<grid, threads>>>(zeros<unsigned>(), noted);
   cudaMemcpy(turns.data(), noted, turns.size() * sizeof(unsigned), cudaMemcpyDeviceToHost);
   return turns;
 }
@@ -68,6 +68,35 @@ CASE(a_sample_of_the_blocks, "") {
     assert((turns[i] > 0) == (i % 111 == 0));
   }
   assert(ran == 10);
+}
+
+CASE(a_sample_has_fewer_large_blocks, "") {
+  const Asked asked(BlockOrder::falling, 0, 20);
+  const unsigned cases[][3] = {{989, 128, 52}, {1000, 256, 111}, {1000, 1024, 333}};
+  for (const auto& [blocks, threads, apart] : cases) {
+    const std::vector<unsigned> turns = turns_of(blocks, threads);
+    for (unsigned i = 0; i < blocks; ++i) assert((turns[i] > 0) == (i % apart == 0));
+  }
+}
+CASE(a_sample_has_all_blocks_across, "") {
+  const Asked asked(BlockOrder::shuffled, 1, 10);
+  for (const dim3 grid : {dim3(1000, 2), dim3(2, 1000), dim3(1000, 4), dim3(4, 1000)}) {
+    const std::vector<unsigned> turns = turns_of(grid);
+    for (unsigned i = 0; i < turns.size(); ++i) {
+      const unsigned along = grid.x > grid.y ? i % grid.x : i / grid.x;
+      assert((turns[i] > 0) == (along % 111 == 0));
+    }
+  }
+}
+__global__ void read_unwritten(const float* x, float* y) {
+  y[blockIdx.x] = x[blockIdx.x];  // here
+}
+CASE(what_a_sample_reads_is_written, "uninitialised-global", {"nobody has written"}) {
+  const Asked asked(BlockOrder::rising, 0, 10);
+  float* x = nullptr;
+  cudaMalloc(&x, 1000 * sizeof(float));
+  read_unwritten<<<1000, 1>>>(x, zeros<float>());
+  cudaFree(x);
 }
 
 /// Two launches: the second one uses what each block of the first has written.

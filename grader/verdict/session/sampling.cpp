@@ -13,26 +13,36 @@
 namespace onepass::verdict {
 namespace {
 
-constexpr std::int64_t kFewBlocks = 4;
-// At one thread a column, blocks of 128 threads all run for one past 32,768 columns: the sums of
-// their rows are whole then. What adds these up has more threads for each column, and more blocks.
-constexpr std::int64_t kBlocksOfWide = 257;
+constexpr std::uint64_t kFewBlocks = 4;
+// At one thread a column, all blocks run for one past 32,768 columns: the sums of their rows are
+// whole then. What adds these up has more threads for each column, and more blocks.
+constexpr std::uint64_t kBlocksOfWide = 257;
 
 // Accesses of one launch, which take half a second or so; of one that has too much to do; and of
 // all blocks. The time is limited only for what makes none: a verdict that hangs on it would depend
 // on the computer.
 constexpr std::uint64_t kFewAccesses = 8'000'000;
 constexpr std::uint64_t kFarAccesses = 1'000'000;
-constexpr std::uint64_t kFullAccesses = 128'000'000;
+constexpr std::uint64_t kFullAccesses = 384'000'000;
 constexpr double kFullLimit = 60.0;  // seconds
 
 // From how many blocks on a grid has them for the rows, not for the device.
 constexpr std::int64_t kBlocksForRows = 4096;
 
-std::int64_t most_blocks(const Run& run) {
-  std::int64_t blocks = 1;
+/// Of the launch with the most.
+struct Blocks {
+  std::int64_t all = 1, run = 1;
+};
+Blocks blocks_of(const Run& run, std::uint64_t most) {
+  Blocks blocks;
   for (const LaunchTraffic& launch : run.traffic) {
-    blocks = std::max(blocks, std::int64_t{launch.grid.x} * launch.grid.y * launch.grid.z);
+    const simulator::Dim3 grid = launch.grid, block = launch.block;
+    const std::int64_t all = std::int64_t{grid.x} * grid.y * grid.z;
+    if (all > blocks.all) {
+      const auto threads = std::uint64_t{block.x} * block.y * block.z;
+      blocks = {all, static_cast<std::int64_t>(simulator::blocks_of_sample(
+                         most, simulator::long_side(grid.x, grid.y, grid.z), threads))};
+    }
   }
   return blocks;
 }
@@ -42,7 +52,7 @@ std::int64_t most_blocks(const Run& run) {
 /// down the columns the last one, and of what else wide rows give all. Where the last row is not,
 /// as in a loop over the rows, as many blocks with as much must have had all of them.
 std::int64_t right_ones(const Case& call, const Run& run, const Expectation& expected,
-                        std::int64_t sampled) {
+                        std::uint64_t sampled) {
   const auto& [output, value, bound] = expected;
   const Matrix& got = run.answer[output];
   const Comparison comparison = compare(got, value, bound, run.answer.poison);
@@ -61,18 +71,18 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
       left += unwritten(row, col) ? 1 : 0;
     }
   }
-  const std::int64_t blocks = most_blocks(run);
+  const Blocks blocks = blocks_of(run, sampled);
   const contract::Tensor* tensor = contract::tensor_of(call, output);
   const bool is_sum = tensor != nullptr && tensor->rows == contract::Extent(1);
-  const bool all_run = blocks <= sampled || (sampled == kBlocksOfWide && !is_sum);
+  const bool all_run = blocks.run == blocks.all || (sampled == kBlocksOfWide && !is_sum);
   // Of many blocks the last may have less to do than the others.
-  const std::int64_t share = all_run ? got.size() : got.size() / blocks * (sampled - 1);
+  const std::int64_t share = all_run ? got.size() : got.size() / blocks.all * (blocks.run - 1);
   // The last block of a flat grid may have no more than the end of the last row.
   const bool last_left = unwritten(got.rows() - 1, 0) && unwritten(got.rows() - 1, got.cols() - 1);
   const std::int64_t written = got.size() - left;
-  const bool too_few = blocks > sampled && written * blocks < sampled * got.size();
+  const bool too_few = written * blocks.all < blocks.run * got.size();
   const bool good = comparison.wrong == left && written >= share &&
-                    !(last_left && (too_few || blocks > kBlocksForRows)) &&
+                    !(last_left && (too_few || blocks.all > kBlocksForRows)) &&
                     !(is_sum && unwritten(0, got.cols() - 1));
   return good ? written : 0;
 }
@@ -109,13 +119,13 @@ bool Session::in_time(const std::function<void()>& work) {
 /// numbers: of which call, if it is another one.
 bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& outputs,
                                  const Case* numbers) {
-  const std::int64_t sampled = sample_ == Sample::of_wide ? kBlocksOfWide : kFewBlocks;
-  turn.most_blocks = static_cast<std::uint64_t>(sampled);
+  const std::uint64_t sampled = sample_ == Sample::of_wide ? kBlocksOfWide : kFewBlocks;
+  turn.most_blocks = sampled;
   turn.most_accesses = sample_ == Sample::of_wide ? 0
                        : numbers != nullptr       ? kFarAccesses
                                                   : kFewAccesses;
   const Run run = complete(call, turn, numbers == nullptr ? goes_right(outputs) : kNobodyAsked);
-  check_.blocks = most_blocks(run);
+  check_.blocks = blocks_of(run, sampled).all;
   return std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
     const std::int64_t right = right_ones(numbers == nullptr ? call : *numbers, run,
                                           expected(numbers == nullptr ? call : *numbers), sampled);

@@ -56,7 +56,7 @@ struct Turn {
   Poison poison = Poison::nan;
   simulator::BlockOrder order = simulator::BlockOrder::rising;  // on the simulator
   std::uint64_t order_seed = 0;                                 // of a shuffled one
-  std::uint64_t most_blocks = 0;    // of a launch, on the simulator; 0: all run
+  std::uint64_t most_blocks = 0;    // a sample of each launch, on the simulator; 0: all run
   std::uint64_t most_accesses = 0;  // likewise
 };
 

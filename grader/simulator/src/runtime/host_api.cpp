@@ -73,7 +73,7 @@ void set_block_order(BlockOrder order, std::uint64_t seed) {
 
 void run_sample_of_blocks(std::uint64_t most) {
   machine().blocks.most = most;
-  machine().settings.wanted.initialised = true;  // until some blocks do not run
+  machine().settings.wanted.initialised = true;  // until some blocks have not run
 }
 
 void expect_stream(const void* stream) {

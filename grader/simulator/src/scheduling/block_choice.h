@@ -2,25 +2,35 @@
 // must not depend on it, which shows when the same launch runs in another one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 
+#include "onepass_simulator/device_calls.h"
 #include "simulator.h"
 
 namespace simulator {
 
+/// The blocks of a grid, or the threads of a block.
+inline std::uint64_t volume(const uint3& shape) {
+  return std::uint64_t{shape.x} * shape.y * shape.z;
+}
+
 struct BlockChoice {
   BlockOrder order = BlockOrder::rising;
   std::uint64_t seed = 0;
-  std::uint64_t most = 0;  // 0: all
+  std::uint64_t most = 0;  // of a sample; 0: all
 };
 
 /// The numbers of the blocks that run, in their order.
 class ChosenBlocks {
  public:
-  ChosenBlocks(const BlockChoice& choice, std::uint64_t blocks)
-      : order_(choice.order), blocks_(blocks), count_(blocks) {
-    if (choice.most != 0 && choice.most < blocks) count_ = choice.most;
+  ChosenBlocks(const BlockChoice& choice, const uint3& grid, const uint3& block)
+      : order_(choice.order),
+        side_(long_side(grid.x, grid.y, grid.z)),
+        blocks_(volume(grid)),
+        count_(blocks_) {
+    if (choice.most != 0) count_ = blocks_of_sample(choice.most, side_, volume(block));
     if (order_ == BlockOrder::shuffled) shuffle(choice.seed);
   }
 
@@ -38,8 +48,7 @@ class ChosenBlocks {
       case BlockOrder::rising:
         break;
     }
-    // A sample is spread evenly, from the first block to the last.
-    return is_sample() && count_ > 1 ? multiplied(turn, blocks_ - 1, 0) / (count_ - 1) : turn;
+    return is_sample() ? spread(turn) : turn;
   }
 
  private:
@@ -47,6 +56,14 @@ class ChosenBlocks {
 
   static Wide multiplied(std::uint64_t a, std::uint64_t b, std::uint64_t added) {
     return Wide{a} * b + added;
+  }
+
+  /// A sample is spread evenly along the long side, from the first block to the last.
+  std::uint64_t spread(std::uint64_t turn) const {
+    const std::uint64_t last = std::max<std::uint64_t>(1, count_ / side_.across - 1);
+    const std::uint64_t place = multiplied(turn / side_.across, side_.length - 1, 0) / last;
+    const std::uint64_t across = turn % side_.across;
+    return across % side_.below + side_.below * (place + side_.length * (across / side_.below));
   }
 
   /// In steps that have no factor in common with the count, every turn comes once.
@@ -58,6 +75,7 @@ class ChosenBlocks {
   }
 
   BlockOrder order_;
+  LongSide side_;
   std::uint64_t blocks_, count_;
   std::uint64_t start_ = 0, step_ = 1;
 };

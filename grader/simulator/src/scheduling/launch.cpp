@@ -65,8 +65,7 @@ void refuse(Machine& machine, const char* kernel, const std::string& message, Er
 }
 
 bool is_sampled(const Machine& machine, const LaunchShape& shape) {
-  const std::uint64_t blocks = std::uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
-  return ChosenBlocks(machine.blocks, blocks).is_sample();
+  return ChosenBlocks(machine.blocks, shape.grid, shape.block).is_sample();
 }
 
 std::uint64_t run(Launch& launch, std::uint64_t first, Share share) {
@@ -102,13 +101,13 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
   const InReach in_reach(device.memory.device);
   const DeviceValues values(device.memory.variables);
   device.memory.shared.prepare(shape.dynamic_shared_bytes);
-  // Others may have been meant to write it, and what lies between rows far apart nobody has filled.
-  if (device.access_limit > 0 || is_sampled(device, shape)) {
-    device.settings.wanted.initialised = false;
-  }
+  // What lies between rows far apart nobody has filled.
+  if (device.access_limit > 0) device.settings.wanted.initialised = false;
   Launch launch(kernel, shape, body, arguments, argument_bytes, device);
   const std::uint64_t next = run(launch, first, share);
   keep_traffic(launch);
+  // Blocks that did not run may have been meant to write what the next launch reads.
+  if (is_sampled(device, shape)) device.settings.wanted.initialised = false;
   if (const std::size_t used = device.memory.shared.static_bytes_used();
       used > limits::kSharedPerBlock) {
     refuse(device, kernel,

@@ -9,10 +9,6 @@ namespace {
 /// How many turns each block of a full house gets in which nobody makes progress.
 constexpr unsigned kIdleTurns = 16;
 
-std::uint64_t volume(const uint3& shape) {
-  return std::uint64_t{shape.x} * shape.y * shape.z;
-}
-
 /// What a thread does: the kernel, then its farewell. Then it waits until it is one of the next
 /// block's.
 void thread_body(void* argument) {
@@ -128,7 +124,7 @@ void Scheduler::give_up(const Block& block, std::uint64_t unstarted) {
 }
 
 std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
-  const ChosenBlocks chosen(launch_.machine.blocks, volume(launch_.begin.grid));
+  const ChosenBlocks chosen(launch_.machine.blocks, launch_.begin.grid, launch_.begin.block);
   const std::uint64_t blocks = chosen.count();
   const std::uint64_t end = share == Share::half ? blocks / 2 : blocks;
   const std::size_t most_seats = StackPool::kMaxStacks / volume(launch_.begin.block);
