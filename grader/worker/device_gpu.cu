@@ -199,6 +199,8 @@ class GpuDevice : public Device {
   /// launcher that forgets its stream argument is right, and is timed right.
   void open_stream() {
     if (stream_ == nullptr) {
+      check(cudaSetDeviceFlags(cudaDeviceLmemResizeToMax), "keep its local memory");
+      check(cudaDeviceSetLimit(cudaLimitStackSize, kLocalMemory), "get local memory");
       check(cudaStreamCreate(&stream_), "make a stream");
     }
   }

@@ -71,6 +71,15 @@ void WatchedCalls::note_work(cudaStream_t stream, const char* call) {
   }
 }
 
+void WatchedCalls::note_launch(const void* kernel, cudaStream_t stream) {
+  note_work(stream, "A launch");
+  cudaFuncAttributes attributes;
+  if (is_watching_ && cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess &&
+      attributes.localSizeBytes > kLocalMemory) {
+    before_waiting_();
+  }
+}
+
 void WatchedCalls::note_wait(const std::string& call) {
   if (is_watching_) {
     add(simulator::host_waiting(call));
@@ -158,15 +167,15 @@ ONEPASS_WATCH(cudaFreeAsync, (void* p, cudaStream_t s), (p, s),
 ONEPASS_WATCH(cudaLaunchKernel,
               (const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                cudaStream_t s),
-              (kernel, grid, block, arguments, shared, s), watched_calls().note_work(s, "A launch"))
+              (kernel, grid, block, arguments, shared, s), watched_calls().note_launch(kernel, s))
 ONEPASS_WATCH(__cudaLaunchKernel,
               (const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                cudaStream_t s),
-              (kernel, grid, block, arguments, shared, s), watched_calls().note_work(s, "A launch"))
+              (kernel, grid, block, arguments, shared, s), watched_calls().note_launch(kernel, s))
 ONEPASS_WATCH(cudaLaunchKernelExC,
               (const cudaLaunchConfig_t* config, const void* kernel, void** arguments),
-              (config, kernel, arguments), watched_calls().note_work(config->stream, "A launch"))
+              (config, kernel, arguments), watched_calls().note_launch(kernel, config->stream))
 ONEPASS_WATCH(cudaLaunchCooperativeKernel,
               (const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                cudaStream_t s),
-              (kernel, grid, block, arguments, shared, s), watched_calls().note_work(s, "A launch"))
+              (kernel, grid, block, arguments, shared, s), watched_calls().note_launch(kernel, s))

@@ -13,6 +13,10 @@
 
 namespace onepass::worker {
 
+/// Bytes of local memory (spilled registers, arrays) that each thread may have without ado. To get
+/// more of it for a launch, CUDA waits for the device.
+constexpr size_t kLocalMemory = 8 << 10;
+
 class WatchedCalls {
  public:
   /// From now on work belongs on this stream. before_waiting: called before the host waits.
@@ -24,6 +28,7 @@ class WatchedCalls {
   std::vector<simulator::Finding> take();
 
   void note_work(cudaStream_t stream, const char* call);
+  void note_launch(const void* kernel, cudaStream_t stream);
   void note_wait(const std::string& call);
 
  private:
