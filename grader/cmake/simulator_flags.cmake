@@ -10,6 +10,7 @@ set(ONEPASS_SIMULATOR_COMPILE_FLAGS
   -fno-var-tracking                   # where variables are takes a quarter of the time; lines stay
   -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 --param=tsan-distinguish-volatile=1
   -fsanitize=bounds-strict            # indices into local and shared arrays
+  -fsanitize=alignment                # structures that are copied whole, of any size
   -fno-tree-sra -fno-ipa-sra -fno-thread-jumps -fno-tree-dominator-opts
   -ffp-contract=off                   # the same arithmetic on every CPU
   -fwrapv                             # what overflows is seen, not optimised away

@@ -98,6 +98,37 @@ CASE(misaligned_16, "misaligned", {"8 past a multiple of 16"}, {{"here", 0}}) {
   read_with_offset<float4>(8);
 }
 
+// More than 16 bytes are no single access, but their type has an alignment too.
+struct alignas(16) Half {
+  float values[8];
+};
+struct alignas(32) Whole {
+  float values[8];
+};
+CASE(aligned_structure, "") {
+  read_with_offset<Half>(16);
+  read_with_offset<Whole>(32);
+}
+CASE(misaligned_structure, "misaligned",
+     {"Reads 32 bytes at an address that is 8 past a multiple of 16",
+      "their type needs an address that 16 divides"},
+     {{"here", 0}}) {
+  read_with_offset<Half>(8);
+}
+CASE(misaligned_wide_structure, "misaligned",
+     {"16 past a multiple of 32", "their type needs an address that 32 divides"},
+     {{"here", 0}}) {
+  read_with_offset<Whole>(16);
+}
+__global__ void read_first(const Whole* x, float* y) {
+  const Whole& whole = *x;  // no access yet
+  y[0] = reinterpret_cast<const float*>(&whole)[0];
+}
+CASE(only_named_misaligned, "") {
+  Device<float> x(64), y(1);
+  read_first<<<1, 1>>>(reinterpret_cast<const Whole*>(x.data() + 4), y.data());
+}
+
 // ---- Uninitialised
 
 CASE_OF_EACH_SIZE(uninitialised_global, "uninitialised-global",

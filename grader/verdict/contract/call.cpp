@@ -107,6 +107,7 @@ class Maker {
     } else if (tensor.is_scratch()) {
       buffer.rows = 1;
       buffer.cols = std::max<std::int64_t>(1, tensor.traits.scratch(told_));
+      buffer.layout.offset = layout_of(tensor).offset;
     } else if (tensor.role == output || given) {
       buffer.rows = tensor.rows.in(sizes_);
       buffer.cols = tensor.cols.in(sizes_);

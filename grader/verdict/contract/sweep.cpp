@@ -111,6 +111,16 @@ std::vector<Way> alike(const Function& function, std::int64_t gap) {
   return ways;
 }
 
+/// All tensors and scratch on a boundary of 16 bytes, and of no more.
+Way just_aligned(const Function& function, Dtype dtype) {
+  Way way;
+  for (const Tensor& tensor : function.tensors) {
+    const std::size_t size = size_of(tensor.dtype_in(dtype));
+    way.arrangement.places[tensor.name].offset = static_cast<std::int64_t>(16 / size);
+  }
+  return way;
+}
+
 /// For options_of(): an offset of each tensor that is drawn.
 auto drawn_offset(const Random& random) {
   return [&random](const Tensor& tensor, std::int64_t vector) {
@@ -204,6 +214,7 @@ std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& rand
   }
   const std::vector<Way> all_alike = alike(function, kOddGap);
   ways.insert(ways.end(), all_alike.begin(), all_alike.end());
+  ways.push_back(just_aligned(function, dtype));
   const std::vector<Option> options = options_of(function, dtype, only, drawn_offset(random));
   for (std::set<Pair> pairs = all_pairs(options); !pairs.empty();) {
     Way& way = ways.emplace_back();
@@ -236,6 +247,9 @@ Arrangement drawn(const Function& function, const Random& random) {
   Arrangement arrangement;
   std::uint64_t number = 0;
   for (const Tensor& tensor : function.tensors) {
+    if (tensor.is_scratch()) {
+      continue;  // aligned always
+    }
     arrangement.places[tensor.name] = {tensor.traits.strided ? random.integer(number, 0, 40) : 0,
                                        random.integer(number + 1, 0, 9)};
     const bool other = random.integer(number + 2, 0, 3) == 0;

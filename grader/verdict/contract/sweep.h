@@ -9,8 +9,8 @@
 //   - null, if it may be, and over its input, if it may be;
 // and of all of them together rows that fill no vector, without gaps or each starting with one.
 // Alone each of them shows which one a kernel cannot take. Then come those in which all tensors are
-// alike, and a few calls in which every two of these ways meet; there a tensor's offset is one
-// drawn from the seed.
+// alike, on boundaries of 16 bytes and no more among them, and a few calls in which every two of
+// these ways meet; there a tensor's offset is one drawn from the seed.
 #pragma once
 
 #include <cstdint>

@@ -36,8 +36,9 @@ constexpr KnownKind kKinds[] = {
     {Kind::host_written, "no-kernel-launched",
      "Results must be computed by a kernel of yours: copies and fills may prepare them."},
     {Kind::misaligned, "misaligned-vector",
-     "A vector access needs an address that is a multiple of its size: check it, and fall back to "
-     "single elements."},
+     "A vector access needs an address that is a multiple of what its type is aligned to: check "
+     "it, "
+     "and fall back to single elements."},
     {Kind::uninitialised_shared, "uninitialised-shared",
      "Write every slot before it is read; the number of warps may be smaller than the array."},
     {Kind::uninitialised_global, "accumulated-into-garbage",

@@ -1,5 +1,6 @@
 // The functions that g++ -fsanitize=thread calls: one before each load and store of a kernel; and
-// the one that -fsanitize=bounds-strict calls for an index that is out of bounds.
+// those that -fsanitize=bounds-strict calls for an index that is out of bounds, and
+// -fsanitize=alignment for an address that is no multiple of what its type is aligned to.
 //
 // Only the calls of these options are used, never their libraries (the Linux kernel's race detector
 // works in the same way). The return address is the place in the student's code.
@@ -18,6 +19,11 @@ using simulator::CodeAddress;
 
 /// memcpy-like accesses, and structures copied whole: taken in aligned pieces of up to 16 bytes.
 void check_range(std::uintptr_t address, std::size_t size, AccessType type, CodeAddress site) {
+  if (simulator::Launch* launch = simulator::launch_of_kernel();
+      launch != nullptr && launch->misaligned.address == address) {
+    simulator::check_access(
+        {address, static_cast<unsigned>(size), launch->misaligned.alignment, type, site});
+  }
   while (size > 0) {
     unsigned piece = 16;
     while (piece > size || address % piece != 0) piece /= 2;
@@ -31,15 +37,27 @@ void check_range(const void* memory, std::size_t size, AccessType type, CodeAddr
   check_range(reinterpret_cast<std::uintptr_t>(memory), size, type, site);
 }
 
-/// What -fsanitize=bounds-strict hands over; the types are those of the array and of the index.
-struct IndexOutOfBounds {
+struct SourcePlace {
   const char* file;
   std::uint32_t line, column;
+};
+
+/// What -fsanitize=bounds-strict hands over; the types are those of the array and of the index.
+struct IndexOutOfBounds {
+  SourcePlace place;
   const struct ArrayType {
     std::uint16_t kind, info;
     char name[1];  // for instance 'float [4]', quoted
   } * array;
   const void* index_type;
+};
+
+/// What -fsanitize=alignment hands over.
+struct TypeMismatch {
+  SourcePlace place;
+  const void* type;
+  std::uint8_t log_alignment;
+  std::uint8_t use;  // 0: a load, 1: a store; others, as a reference, are no access
 };
 
 }  // namespace
@@ -101,6 +119,19 @@ void __ubsan_handle_out_of_bounds(void* data, std::uintptr_t index) {
 }
 void __ubsan_handle_out_of_bounds_abort(void* data, std::uintptr_t index) {
   __ubsan_handle_out_of_bounds(data, index);
+}
+
+/// What comes next is the access. If it is of a structure of more than 16 bytes, a range, only this
+/// call tells the alignment.
+void __ubsan_handle_type_mismatch_v1(void* data, std::uintptr_t address) {
+  const auto& mismatch = *static_cast<const TypeMismatch*>(data);
+  simulator::Launch* launch = simulator::launch_of_kernel();
+  if (launch != nullptr && mismatch.use <= 1) {
+    launch->misaligned = {address, 1u << mismatch.log_alignment};
+  }
+}
+void __ubsan_handle_type_mismatch_v1_abort(void* data, std::uintptr_t address) {
+  __ubsan_handle_type_mismatch_v1(data, address);
 }
 
 // Objects with virtual functions: host code.

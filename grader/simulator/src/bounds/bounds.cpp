@@ -37,12 +37,15 @@ Finding BoundsChecker::finding(Kind kind, const AccessEvent& event, std::string 
 ErrorCode BoundsChecker::report_misaligned(AccessEvent event) {
   const Findings::Writing writing(findings_);
   const Access& access = event.access;
+  const std::string alignment = std::to_string(access.alignment);
   Finding found = finding(Kind::misaligned, event,
                           verb(access) + bytes_text(access.size) + " at an address that is " +
                               std::to_string(access.address % access.alignment) +
-                              " past a multiple of " + std::to_string(access.alignment) + ": a " +
-                              std::to_string(access.size) + "-byte access needs an address that " +
-                              std::to_string(access.alignment) + " divides.");
+                              " past a multiple of " + alignment + ": " +
+                              (access.size == access.alignment && access.size <= 16
+                                   ? "a " + std::to_string(access.size) + "-byte access"
+                                   : "their type") +
+                              " needs an address that " + alignment + " divides.");
   if (DeviceMemory::in_range(access.address)) {
     if (const Allocation* memory = memory_.device.candidate(access.address)) {
       found.buffer = memory->label.name;

@@ -123,7 +123,10 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
 /// its own to the checkers, for what other streams do in between is none of this one's.
 Work held(const char* kernel, const LaunchShape& shape, void (*body)(void*), const void* arguments,
           std::size_t argument_bytes) {
-  std::vector<std::max_align_t> copy(argument_bytes / sizeof(std::max_align_t) + 1);
+  struct alignas(128) Piece {  // for arguments of any alignment
+    std::byte bytes[128];
+  };
+  std::vector<Piece> copy(argument_bytes / sizeof(Piece) + 1);
   std::memcpy(copy.data(), arguments, argument_bytes);
   return [=, next = std::optional<std::uint64_t>()]() mutable {
     const bool is_first = !next;
