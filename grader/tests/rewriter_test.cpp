@@ -164,6 +164,38 @@ TEST_SUITE("rewriter") {
     CHECK(rewritten("__asm__(\"x\");") == "ONEPASS_INLINE_PTX(\"x\");");
   }
 
+  TEST_CASE("indices into arrays of structures are looked at, in device functions") {
+    const auto body = [](const std::string& text) {
+      const std::string begin = "struct Share { Pack<T, V> dy[3], x[3]; };\n__global__ void f() {";
+      const std::string result = rewritten(begin + text + "}");
+      REQUIRE(result.substr(0, begin.size()) == begin);
+      return result.substr(begin.size(), result.size() - begin.size() - 1);
+    };
+    CHECK(body("dy[p] = load(x, p);") == "dy[::simulator::checked_index(dy, p)] = load(x, p);");
+    CHECK(body("a = share.dy[q[p] + 1];") ==
+          "a = share.dy[::simulator::checked_index(share . dy, q[p] + 1)];");
+    CHECK(body("if (a) dy[p] = b;") == "if (a) dy[::simulator::checked_index(dy, p)] = b;");
+    CHECK(body("g(a, dy[p]);") == "g(a, dy[::simulator::checked_index(dy, p)]);");
+    CHECK(body("a = x[p].sum();") == "a = x[::simulator::checked_index(x, p)].sum();");
+    CHECK(body("half z[2][4]; z[p][q] = w;") ==
+          "half z[2][4]; z[::simulator::checked_index(z, p)]"
+          "[::simulator::checked_index(z [ p ], q)] = w;");
+    CHECK(body("half z[2][4]; z[p++][q] = w;") ==
+          "half z[2][4]; z[::simulator::checked_index(z, p++)][q] = w;");
+    CHECK(body("float4 z[2]; z[dy[0]] = w;") ==
+          "float4 z[2]; z[::simulator::checked_index(z, dy[::simulator::checked_index(dy, "
+          "0)])] = w;");
+    for (const char* same :
+         {"Pack<T, V> dy[4] = {};", "Pack a, dy[4];", "Pack *dy[4], &dy[1];", "end = &dy[4];",
+          "struct { T a; } dy[4];", "struct { T a; } dy[4] = {};", "y[p] = 1;", "p->dy[p] = a;",
+          "float sum[4]; sum[p] = a;", "Pack __align__(16) dy[4];", "q().dy[p] = a;",
+          "a = x[p].x;"}) {
+      CHECK(body(same) == same);
+    }
+    unchanged("Pack dy[4];\nvoid on_host() { dy[3] = a; }");
+    unchanged("Pack dy[4];\n#define FIRST dy[3] = a\n__device__ void f() { FIRST; }");
+  }
+
   TEST_CASE("a malformed launch is told in one sentence with its line") {
     CHECK(contains(error_of("\n\nk<<<1, 2(x);\n", 3), "without its >>>"));
     CHECK(contains(error_of("k<<<1, 2);\n}", 1), "without its >>>"));

@@ -60,7 +60,7 @@ constexpr const char* kC =
 // device_calls.h, and what a binding asks of its arguments.
 const std::string kOurs =
     R"(_ZN9simulator\d+(?:current_thread|launch|block_barrier|warp_operation|active_mask|)"
-    R"(atomic_update|memory_fence|dynamic_shared|yield|trap|clock_ticks)E|)"
+    R"(atomic_update|memory_fence|dynamic_shared|yield|trap|clock_ticks|index_out_of_bounds)E|)"
     R"(_ZNK7onepass6worker9Arguments\d)";
 
 // After "St", or an abbreviation for a string or a stream. A length stands before a name.

@@ -20,14 +20,10 @@ struct Declaration {
   std::string pointer;  // what to write in its place, without the semicolon
 };
 
-bool is_any(const Token& token, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), token.text) != words.end();
-}
-
 // `alignas(16)`, `__align__(16)` and `__attribute__((aligned(16)))` speak of the memory, not of the
 // pointer. The memory is aligned well enough for all of them.
 bool is_alignment(const Token& token) {
-  return is_any(token, {"alignas", "__align__", "__attribute__"});
+  return token.is_any({"alignas", "__align__", "__attribute__"});
 }
 
 // The declaration that starts with the `extern` at tokens[first], if it is one of shared memory.
@@ -38,7 +34,7 @@ std::optional<Declaration> read_declaration(const Tokens& tokens, std::size_t fi
   std::string dimensions;
   for (std::size_t i = first + 1; i < tokens.size(); ++i) {
     const Token& token = tokens[i];
-    if (token.directive != tokens[first].directive || is_any(token, {"{", "}", "="}) ||
+    if (token.directive != tokens[first].directive || token.is_any({"{", "}", "="}) ||
         token.kind == TokenKind::kString || token.kind == TokenKind::kCharacter) {
       return std::nullopt;
     }
@@ -84,19 +80,6 @@ bool opens_namespace(const Tokens& tokens, std::size_t brace) {
   }
   return (i > 0 && tokens[i - 1].is("namespace")) ||
          (i > 1 && tokens[i - 1].kind == TokenKind::kString && tokens[i - 2].is("extern"));
-}
-
-// The body that starts at this brace belongs to a kernel or a device function.
-bool opens_device_function(const Tokens& tokens, std::size_t brace) {
-  if (brace == 0 || tokens[brace - 1].is("=")) {
-    return false;
-  }
-  for (std::size_t i = brace; i > 0 && !is_any(tokens[i - 1], {";", "{", "}"}); --i) {
-    if (is_any(tokens[i - 1], {"__global__", "__device__"})) {
-      return true;
-    }
-  }
-  return false;
 }
 
 bool mentions(const Tokens& tokens, std::size_t begin, std::size_t end, const std::string& name) {

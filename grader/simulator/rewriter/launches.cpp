@@ -5,7 +5,6 @@
 // The macro (onepass_simulator/launch.h) makes a generic lambda of the kernel's name, so that
 // template deduction, default arguments and conversions happen as in an ordinary call.
 #include <algorithm>
-#include <array>
 
 #include "passes.h"
 
@@ -16,15 +15,6 @@ bool adjacent(const Tokens& tokens, std::size_t first, const char* mark) {
   return first + 2 < tokens.size() && tokens[first].is(mark) && tokens[first + 1].is(mark) &&
          tokens[first + 2].is(mark) && tokens[first].end() == tokens[first + 1].begin &&
          tokens[first + 1].end() == tokens[first + 2].begin;
-}
-
-// Words that may stand before a kernel's name, or before a parenthesis, without being a part of it.
-bool is_name(const Token& token) {
-  static constexpr std::array kKeywords = {"return", "else", "do",       "case",   "throw",
-                                           "if",     "for",  "while",    "switch", "sizeof",
-                                           "new",    "goto", "operator", "delete", "co_return"};
-  return token.kind == TokenKind::kIdentifier &&
-         std::find(kKeywords.begin(), kKeywords.end(), token.text) == kKeywords.end();
 }
 
 // Reads a launch's kernel expression from the right to the left: a name with its scope and template

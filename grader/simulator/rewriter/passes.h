@@ -27,6 +27,15 @@ void rewrite_dynamic_shared_memory(const Tokens& tokens, std::vector<Edit>& edit
 /// asm("...")
 void rewrite_inline_assembly(const Tokens& tokens, std::vector<Edit>& edits);
 
+/// held[p], where held is an array of structures
+void rewrite_array_indices(const Tokens& tokens, std::vector<Edit>& edits);
+
+/// A name, and none of the words that may stand before one without being a part of it.
+bool is_name(const Token& token);
+
+/// The body that starts at this brace belongs to a kernel or a device function.
+bool opens_device_function(const Tokens& tokens, std::size_t brace);
+
 /// The index of the bracket that closes tokens[open], or tokens.size(). Tokens of other directives
 /// than the opening one's are passed over.
 std::size_t closing_bracket(const Tokens& tokens, std::size_t open);

@@ -37,6 +37,24 @@ std::string apply(std::string_view source, std::vector<Edit> edits) {
 
 }  // namespace
 
+bool is_name(const Token& token) {
+  return token.kind == TokenKind::kIdentifier &&
+         !token.is_any({"return", "else", "do", "case", "throw", "if", "for", "while", "switch",
+                        "sizeof", "new", "goto", "operator", "delete", "co_return"});
+}
+
+bool opens_device_function(const Tokens& tokens, std::size_t brace) {
+  if (brace == 0 || tokens[brace - 1].is("=")) {
+    return false;
+  }
+  for (std::size_t i = brace; i > 0 && !tokens[i - 1].is_any({";", "{", "}"}); --i) {
+    if (tokens[i - 1].is_any({"__global__", "__device__"})) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::size_t closing_bracket(const Tokens& tokens, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < tokens.size(); ++i) {
@@ -58,6 +76,7 @@ std::string rewrite(std::string_view source, std::string_view shown_path) {
   rewrite_launches(tokens, edits);
   rewrite_dynamic_shared_memory(tokens, edits);
   rewrite_inline_assembly(tokens, edits);
+  rewrite_array_indices(tokens, edits);
   // nvcc gives every .cu file the runtime's header, asked or not.
   return "#include <cuda_runtime.h>\n#line 1 " + quoted(shown_path) + "\n" +
          apply(source, std::move(edits));

@@ -5,7 +5,9 @@
 // look for launches never mistake a `<<<` in a comment or a string for one.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -26,6 +28,9 @@ struct Token {
 
   std::size_t end() const { return begin + text.size(); }
   bool is(std::string_view spelling) const { return text == spelling; }
+  bool is_any(std::initializer_list<std::string_view> spellings) const {
+    return std::find(spellings.begin(), spellings.end(), text) != spellings.end();
+  }
   bool opens_bracket() const { return is("(") || is("[") || is("{"); }
   bool closes_bracket() const { return is(")") || is("]") || is("}"); }
 };

@@ -14,6 +14,32 @@ CASE_OF_EACH_SIZE(local_array_inside, "") {
 CASE_OF_EACH_SIZE(local_array_outside, "out-of-bounds-local", {"Index 5", "[4]"}, {{"here", 0}}) {
   local_array<<<1, 1>>>(zeros<T>(), 9);
 }
+CASE_OF_EACH_SIZE(local_array_past_its_end, "out-of-bounds-local", {"Index 4", "[4]"},
+                  {{"here", 0}}) {
+  local_array<<<1, 1>>>(zeros<T>(), 5);
+}
+
+template <typename T>
+struct Share {
+  T a[3], b[3];
+};
+template <typename T>
+__global__ void fill_members(T* y, int n) {
+  Share<T> share{};
+  for (int i = 0; i < n; ++i) {
+    share.a[i] = y[i];  // here
+    share.b[i] = y[i];
+  }
+  T* const end = &share.b[3];  // no access
+  y[0] = *(end - 1);
+}
+CASE_OF_EACH_SIZE(arrays_in_a_structure, "") {
+  fill_members<<<1, 1>>>(zeros<T>(), 3);
+}
+CASE_OF_EACH_SIZE(past_an_array_in_a_structure, "out-of-bounds-local", {"Index 3", "[3]"},
+                  {{"here", 0}}) {
+  fill_members<<<1, 1>>>(zeros<T>(), 4);
+}
 
 __global__ void before_local(float* y, int i) {
   float values[4] = {1, 2, 3, 4};

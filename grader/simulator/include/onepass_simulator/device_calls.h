@@ -107,6 +107,9 @@ void memory_fence(FenceScope scope);
 /// names. Its size is the launch's; an access past it is found.
 void* dynamic_shared();
 
+/// An index outside an array. function: the checked_index() that says so, which names the type.
+[[gnu::cold]] void index_out_of_bounds(const char* function, std::int64_t index);
+
 /// Lets the other threads go on: __nanosleep and its kin.
 void yield();
 

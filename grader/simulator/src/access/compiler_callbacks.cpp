@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "access/access.h"
 #include "scheduling/running.h"
@@ -60,6 +61,13 @@ struct TypeMismatch {
   std::uint8_t use;  // 0: a load, 1: a store; others, as a reference, are no access
 };
 
+void tell_index(const char* array_type, std::int64_t index, CodeAddress site) {
+  if (simulator::Launch* launch = simulator::launch_of_kernel()) {
+    simulator::tell_or_stop(*launch,
+                            simulator::IndexEvent{launch->thread->number, array_type, index, site});
+  }
+}
+
 }  // namespace
 
 #define ONEPASS_SITE reinterpret_cast<CodeAddress>(__builtin_return_address(0))
@@ -110,12 +118,8 @@ void* __tsan_memset(void* to, int value, std::size_t size) {
 }
 
 void __ubsan_handle_out_of_bounds(void* data, std::uintptr_t index) {
-  using namespace simulator;
-  Launch* launch = launch_of_kernel();
-  if (launch == nullptr) return;
-  const char* type = static_cast<const IndexOutOfBounds*>(data)->array->name;
-  tell_or_stop(*launch, IndexEvent{launch->thread->number, type, static_cast<std::int64_t>(index),
-                                   ONEPASS_SITE});
+  tell_index(static_cast<const IndexOutOfBounds*>(data)->array->name,
+             static_cast<std::int64_t>(index), ONEPASS_SITE);
 }
 void __ubsan_handle_out_of_bounds_abort(void* data, std::uintptr_t index) {
   __ubsan_handle_out_of_bounds(data, index);
@@ -142,3 +146,13 @@ void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 
 }  // extern "C"
+
+/// "... [with Array = onepass::Pack<float, 4> [8]; Index = int]", as g++ says it.
+void simulator::index_out_of_bounds(const char* function, std::int64_t index) {
+  const std::string text = function;
+  const std::size_t begin = text.find("Array = ") + 8;
+  std::string type = text.substr(begin, text.find("; Index", begin) - begin);
+  const std::size_t scope = type.rfind("::", type.find('<'));
+  if (scope != std::string::npos) type.erase(0, scope + 2);
+  tell_index(('\'' + type + '\'').c_str(), index, ONEPASS_SITE);
+}

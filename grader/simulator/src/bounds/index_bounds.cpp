@@ -4,8 +4,9 @@
 // not its name. If a static shared variable of the running kernel has just that size, it is taken
 // for the array that is meant: only a local array of the same type in the same kernel could be
 // another. An index into the rows of a matrix comes with the row's type, which fits no whole
-// variable, and stays an array without a name. Of an array of structures (float4, __half) the
-// element just past the end is not seen: they are copied by address, and that address is legal.
+// variable, and stays an array without a name. Of an array of structures (float4, __half) it lets
+// the element just past the end go: they are copied by address, and that address is legal. There
+// the rewriter puts a call of our own.
 #include <cstdlib>
 #include <string>
 #include <utility>
