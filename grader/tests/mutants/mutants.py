@@ -8,7 +8,7 @@ the grader: a run that was stopped goes on where it was, and one that comes late
     mutants.py --onepass build/onepass --out build/mutants [--exercise rmsnorm/forward]
                [--sample 2 --seed 1] [--like is_aligned] [--jobs 2] [--list]
 
-Exit: 0 if every mutant that was graded is killed or known to be harmless, 1 if one survives or an
+Exit: 0 if every mutant that was graded is killed or known to be harmless or out of reach, 1 if one survives or an
 entry of harmless.txt fits no mutant, 2 for wrong usage.
 """
 import argparse
@@ -97,8 +97,9 @@ def grader_of(exercise):
 class Entry:
     """A line of harmless.txt: which mutants of which exercises."""
 
-    def __init__(self, line):
+    def __init__(self, line, reason):
         self.line = line.strip()
+        self.out_of_reach = reason.startswith('Out of reach')
         self.exercises, line = self.line.split(None, 1)
         self.pattern = re.compile('.*'.join(re.escape(part) for part in line.split('...')))
 
@@ -108,8 +109,8 @@ class Entry:
 
 
 def harmless():
-    return [Entry(line) for line in (HERE / 'harmless.txt').read_text().splitlines()
-            if line.startswith('  ')]
+    return [Entry(line, reason) for reason in (HERE / 'harmless.txt').read_text().split('\n\n')
+            for line in reason.splitlines() if line.startswith('  ')]
 
 
 def grade(mutant, onepass):
@@ -180,16 +181,17 @@ def show(results, entries):
         own = [result for mutant, result in results if mutant.exercise == exercise]
         passing = [m for m, result in results if m.exercise == exercise and result == 'passes']
         surviving = [m for m in passing if not any(entry.fits(m) for entry in entries)]
+        beyond = [m for m in passing if any(e.fits(m) for e in entries if e.out_of_reach)]
         total += len(surviving)
         for mutant in surviving:
             print(f'survives: {mutant.title}')
         if own:
-            table.append((exercise, own.count('killed'), len(passing) - len(surviving),
-                          len(surviving)))
+            known = len(passing) - len(surviving) - len(beyond)
+            table.append((exercise, own.count('killed'), known, len(beyond), len(surviving)))
     table.append(('all', *(sum(column) for column in list(zip(*table))[1:])))
-    print(f'{"":32}  killed  harmless  surviving')
+    print(f'{"":32}  killed  harmless  out of reach  surviving')
     for exercise, *numbers in table:
-        print('{:32}{:8}{:10}{:11}'.format(exercise, *numbers))
+        print('{:32}{:8}{:10}{:14}{:11}'.format(exercise, *numbers))
     return total
 
 
