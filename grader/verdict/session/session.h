@@ -140,7 +140,9 @@ class Session {
     std::optional<std::string> fault;        // of the grader, which came in its way
     std::vector<std::string> warnings;       // those that no check before has told
     std::int64_t blocks = 0;                 // of the largest grid, in the last sample
+    double written = 0.0;                    // bytes a block, in that sample
     bool launched = true;          // a kernel, in the last call, as far as the device tells
+    Threads threads;               // of that call, likewise
     bool find_causes = true;       // of numbers that are wrong, by experiments
     bool causes_left = false;      // to be found
     std::optional<Finding> doubt;  // of the simulator about the last call: telling_warning()
@@ -159,6 +161,7 @@ class Session {
   bool can_hold(const Case& call);
   bool is_right_in_sample(const Case& call, Turn turn, const Outputs& outputs,
                           const Case* numbers = nullptr);
+  void look_for_cut_grid(const Case& call, const Outputs& outputs);
   void expect_by_sample(const Case& call, const Outputs& outputs,
                         const std::vector<Oracle>& oracles);
   void expect_side_by_side(const Case& call, const Case& beside, const Outputs& outputs);
