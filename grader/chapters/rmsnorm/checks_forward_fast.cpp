@@ -170,6 +170,9 @@ TEST_SUITE("rmsnorm/forward_fast") {
       check_packs(2, 5 * vector, dtype);
       check_packs(3, 64, dtype);
       check_packs(2, 1000, dtype, {{"x", {24, 0}}, {"y", {8, 0}}});
+      Arrangement without_weight;
+      without_weight.left_out = {"weight"};
+      check_packs(2, 8 * vector, dtype, without_weight);
       // 8 elements: 16 or 32 bytes
       check_packs(1, 4096, dtype, {{"x", {0, 8}}, {"weight", {0, 8}}, {"y", {0, 16}}});
     }
