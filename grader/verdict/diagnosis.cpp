@@ -34,6 +34,7 @@ std::optional<double> mean_distance(const Matrix& got, const Expectation& expect
   double from_right = 0.0;
   std::int64_t wrong = 0;
   std::int64_t foreseen = 0;
+  bool is_number = false;  // of those that are wrong, any: NaN comes of anything
   for (std::int64_t row = 0; row < got.rows(); ++row) {
     for (std::int64_t col = 0; col < got.cols(); ++col) {
       const double right = expectation.value(row, col);
@@ -52,11 +53,13 @@ std::optional<double> mean_distance(const Matrix& got, const Expectation& expect
       if (!(std::abs(element - right) <= limit)) {
         ++wrong;
         foreseen += !(std::abs(result - right) <= limit) ? 1 : 0;
+        is_number = is_number || !std::isnan(element);
       }
     }
   }
   // More slack than usual is for noise, which no oracle repeats.
-  if (2 * foreseen < wrong || (slack <= kSlack && sum > kNearer * from_right)) {
+  if (2 * foreseen < wrong || (wrong == got.size() && !is_number) ||
+      (slack <= kSlack && sum > kNearer * from_right)) {
     return std::nullopt;
   }
   return sum / static_cast<double>(got.size());
@@ -90,7 +93,8 @@ bool has_sums_of_rows(const Case& call) {
                      });
 }
 
-Diagnosis explain_unwritten(const std::string& output, const Comparison& comparison) {
+Diagnosis explain_unwritten(const std::string& output, const Comparison& comparison,
+                            const std::function<bool()>& is_left_over) {
   const Pattern unwritten = describe(comparison.unwritten_mask);
   const std::int64_t missing = unwritten.cols.size - unwritten.cols.first;
   const bool whole_rows = unwritten.product && unwritten.cols.kind == IndexSet::Kind::all;
@@ -101,14 +105,14 @@ Diagnosis explain_unwritten(const std::string& output, const Comparison& compari
                           "through the row in steps of the number of threads.",
                           unwritten.cols.first, output)};
     }
-    if (missing < 16) {
+    if (missing < 16 && is_left_over()) {
       return {"tail-dropped",
               fmt::format("The last {} column{} of each row were left out: what does "
                           "not fill a whole vector or a whole step needs its turn.",
                           missing, missing == 1 ? "" : "s")};
     }
   }
-  if (whole_rows && unwritten.rows.is_tail() && unwritten.rows.count <= 32) {
+  if (whole_rows && unwritten.rows.is_tail() && unwritten.rows.count <= 32 && is_left_over()) {
     return {"rows-not-multiple",
             fmt::format("The last {} row{} not written: round the number of blocks up, and let the "
                         "last block check that its rows exist.",
@@ -164,9 +168,10 @@ std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool senten
 }
 
 std::optional<Diagnosis> explain_pattern(const Case& call, const std::string& output,
-                                         const Comparison& comparison) {
+                                         const Comparison& comparison,
+                                         const std::function<bool()>& is_left_over) {
   if (comparison.unwritten > 0) {
-    return explain_unwritten(output, comparison);
+    return explain_unwritten(output, comparison, is_left_over);
   }
   const Pattern wrong = describe(comparison.wrong_mask);
   const IndexSet& cols = wrong.cols;

@@ -63,7 +63,7 @@ struct Suspect {
 /// Those that explain this output too. An oracle explains one if every element is within slack
 /// bounds of its result (the bound grows with that where it is larger than the value), if most
 /// elements that are wrong are wrong in it too, and if all together are much nearer to it than to
-/// what is right.
+/// what is right. Where every element is NaN, none does.
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
                                   std::vector<Suspect> suspects);
 
@@ -75,9 +75,11 @@ std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right,
 /// once for every sentence.
 std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences = false);
 
-/// What the pattern of wrong and unwritten elements tells, or nothing.
+/// What the pattern of wrong and unwritten elements tells, or nothing. is_left_over: does the call
+/// go well with whole blocks and vectors? It is asked where the last few of them are missing.
 std::optional<Diagnosis> explain_pattern(const Case& call, const std::string& output,
-                                         const Comparison& comparison);
+                                         const Comparison& comparison,
+                                         const std::function<bool()>& is_left_over);
 
 /// A launch that failed: "grid-limit", "shared-row-too-big" or "launch-failed".
 Diagnosis explain_launch_error(const Case& call, const std::string& error);

@@ -139,7 +139,7 @@ Table statistics_mistakes() {
             {"The sum was divided by space: divide by batch * space.",
              divided_by([](const Inputs& in) { return in.space(); })}}},
           {"integer-division",
-           {{"The mean came out as 0: 1 / count is a division of integers. Divide a float.",
+           {{"The mean came out as 0: count divides an integer, or nothing was added up.",
              in_norm({.mean = [](const Row&) { return 0.0; }})}}},
           {"transposed-index",
            {{"The elements were looked for as if x were [channels, batch, space]: it is [batch, "

@@ -21,13 +21,24 @@ bool reaches_slot_0(std::int64_t col, std::int64_t threads) {
   return thread == 0;
 }
 
+const char* const kOfFirstWarp =
+    "This is the sum over the first warp's {column}s only: each warp has the sum of its own 32 "
+    "lanes, and the warps' sums are never added up. Let them meet in shared memory.";
+
 const std::vector<Loss> kLosses = {
     // The shares of a warp's lanes, or of the warps, are never all added up.
     {"one-warp-only",
      {256, 1024, 512, 128, 64},
-     "This is the sum over the first warp's {column}s only: each warp has the sum of its own 32 "
-     "lanes, and the warps' sums are never added up. Let them meet in shared memory.",
+     kOfFirstWarp,
      [](auto col, auto, auto threads) { return col % threads < 32; }},
+    {"one-warp-only",
+     {256, 1024, 512, 128, 64},
+     kOfFirstWarp,
+     [](auto col, auto, auto threads) { return col / 4 % threads < 32; }},
+    {"one-warp-only",
+     {256, 1024, 512, 128, 64},
+     kOfFirstWarp,
+     [](auto col, auto, auto threads) { return col / 8 % threads < 32; }},
     {"one-warp-only",
      {256, 1024, 512, 128, 64},
      "This is the sum over the {column}s of thread 0 only: the other lanes' shares are never added "

@@ -46,6 +46,28 @@ const char* const kAngleRounded =
 
 // ---- 3.1 and 3.2: the row of a token is its number ----
 
+/// Runs of pairs, each with the angles that follow that of its first pair.
+common::Mistake<Turn> runs_across_heads() {
+  common::Mistake<Turn> mistake{"run-across-channels", {}};
+  for (std::int64_t run : {8, 4, 2}) {
+    const auto first_of = [run](const Heads& h, const Place& at) {
+      return ((at.token * h.heads + at.head) * h.half() + at.i) / run * run;
+    };
+    mistake.ways.push_back(
+        {"Neighbouring pairs were turned by the angles that follow the first one's, where a run of "
+         "them reaches into the next head, which begins with angle 0: a run has one head only if "
+         "its length divides head_dim / 2.",
+         {.row = [=](const Heads& h,
+                     const Place& at) { return h.row_of(first_of(h, at) / h.half() / h.heads); },
+          .col =
+              [=](const Heads& h, const Place& at) {
+                const std::int64_t first = first_of(h, at);
+                return first % h.half() + (at.token * h.heads + at.head) * h.half() + at.i - first;
+              }}});
+  }
+  return mistake;
+}
+
 const Table<Turn> kInterleavedMistakes = {
     {"position-ignored",
      {{"Every token was turned by the angles of token 0: find the token that the pair belongs to.",
@@ -65,6 +87,7 @@ const Table<Turn> kInterleavedMistakes = {
      {{"Element i was paired with element i + head_dim / 2, as in 3.3: here the pairs are "
        "neighbours, 2i and 2i + 1.",
        {.pair = whole_head_pair}}}},
+    runs_across_heads(),
 };
 
 // ---- 3.3: positions say the row, and a head may have elements in no pair ----
@@ -115,6 +138,11 @@ const Table<Turn> kHalfSplitMistakes = {
      {{"The angles are those of base^(-i / rotary_dim): it is 2i, and better still, read the "
        "tables.",
        {.angle = [](const Heads& h, const Place& at) { return angle_at(h, at, 0.5); }}}}},
+    {"table-row-length",
+     {{"The rows of the tables were taken for head_dim / 2 long: they are rotary_dim / 2 long.",
+       {.row = [](const Heads&, const Place&) { return 0; },
+        .col = [](const Heads& h,
+                  const Place& at) { return h.row_of(at.token) * (h.head_dim / 2) + at.i; }}}}},
     {"half-angle",
      {{kAngleRounded, with_rounded_angle(Dtype::fp16)},
       {kAngleRounded, with_rounded_angle(Dtype::bf16)}}},
@@ -196,9 +224,8 @@ const Table<Turn> kMistakesOfAny = {
        {.row = [](const Heads& h, const Place& at) { return 2 * h.row_of(at.token); }}}}},
 };
 
-std::vector<Oracle> with_those_of_any(Table<Turn> table) {
-  table.insert(table.end(), kMistakesOfAny.begin(), kMistakesOfAny.end());
-  return common::oracles<Turn>(table,
+std::vector<Oracle> with_those_of_any(const Table<Turn>& table) {
+  return common::oracles<Turn>(common::joined<Turn>({table, kMistakesOfAny}),
                                [](const Case& call, const std::string& output, const Turn& turn) {
                                  return turned(heads_of(call, output), turn);
                                });

@@ -53,7 +53,8 @@ void judge_numbers(const Case& call, const Run& run) {
     const WrongOutput wrong{call, run.answer, {name, expected, expected}, comparison};
     if (!comparison.right()) {
       const Finding* warning = telling_warning(run.findings);
-      say(wrong_numbers(wrong, {}, warning ? std::optional(*warning) : std::nullopt, kNobodyAsked));
+      say(wrong_numbers(wrong, {}, warning ? std::optional(*warning) : std::nullopt, kNobodyAsked,
+                        [] { return std::nullopt; }));
     }
   }
 }

@@ -41,6 +41,8 @@ std::string named(double factor, const std::vector<Oracle>& oracles) {
   return names;
 }
 
+const std::function<bool()> kIsLeftOver = [] { return true; };
+
 /// The diagnosis of an output that holds poison from `first_row` and `first_col` on, and is right
 /// before.
 std::optional<std::string> of_unwritten(std::int64_t first_row, std::int64_t first_col) {
@@ -52,7 +54,9 @@ std::optional<std::string> of_unwritten(std::int64_t first_row, std::int64_t fir
       }
     }
   }
-  return explain_pattern(kCall, "y", compare(got, kValue, kBound, Poison::nan)).value().mistake;
+  return explain_pattern(kCall, "y", compare(got, kValue, kBound, Poison::nan), kIsLeftOver)
+      .value()
+      .mistake;
 }
 
 }  // namespace
@@ -97,12 +101,13 @@ TEST_CASE("only lane 0 right: the sum was not broadcast, if there is one") {
       got.set(row, col, 1.0);
     }
   }
-  const auto diagnosis = explain_pattern(kCall, "y", compare(got, kValue, kBound, Poison::nan));
+  const auto diagnosis =
+      explain_pattern(kCall, "y", compare(got, kValue, kBound, Poison::nan), kIsLeftOver);
   CHECK(diagnosis.value().mistake == "sum-not-broadcast");
   const contract::Function no_sum = {
       "scale", {{"rows"}, {"cols"}}, {{"y", Role::output, "rows", "cols"}}};
   const Case other = contract::call(no_sum, Dtype::fp32, {.sizes = {{"rows", 4}, {"cols", 4}}});
-  CHECK_FALSE(explain_pattern(other, "y", compare(got, kValue, kBound, Poison::nan)));
+  CHECK_FALSE(explain_pattern(other, "y", compare(got, kValue, kBound, Poison::nan), kIsLeftOver));
 }
 
 TEST_CASE("a launch error is told by what the call asked for") {

@@ -8,6 +8,7 @@ namespace onepass::verdict::contract {
 namespace {
 
 constexpr std::int64_t kMostAligned = 64;  // elements, to which a row may be aligned
+constexpr std::int64_t kMoreRows = 8;      // times as many as there are
 
 using Extents = std::pair<std::int64_t, std::int64_t>;  // rows and columns
 
@@ -321,6 +322,29 @@ std::optional<Case> with_one_stride(const Case& call) {
   changed = changed.with(std::move(buffers));
   const bool is_other = changed.describe() != call.describe();
   return is_other ? std::optional(std::move(changed)) : std::nullopt;
+}
+
+std::optional<Case> with_more_rows(const Case& call, const std::string& buffer) {
+  const Tensor* tensor = tensor_of(call, buffer);
+  const auto is_alike = [&](const Tensor& other) {
+    return other.rows == tensor->rows && other.cols == tensor->cols;
+  };
+  if (tensor == nullptr || tensor->rows == Extent(1) || is_hash_filled(call) ||
+      std::any_of(call.contract()->tensors.begin(), call.contract()->tensors.end(),
+                  [&](const Tensor& other) { return other.role != input && is_alike(other); })) {
+    return std::nullopt;
+  }
+  std::vector<Buffer> buffers = call.buffers();
+  for (Buffer& longer : buffers) {
+    if (is_alike(*tensor_of(call, longer.name)) && !longer.null) {
+      const Buffer before = longer;
+      longer.rows *= kMoreRows;
+      longer.values = matrix_of(before.dtype, longer.rows, before.cols, [&](auto row, auto col) {
+        return before.before(row % before.rows, col) * unlike(row / before.rows, 1);
+      });
+    }
+  }
+  return call.with(std::move(buffers));
 }
 
 Case spread(const Case& call, const std::string& size, std::int64_t apart) {

@@ -173,6 +173,9 @@ std::vector<Diagnosis> by_distance(std::vector<Suspect> suspects) {
 Causes find_causes(const WrongOutput& wrong,
                    const std::function<Expectation(const Case&)>& expected,
                    const std::vector<Oracle>& oracles, const Attempt& attempt) {
+  if (wrong.comparison.unwritten > 0) {
+    return {};  // what memory held before is nobody's result
+  }
   for (const auto& [in_rows, most] : kSmaller) {
     const std::optional<Case> smaller = made_smaller(wrong.call, in_rows, most);
     const std::optional<Answer> answer = smaller ? attempt(*smaller) : std::nullopt;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verdict/diagnosis.h"
@@ -43,6 +44,26 @@ Causes find_causes(const WrongOutput& wrong,
 
 /// Does that hold of the call in some other shape?
 bool in_another_shape(const Case& call, const std::function<bool(const Case&)>& holds);
+
+/// How many threads the launches of a call have, each: in a block, and in the grid.
+struct Threads {
+  std::vector<std::int64_t> of_blocks = {}, of_grids = {};
+};
+
+/// Runs the student's function and compares the output that is asked about; nothing if the call did
+/// not come to a good end.
+using TryAgain = std::function<std::optional<std::pair<Comparison, Threads>>(const Case&)>;
+
+// For numbers that no mistake explains.
+
+/// Are exactly those elements right that the threads come to in the first turn of their loops?
+std::optional<Diagnosis> explain_first_turn(const WrongOutput& wrong, const Threads& threads,
+                                            const TryAgain& again);
+
+/// Of calls with too many rows to ask the oracles: are the sums down the columns those of the first
+/// rows only?
+std::optional<Diagnosis> explain_lost_rows(const WrongOutput& wrong,
+                                           const std::function<Expectation(const Case&)>& expected);
 
 /// What the simulator finds in a call of the student's function.
 using Observe = std::function<std::vector<Finding>(const Case&)>;

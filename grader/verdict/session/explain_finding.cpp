@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::int64_t kBeyondInt = std::int64_t{1} << 31;
 constexpr std::int64_t kNearRows = 1024;  // the largest gap, in elements
+// What the rows of a block, and the columns of one step of it, are a part of mostly.
+constexpr std::int64_t kWholeRows = 32, kWholeColumns = 256;
+constexpr std::int64_t kMostInWhole = std::int64_t{1} << 20;  // elements
 
 /// What the function calls the number of its columns.
 std::string columns_of(const Case& call, const std::string& buffer) {
@@ -90,13 +93,25 @@ Diagnosis explain_global_race(const Case& call, const Finding& finding) {
     return {finding.missing == Missing::fence ? "missing-fence" : "missing-barrier",
             sentence_of(finding)};
   }
+  const Buffer* buffer = call.find(finding.buffer);
+  if (buffer != nullptr && buffer->role == Role::input) {
+    return with_advice(finding, "input-modified",
+                       buffer->name + " is an input: write to outputs only.");
+  }
   if (one.line == other.line && one.file == other.file) {
     return with_advice(finding, "lost-updates",
                        "Both threads change it there, and of two that come at once one is lost. If "
                        "each has a share, use an atomic, or let each have a place of its own, and "
                        "add those up; if it is to change once, let one thread do it.");
   }
-  const Buffer* buffer = call.find(finding.buffer);
+  const bool both_write = one.action.starts_with("writes") && other.action.starts_with("writes");
+  const contract::Tensor* tensor = contract::tensor_of(call, finding.buffer);
+  if (both_write && one.block != other.block && tensor != nullptr && tensor->is_data() &&
+      tensor->rows != contract::Extent(1)) {
+    return with_advice(finding, std::nullopt,
+                       "Each element of it is one block's: look at the index of the other, which "
+                       "has no business there.");
+  }
   if (buffer != nullptr && buffer->role == Role::in_place) {
     return with_advice(finding, "in-place-race",
                        "Who comes second reads what the first has written: let one thread read "
@@ -211,6 +226,21 @@ const Finding* telling_warning(const std::vector<Finding>& findings) {
   return returned != nullptr ? returned : first_of_kind(findings, Kind::inactive_lane_read);
 }
 
+bool goes_well_in_whole(const Case& call, const GoesWell& goes_well) {
+  if (call.contract() == nullptr) {
+    return false;
+  }
+  const std::vector<std::string> rows = call.contract()->row_sizes();
+  contract::Sizes sizes = contract::sizes_of(call);
+  for (auto& [name, size] : sizes) {
+    const std::int64_t whole =
+        std::count(rows.begin(), rows.end(), name) > 0 ? kWholeRows : kWholeColumns;
+    size = (size + whole - 1) / whole * whole;
+  }
+  const std::optional<Case> in_whole = contract::resized(call, sizes, kMostInWhole);
+  return in_whole && goes_well(*in_whole);
+}
+
 bool goes_well_nearer(const Case& call, const GoesWell& goes_well) {
   const std::optional<Case> nearer = contract::with_gaps(call, kNearRows);
   return nearer && goes_well(*nearer);
@@ -246,7 +276,9 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
         (densely == Densely::well_in_another_way && is_beyond_row_0(call, finding))) {
       return with_advice(finding, "stride-ignored", stride_advice(call, finding.buffer));
     }
-    if (finding.kind != Kind::global_race && has_gaps(call)) {
+    const contract::Tensor* tensor = contract::tensor_of(call, finding.buffer);
+    const bool has_stride = tensor == nullptr || tensor->traits.strided;
+    if (finding.kind != Kind::global_race && has_gaps(call) && has_stride) {
       return with_advice(
           finding,
           densely == Densely::badly ? std::optional<std::string>("no-tail-mask") : std::nullopt,

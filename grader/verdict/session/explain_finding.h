@@ -31,6 +31,9 @@ using GoesWell = std::function<bool(const Case&)>;
 /// Where no call is made for that: nothing is said to be the reason.
 inline const GoesWell kNobodyAsked = [](const Case&) { return false; };
 
+/// Does the call go well with so many rows and columns that nothing is left over at the end of
+/// blocks, vectors and steps?
+bool goes_well_in_whole(const Case& call, const GoesWell& goes_well);
 /// Does the call go well with rows that lie as near as an `int` can count, gaps or not?
 bool goes_well_nearer(const Case& call, const GoesWell& goes_well);
 /// How the call goes with rows that follow one another without gaps, or else with one stride for

@@ -35,6 +35,8 @@ struct Failure {
   std::optional<double> error_over_bound = {};
   std::optional<std::string> location = {};  // "file:line" in the student's file
 
+  std::string past = {};  // the tensor that was left, if one was
+
   // Where there is a number to show.
   std::string where = {};     // "y[3][256]"
   std::string expected = {};  // "0.8312441"

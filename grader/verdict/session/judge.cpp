@@ -132,6 +132,7 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
     failure.status = is_endless(*finding) ? Status::timed_out : failure.status;
     failure.message = meaning.sentence;
     failure.mistake = meaning.mistake;
+    failure.past = finding->kind == Kind::out_of_bounds_global ? finding->buffer : "";
   } else if (run.outcome == Outcome::device_error && first_far_row(call) &&
              run.error.find("IllegalAddress") != std::string::npos &&
              goes_well_nearer(call, goes_well)) {
@@ -198,7 +199,8 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run, const Goes
 }
 
 Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
-                      const std::optional<Finding>& doubt, const GoesWell& goes_well) {
+                      const std::optional<Finding>& doubt, const GoesWell& goes_well,
+                      const std::function<std::optional<Diagnosis>()>& explain_parts) {
   const auto& [call, answer, expectation, comparison] = wrong;
   const std::string& output = expectation.output;
   const Matrix& got = answer[output];
@@ -220,7 +222,9 @@ Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
   } else if (left_as_it_was(call, output, got, comparison)) {
     cause = Diagnosis{"output-partly-written", "These elements are as they were before the call."};
   } else if (!doubt || !std::isnan(comparison.got) || comparison.unwritten > 0) {
-    cause = explain_pattern(call, output, comparison);  // but a lane that is not there gives NaN
+    cause = explain_pattern(call, output, comparison,  // but a lane that is not there gives NaN
+                            [&] { return goes_well_in_whole(call, goes_well); });
+    cause = cause || comparison.unwritten > 0 ? cause : explain_parts();
   }
   failure.message =
       fmt::format("{} is {}, expected {}", failure.where, failure.got, failure.expected);

@@ -26,8 +26,10 @@ std::optional<Failure> judge_launches(const Case& call, const Run& run);
 std::optional<Failure> judge_memory(const Case& call, const Run& run, const GoesWell& goes_well);
 
 /// An output that is wrong: where, by how much, in what pattern, and why. `causes`: what was found.
-/// `doubt`: a warning of the simulator that can be the reason, telling_warning().
+/// `doubt`: a warning of the simulator that can be the reason, telling_warning(). explain_parts:
+/// what the right ones tell, of numbers that all were written.
 Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
-                      const std::optional<Finding>& doubt, const GoesWell& goes_well);
+                      const std::optional<Finding>& doubt, const GoesWell& goes_well,
+                      const std::function<std::optional<Diagnosis>()>& explain_parts);
 
 }  // namespace onepass::verdict

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "verdict/compare.h"
+#include "verdict/contract/call.h"
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
 #include "verdict/traffic.h"
@@ -27,6 +28,17 @@ Failure not_started(const std::string& outputs, bool launched, bool changed) {
                           : fmt::format("Nothing was written to {}{}.", outputs,
                                         launched ? "" : ": no kernel was launched");
   return {.status = Status::not_started, .message = message, .mistake = "not-started"};
+}
+
+Threads threads_of(const Run& run) {
+  Threads threads;
+  for (const LaunchTraffic& launch : run.traffic) {
+    const auto [x, y, z] = launch.block;
+    threads.of_blocks.push_back(std::int64_t{x} * y * z);
+    threads.of_grids.push_back(threads.of_blocks.back() * launch.grid.x * launch.grid.y *
+                               launch.grid.z);
+  }
+  return threads;
 }
 
 /// Does the output hold what it held before the call: poison, or its own contents if it is changed
@@ -108,6 +120,7 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
   check_.launched = settings_.device != "cpu" || !run.traffic.empty();
+  check_.threads = threads_of(run);
   for (const Finding& finding : run.findings) {
     const std::string where = location_of(finding).value_or("");
     // Once a line: the next shape shows the same at another element.
@@ -184,6 +197,46 @@ std::optional<Answer> Session::try_out(const Case& call) {
   return good ? std::optional(std::move(run->answer)) : std::nullopt;
 }
 
+/// Who reads past the end of a table may look for a row where it is not. If more rows are there,
+/// that gives wrong numbers, and they tell.
+void Session::look_past_the_end(const Case& call, const Outputs& outputs,
+                                const std::vector<Oracle>& oracles) {
+  const std::optional<Case> longer = contract::with_more_rows(call, check_.failure->past);
+  check_.causes_left = check_.causes_left || (longer && !check_.find_causes);
+  const std::optional<Answer> answer =
+      longer && check_.find_causes ? try_out(*longer) : std::nullopt;
+  for (std::size_t i = 0; answer && i < outputs.size(); ++i) {
+    const Expectation right = outputs[i](*longer);
+    const Comparison comparison =
+        verdict::compare((*answer)[right.output], right.value, right.bound, answer->poison);
+    const Causes causes =
+        comparison.right() ? Causes{}
+                           : find_causes({*longer, *answer, right, comparison}, outputs[i], oracles,
+                                         [this](const Case& other) { return try_out(other); });
+    if (causes.confirmed && causes.mistakes.size() == 1) {
+      const Diagnosis& cause = causes.mistakes.front();
+      check_.failure = with_reason(*check_.failure, cause.mistake->c_str(), cause.sentence);
+      return;
+    }
+  }
+}
+
+/// Of numbers that no mistake explains.
+std::optional<Diagnosis> Session::explain_parts(
+    const WrongOutput& wrong, const std::function<Expectation(const Case&)>& expected,
+    const Threads& threads) {
+  const std::optional<Diagnosis> lost = explain_lost_rows(wrong, expected);
+  return lost ? lost : explain_first_turn(wrong, threads, [&](const Case& other) {
+    const std::optional<Run> run = retry(other);
+    if (!run || judge_ending(other, *run, kNobodyAsked)) {
+      return std::optional<std::pair<Comparison, Threads>>();
+    }
+    const auto [output, value, bound] = expected(other);
+    return std::optional(std::pair(
+        verdict::compare(run->answer[output], value, bound, run->answer.poison), threads_of(*run)));
+  });
+}
+
 /// What the simulator warned of is no reason if the numbers are wrong without it too.
 void Session::drop_doubt(const Case& call,
                          const std::function<Expectation(const Case&)>& expected) {
@@ -236,7 +289,12 @@ Answer Session::expect(const Case& call, const Outputs& outputs,
   Answer answer;
   in_turn(call, next_turn(), [&](const Turn& turn) {
     if (sample_ != Sample::of_wide || !is_right_in_sample(call, turn, outputs)) {
-      answer = complete(call, turn, goes_right(outputs)).answer;
+      try {
+        answer = complete(call, turn, goes_right(outputs)).answer;
+      } catch (const CheckFailed&) {
+        look_past_the_end(call, outputs, oracles);
+        throw;
+      }
       compare(call, answer, outputs, oracles);
     }
   });
@@ -298,7 +356,10 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
         drop_doubt(call, outputs[i]);
       }
       check_.causes_left = !check_.find_causes;
-      fail(call, wrong_numbers(wrong, causes, check_.doubt, goes_right({outputs[i]})));
+      const Threads threads = check_.threads;
+      fail(call, wrong_numbers(wrong, causes, check_.doubt, goes_right({outputs[i]}), [&] {
+             return check_.causes_left ? std::nullopt : explain_parts(wrong, outputs[i], threads);
+           }));
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "verdict/case.h"
 #include "verdict/compare.h"
 #include "verdict/diagnosis.h"
+#include "verdict/session/experiments.h"
 #include "verdict/session/failure.h"
 #include "verdict/values/random.h"
 #include "verdict/worker/finding.h"
@@ -173,8 +174,13 @@ class Session {
                bool count_lines = false);
   std::optional<Run> retry(const Case& call);
   void look_for_wider_race(const Case& call, Run& run);
+  void look_past_the_end(const Case& call, const Outputs& outputs,
+                         const std::vector<Oracle>& oracles);
   std::optional<Answer> try_out(const Case& call);
   GoesWell goes_right(const Outputs& outputs);
+  std::optional<Diagnosis> explain_parts(const WrongOutput& wrong,
+                                         const std::function<Expectation(const Case&)>& expected,
+                                         const Threads& threads);
   void drop_doubt(const Case& call, const std::function<Expectation(const Case&)>& expected);
   bool machine_is_sound() const;
   void settle_refusal(const Case& call, const Turn& turn, Run& run) const;

@@ -1,4 +1,4 @@
-// diagnosis: none
+// diagnosis: first-turn-only
 // The angle is looked up once, before the grid-stride loop of at most 1024 blocks, as if the
 // stride were a multiple of the pairs of all tokens: pairs after the first round of the grid are
 // turned by another token's angle.

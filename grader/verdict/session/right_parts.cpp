@@ -1,0 +1,105 @@
+// Of wrong numbers that are no mistake's: which part of them is right, and what that tells.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "verdict/contract/call.h"
+#include "verdict/pattern.h"
+#include "verdict/session/experiments.h"
+
+namespace onepass::verdict {
+namespace {
+
+constexpr std::int64_t kMostTogether = 8;  // elements that a thread handles at once
+constexpr std::int64_t kMostAfter = 1024;  // right by chance behind the first turn's elements
+// Of a boundary in a row: so many columns behind it are no rest of a vector or a warp.
+constexpr std::int64_t kClearlyBehind = 64;
+constexpr std::int64_t kLeastGrid = 4096;  // threads whose number is met by no accident
+constexpr std::int64_t kMostRowElements = std::int64_t{1} << 22;
+
+/// How many of the first elements are right, if most of the others are wrong; else 0.
+std::int64_t right_at_first(const Mask& wrong) {
+  const auto first = std::find(wrong.values.begin(), wrong.values.end(), 1);
+  const auto wrong_ones = std::count(first, wrong.values.end(), 1);
+  return 2 * wrong_ones > wrong.values.end() - first ? first - wrong.values.begin() : 0;
+}
+
+/// As many as one of `threads` handles at once, for each of them: the first such number up to
+/// `right`, and at most `more` below it.
+std::int64_t first_turn(const std::vector<std::int64_t>& threads, std::int64_t right,
+                        std::int64_t more) {
+  for (const std::int64_t number : threads) {
+    for (std::int64_t together = 1; together <= kMostTogether; together *= 2) {
+      const std::int64_t elements = number * together;
+      if (elements <= right && right - elements <= more) {
+        return elements;
+      }
+    }
+  }
+  return 0;
+}
+
+/// The columns of a block's first turn, if in every row those are right and all others wrong.
+std::int64_t columns_of_first_turn(const Mask& wrong, const Threads& threads) {
+  const Pattern pattern = describe(wrong);
+  const bool is_tail =
+      pattern.product && pattern.cols.is_tail() && pattern.rows.kind == IndexSet::Kind::all;
+  return is_tail ? first_turn(threads.of_blocks, pattern.cols.first, 0) : 0;
+}
+
+Diagnosis of_first_turn(std::int64_t elements, const char* what) {
+  return {"first-turn-only",
+          fmt::format("Right are the first {} {} only, those that the threads come to first. What "
+                      "belongs to an element, such as its weight, channel or angle, is to be found "
+                      "in each turn of the loop, not once before it.",
+                      elements, what)};
+}
+
+}  // namespace
+
+std::optional<Diagnosis> explain_first_turn(const WrongOutput& wrong, const Threads& threads,
+                                            const TryAgain& again) {
+  const Comparison& comparison = wrong.comparison;
+  std::vector<std::int64_t> grids = threads.of_grids;
+  std::erase_if(grids, [](std::int64_t number) { return number < kLeastGrid; });
+  const std::int64_t right = right_at_first(comparison.wrong_mask);
+  if (const std::int64_t elements = first_turn(grids, right, kMostAfter)) {
+    return of_first_turn(elements, "elements");
+  }
+  const std::int64_t columns = columns_of_first_turn(comparison.wrong_mask, threads);
+  const auto same_again = [&](const Case& other) {
+    const std::optional<std::pair<Comparison, Threads>> now = again(other);
+    return now && now->first.wrong_mask.cols >= columns + kClearlyBehind &&
+           columns_of_first_turn(now->first.wrong_mask, now->second) == columns;
+  };
+  return columns > 0 && in_another_shape(wrong.call, same_again)
+             ? std::optional(of_first_turn(columns, "columns"))
+             : std::nullopt;
+}
+
+std::optional<Diagnosis> explain_lost_rows(
+    const WrongOutput& wrong, const std::function<Expectation(const Case&)>& expected) {
+  const Case& call = wrong.call;
+  const contract::Tensor* tensor = contract::tensor_of(call, wrong.expectation.output);
+  if (tensor == nullptr || tensor->rows != contract::Extent(1)) {
+    return std::nullopt;
+  }
+  for (const std::string& rows : call.contract()->row_sizes()) {
+    contract::Sizes sizes = contract::sizes_of(call);
+    for (std::int64_t first = std::int64_t{1} << 16; first < call.integer(rows); first *= 2) {
+      sizes[rows] = first;
+      const std::optional<Case> fewer = contract::resized(call, sizes, kMostRowElements);
+      const Expectation sum = fewer ? expected(*fewer) : Expectation{};
+      if (fewer && compare(wrong.answer[sum.output], sum.value, sum.bound, std::nullopt).right()) {
+        return Diagnosis{
+            "stripe-dropped",
+            fmt::format("These are the sums of the first {} {} only: let the groups go on to those "
+                        "behind, or give each group more of them.",
+                        first, rows)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace onepass::verdict
