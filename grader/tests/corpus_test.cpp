@@ -133,6 +133,16 @@ bool has(const json& check, const char* key, const std::string& value) {
   return check.contains(key) && check.at(key).is_string() && check.at(key) == value;
 }
 
+/// Is one of the ids named that the entry's mistake only looks like?
+bool names_another(const json& exercise, const Entry& entry) {
+  const std::string unlike = ", " + entry.unlike + ",";
+  const json& checks = exercise.at("checks");
+  return std::any_of(checks.begin(), checks.end(), [&](const json& check) {
+    const json id = check.value("diagnosis", json());
+    return id.is_string() && unlike.find(", " + id.get<std::string>() + ",") != std::string::npos;
+  });
+}
+
 /// Does a failing check name the mistake (and is it the check that was meant)? Of one that has no
 /// name: is none given?
 bool names_mistake(const json& exercise, const Entry& entry) {
@@ -199,6 +209,9 @@ std::string complaint_on(const Entry& entry, int seed, Margin& margin) {
   }
   if (!entry.diagnosis.empty() && !names_mistake(exercise, entry)) {
     return "no failing check says " + entry.diagnosis + ": " + summary(exercise);
+  }
+  if (names_another(exercise, entry)) {
+    return "a check says one of " + entry.unlike + ": " + summary(exercise);
   }
   return "";
 }

@@ -1,4 +1,5 @@
-// docs/mistakes.md lists every diagnosis that the grader can give, and no other.
+// docs/mistakes.md lists every diagnosis that the grader can give, and no other; and each is tried
+// on kernels of the corpus that have the mistake, and that only look as if they had.
 //
 // Diagnoses are literals of the grader's source, words joined by hyphens: so all such literals are
 // collected, and those that mean something else are listed here.
@@ -11,9 +12,13 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
+
+#include "tests/corpus/corpus.h"
 
 namespace {
 
+namespace corpus = onepass::corpus;
 namespace fs = std::filesystem;
 using Names = std::set<std::string>;
 
@@ -92,16 +97,30 @@ TEST_CASE("what is said to be no diagnosis is in the source, and not on the page
 
 TEST_CASE("what the corpus expects to be diagnosed is on the page") {
   Names expected;
-  for (const auto& file :
-       fs::recursive_directory_iterator(kRepository / "grader" / "tests" / "corpus")) {
-    if (file.path().extension() == ".edit" || file.path().extension() == ".cu") {
-      collect("\n" + read(file.path()).substr(0, 400),
-              std::regex("\n(?:#|//) diagnosis: ([a-z0-9-]+)"), expected);
-    }
+  for (const corpus::Entry& entry : corpus::entries(kRepository)) {
+    expected.insert(entry.diagnosis);
   }
   CHECK(expected.size() > 50);
-  expected.erase("none");
-  for (const std::string& name : without(expected, on_page())) {
+  for (const std::string& name : without(without(expected, {"", corpus::kNone}), on_page())) {
     FAIL_CHECK("expected by the corpus, but not in docs/mistakes.md: ", name);
+  }
+}
+
+TEST_CASE("each mistake on the page is tried on a kernel that has it, and on three look-alikes") {
+  const std::vector<corpus::Entry> entries = corpus::entries(kRepository);
+  for (const std::string& name : on_page()) {
+    Names exercises;
+    for (const corpus::Entry& entry : entries) {
+      if (entry.diagnosis == name) {
+        exercises.insert(entry.exercise);
+      }
+    }
+    CHECK_MESSAGE(!exercises.empty(), "no kernel of the corpus has it: ", name);
+    const auto is_alike = [&](const corpus::Entry& entry) {
+      return exercises.count(entry.exercise) == 1 && entry.diagnosis != name &&
+             (", " + entry.unlike + ",").find(", " + name + ",") != std::string::npos;
+    };
+    const auto alike = std::count_if(entries.begin(), entries.end(), is_alike);
+    CHECK_MESSAGE(alike >= 3, "too few kernels of the corpus look like it: ", name);
   }
 }

@@ -19,6 +19,7 @@ struct Entry {
 
   std::string status = "failed";  // of the exercise; for right ones "passed"
   std::string diagnosis;          // the id that a failing check must have, kNone, or empty
+  std::string unlike;             // "eps-ignored, no-root": ids that no check may have, or empty
   std::string check;              // how that check's name begins, or empty
   std::string needs;              // "gpu" or empty
   std::string base;               // "right/welford.cu": what an .edit changes; empty: the solution

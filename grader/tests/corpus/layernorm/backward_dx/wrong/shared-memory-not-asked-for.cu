@@ -1,4 +1,5 @@
 // diagnosis: launch-failed
+// not: shared-row-too-big
 // Rows are kept in shared memory up to 64 KiB (8192 columns) without asking for more than 48
 // KiB: for 6145 to 8192 columns the launch fails and dx is not written.
 #include <onepass/layernorm.h>

@@ -1,4 +1,5 @@
 // diagnosis: missing-barrier
+// not: unordered-blocks, state-kept, accumulated-into-garbage
 // A tree without barriers: narrow rows have one warp, wide ones have more.
 
 #include <onepass/rmsnorm.h>

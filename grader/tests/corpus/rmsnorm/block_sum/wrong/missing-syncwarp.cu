@@ -1,4 +1,5 @@
 // diagnosis: missing-syncwarp
+// not: bad-shuffle-mask, unordered-blocks, accumulated-into-garbage
 // A warp a row; its lanes exchange shares through shared memory as if they ran in step.
 
 #include <onepass/rmsnorm.h>

@@ -1,4 +1,5 @@
 // diagnosis: row-loop-race
+// not: added-twice
 // Persistent blocks that walk through rows with one set of partial sums and one barrier a row: a
 // fast warp overwrites the slots of the row before.
 
