@@ -207,7 +207,15 @@ Table running_mistakes() {
       {"wrong-correction", wrong_correction()},
       {"eps-in-running-variance",
        {{"The running variance took var + eps: eps is not part of it.",
-         {.running_var = [](const Running& r) { return r.moved_to(r.unbiased + r.eps); }}}}},
+         {.running_var = [](const Running& r) { return r.moved_to(r.unbiased + r.eps); }}},
+        {"The running variance has eps in it, as 1 / rstd^2 has: eps is not part of it.",
+         {.running_var =
+              [](const Running& r) {
+                return r.moved_to((r.biased + r.eps) * r.unbiased / r.biased);
+              }}},
+        {"The running variance took var + eps, divided by count: it takes the variance alone, and "
+         "divided by count - 1.",
+         {.running_var = [](const Running& r) { return r.moved_to(r.biased + r.eps); }}}}},
       {"momentum-ignored",
        {{"The running statistics were replaced by the batch's: they move towards them by momentum.",
          both_moved([](const Running& r) { return r.batch; })},

@@ -148,13 +148,17 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
     written += static_cast<double>(launch.written_bytes);
   }
   check_.written = written / static_cast<double>(blocks.run);
-  return std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
+  const bool all_right = std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
     const std::int64_t right = right_ones(numbers == nullptr ? call : *numbers, run,
                                           expected(numbers == nullptr ? call : *numbers), sampled);
     check_.compared += right;
     check_.wrote = check_.wrote || right > 0;
     return right > 0;
   });
+  if (!all_right) {
+    worker_->stop();  // what blocks that did not run would have cleared must not count later
+  }
+  return all_right;
 }
 
 /// As many blocks for half as many rows, which write as much: the other rows are nobody's.
