@@ -46,13 +46,14 @@ struct Share {
         batch(batch_),
         space(space_) {}
 
-  /// Elements of the channel; none where there is no such channel.
-  __device__ int count() const { return channel < channels ? batch * space : 0; }
+  /// Elements of the channel; none where there is no such channel. Unsigned, like what is counted
+  /// up to it: the last step may lead beyond 2^31.
+  __device__ unsigned count() const { return channel < channels ? batch * space : 0; }
   /// This thread's first element of the channel, and from one to the next, in runs of kCount.
-  __device__ int first(int run) const { return static_cast<int>(threadIdx.x) / kChannels * run; }
-  __device__ int step(int run) const { return kThreads / kChannels * run; }
+  __device__ unsigned first(int run) const { return threadIdx.x / kChannels * run; }
+  __device__ unsigned step(int run) const { return kThreads / kChannels * run; }
   /// Where element j of the channel lies, j = 0 ... count() - 1, and with it the whole run at j.
-  __device__ int64_t place(int j) const {
+  __device__ int64_t place(unsigned j) const {
     return (static_cast<int64_t>(j / space) * channels + channel) * space + j % space;
   }
   /// Is this one of the threads, one a channel, that write the channel's results?
