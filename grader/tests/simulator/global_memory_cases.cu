@@ -116,8 +116,7 @@ CASE(misaligned_structure, "misaligned",
   read_with_offset<Half>(8);
 }
 CASE(misaligned_wide_structure, "misaligned",
-     {"16 past a multiple of 32", "their type needs an address that 32 divides"},
-     {{"here", 0}}) {
+     {"16 past a multiple of 32", "their type needs an address that 32 divides"}, {{"here", 0}}) {
   read_with_offset<Whole>(16);
 }
 __global__ void read_first(const Whole* x, float* y) {
