@@ -17,6 +17,7 @@ inline const std::vector<Shape> kTwoDimensional = {
     {2, 3, 1},     // the fewest elements that have a variance
     {7, 5, 1},     // primes
     {33, 40, 1},   // more channels than a warp has lanes, and no multiple of it
+    {3, 33, 1},    // one channel more than a warp has lanes
     {2, 600, 1},   // more than a block has threads
     {300, 2, 1}};  // more samples than a block has warps
 inline const std::vector<Shape> kThreeDimensional = {

@@ -223,7 +223,7 @@ Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
     cause = Diagnosis{"output-partly-written", "These elements are as they were before the call."};
   } else if (!doubt || !std::isnan(comparison.got) || comparison.unwritten > 0) {
     cause = explain_pattern(call, output, comparison,  // but a lane that is not there gives NaN
-                            [&] { return goes_well_in_whole(call, goes_well); });
+                            [&, &call = call] { return goes_well_in_whole(call, goes_well); });
     cause = cause || comparison.unwritten > 0 ? cause : explain_parts();
   }
   failure.message =

@@ -253,12 +253,13 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
   const std::int64_t blocks_far = std::exchange(check_.blocks, 0);
   const double written_far = check_.written;
   const bool right_near = failure && goes_well(near);
+  const std::int64_t blocks_near = check_.blocks;
   // The number of blocks has lost its upper bits. (That no rows seem right near may be for blocks
   // too many, of which the last one has nothing to do.)
-  const bool fewer = failure && !ended && !right_near && blocks_far < check_.blocks;
+  const bool fewer = failure && !ended && !right_near && blocks_far < blocks_near;
   if (fewer) {
     failure->message = fmt::format("There are {} blocks, fewer than the {} for fewer rows.",
-                                   blocks_far, check_.blocks);
+                                   blocks_far, blocks_near);
   }
   if (fewer || (right_near && goes_well(below))) {
     failure = with_reason(*failure, "index-overflow", kOverflowAdvice);
@@ -266,7 +267,7 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
   // So many blocks that they do not grow with the rows any more, each with its share of all rows:
   // the last row may be one's that the sample lacks.
   const double share_far = span_of(far, outputs, few) / static_cast<double>(blocks_far);
-  const double share_near = span_of(near, outputs, few) / static_cast<double>(check_.blocks);
+  const double share_near = span_of(near, outputs, few) / static_cast<double>(blocks_near);
   const bool goes_on =
       !fewer && !ended && share_far > 1.1 * share_near && written_far > kWholeShare * share_far;
   check_.failure.reset();
