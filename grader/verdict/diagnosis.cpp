@@ -45,7 +45,8 @@ std::optional<double> mean_distance(const Matrix& got, const Expectation& expect
       const double element = got.get(row, col);
       const double off = std::min(distance(element, oracle(row, col), right, limit),
                                   distance(element, result, right, limit));
-      if (!(off <= slack)) {
+      // Noise makes no 0 of another number.
+      if (!(off <= slack) || (element == 0.0 && std::abs(result) > limit)) {
         return std::nullopt;
       }
       sum += off;

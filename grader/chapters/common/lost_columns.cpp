@@ -71,7 +71,7 @@ const std::vector<Loss> kLosses = {
      {256, 1024, 512, 128, 64, 32},
      "This is the sum over the first {n} {column}s only: a {row} may have more {column}s than the "
      "block has threads, so each thread has to go on to {column} threadIdx.x + {n}, and so on.",
-     [](auto col, auto cols, auto threads) { return cols > threads && col < threads; }},
+     [](auto col, auto, auto threads) { return col < threads; }},
     {"tail-dropped",
      {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024},
      "This is the sum without the last {column}s of the {row}: whole groups of {n} {column}s are "

@@ -80,20 +80,23 @@ std::optional<Field> right_sum(Dtype, const Field& terms) {
 }
 
 RowSum sum_of(const Counted& counted) {
-  return [counted](Dtype, const Field& terms) {
+  return [counted](Dtype, const Field& terms) -> std::optional<Field> {
     std::vector<std::int64_t> kept;
     for (std::int64_t col = 0; col < terms.cols; ++col) {
       if (counted(col, terms.cols)) {
         kept.push_back(col);
       }
     }
-    return std::optional(verdict::field_of(terms.rows, 1, [&](auto row, auto) {
+    if (kept.empty()) {
+      return std::nullopt;  // 0 comes of much else
+    }
+    return verdict::field_of(terms.rows, 1, [&](auto row, auto) {
       double sum = 0.0;
       for (std::int64_t col : kept) {
         sum += terms(row, col);
       }
       return sum;
-    }));
+    });
   };
 }
 

@@ -21,7 +21,7 @@ using RowSum =
 
 std::optional<verdict::Field> right_sum(verdict::Dtype dtype, const verdict::Field& terms);
 
-/// The sum of some of the columns.
+/// The sum of some of the columns; nothing where it is that of none.
 RowSum sum_of(const Counted& counted);
 
 /// Of columns that are left out, and of threads past the end of the row that count all the same.
