@@ -49,19 +49,29 @@ function(onepass_find_toolkit)
   set(ONEPASS_CUDA_FOUND TRUE PARENT_SCOPE)
 endfunction()
 
+# The generations of this machine's GPUs, such as "90-real", as nvcc itself sees them; empty if it
+# sees none. Asked for here, once: where submissions are compiled no GPU may be opened.
+function(onepass_native_architectures result)
+  file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/nothing.cu "")
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --dryrun -arch=native -c nothing.cu
+                  WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/CMakeFiles
+                  OUTPUT_VARIABLE commands ERROR_VARIABLE commands RESULT_VARIABLE failed)
+  set(architectures)
+  if(NOT failed AND NOT commands MATCHES "Cannot find valid GPU")
+    string(REGEX MATCHALL "-arch=sm_[0-9]+" architectures "${commands}")
+    list(REMOVE_DUPLICATES architectures)
+    list(TRANSFORM architectures REPLACE "-arch=sm_([0-9]+)" "\\1-real")
+  endif()
+  set(${result} ${architectures} PARENT_SCOPE)
+endfunction()
+
 onepass_find_toolkit()
 if(ONEPASS_CUDA_FOUND)
-  # The GPU of this machine, else generations that both CUDA 12 and 13 compile for. CMake knows
-  # `native` since 3.24 only; nvcc itself has known it for longer.
-  if(DEFINED CMAKE_CUDA_ARCHITECTURES)
-    # as the user chose
-  elseif(NOT ONEPASS_GPU_PRESENT)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90)
-  elseif(CMAKE_VERSION VERSION_GREATER_EQUAL 3.24)
-    set(CMAKE_CUDA_ARCHITECTURES native)
-  else()
-    set(CMAKE_CUDA_ARCHITECTURES OFF)
-    string(APPEND CMAKE_CUDA_FLAGS " -arch=native")
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES OR CMAKE_CUDA_ARCHITECTURES STREQUAL native)
+    onepass_native_architectures(CMAKE_CUDA_ARCHITECTURES)
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 80 90)  # both CUDA 12 and 13 compile for these
+    endif()
   endif()
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 17)
@@ -71,11 +81,10 @@ if(ONEPASS_CUDA_FOUND)
     string(REGEX MATCH "^[0-9]+[a-z]?" number "${architecture}")
     if(number)
       list(APPEND ONEPASS_NVCC_ARCHITECTURE_FLAGS -gencode=arch=compute_${number},code=sm_${number})
+    else()
+      list(APPEND ONEPASS_NVCC_ARCHITECTURE_FLAGS -arch=${architecture})  # such as all-major
     endif()
   endforeach()
-  if(NOT ONEPASS_NVCC_ARCHITECTURE_FLAGS)
-    set(ONEPASS_NVCC_ARCHITECTURE_FLAGS -arch=native)
-  endif()
   if(NOT ONEPASS_GPU_PRESENT)
     set(ONEPASS_GPU_REASON "there is no NVIDIA GPU, or its driver is not loaded")
   endif()
