@@ -112,12 +112,35 @@ TEST_SUITE("CUDA's language") {
     }
     stops_with(
         "#include <cooperative_groups.h>\n"
-        "__global__ void k() { cooperative_groups::this_grid().sync(); }\n",
+        "__global__ void k() { auto g = cooperative_groups::this_grid(); g.sync(); }\n",
         "barrier across blocks", "student.cu:2");
+    for (const char* kernel :
+         {"__global__ void __cluster_dims__(2, 1, 1) k() {}",
+          "template <int N> __global__ void __cluster_dims__(N) k() {}",
+          "__cluster_dims__(2) __global__ void k() {}"}) {
+      stops_with("\n" + std::string(kernel), "thread block clusters (__cluster_dims__)",
+                 "student.cu:2");
+    }
     stops_with(
         "__global__ void k(int) {}\nvoid f() {\n"
         "  cudaLaunchCooperativeKernel(k, 1, 32, nullptr);\n}\n",
         "cooperative launch", "student.cu:3");
+  }
+
+  TEST_CASE("what nvcc does not allow of shared memory is refused in its words") {
+    const auto initialised = [](const std::string& declaration) {
+      return compile("\n__global__ void k() { " + declaration + " }\n", "student.cu");
+    };
+    for (const char* declaration :
+         {"__shared__ float s[4] = {0};", "__shared__ float s{};", "__shared__ float a, s = 1;"}) {
+      const Compiled result = initialised(declaration);
+      CAPTURE(result.messages);
+      CHECK(!result.ok);
+      CHECK(result.messages.find("student.cu:2:") == 0);
+      CHECK(result.messages.find("initializer not allowed for __shared__ variable") !=
+            std::string::npos);
+    }
+    CHECK(initialised("\n#ifdef UNKNOWN\n__shared__ float s = 1;\n#endif\n").ok);
   }
 
   TEST_CASE("inline PTX behind __CUDA_ARCH__ does no harm") {

@@ -153,6 +153,44 @@ TEST_SUITE("rewriter") {
     CHECK(!contains(text, "extern"));
   }
 
+  TEST_CASE("attributes of shared memory stand before it") {
+    CHECK(rewritten("__shared__ alignas(16) float a[4];") == " alignas(16) __shared__ float a[4];");
+    CHECK(rewritten("__shared__ [[maybe_unused]]\nalignas(T) T a;") ==
+          " [[maybe_unused]]\nalignas(T) __shared__ T a;");
+    CHECK(contains(rewritten("#define TILE __shared__ alignas(16) float\nint alignas(8) x;"),
+                   "alignas(16) __shared__ float\nint alignas(8) x;"));
+    unchanged("__shared__ __align__(16) float a[4]; alignas(16) __shared__ float b;");
+  }
+
+  TEST_CASE("an initialiser of shared memory is marked") {
+    CHECK(rewritten("__shared__ float a[4] = {0}, b;") ==
+          "__shared__ float a[4]  ONEPASS_SHARED_INITIALIZER = {0}, b;");
+    CHECK(rewritten("__shared__ float a, b{1};") ==
+          "__shared__ float a, b ONEPASS_SHARED_INITIALIZER {1};");
+    unchanged("__shared__ struct S { int a = 1; } s; x = 3;");
+    unchanged("__shared__ union { int a; float b; } s; x = 3;");
+    unchanged(
+        "__shared__ float a[N == 2 ? 1 : 2]; __shared__ A<N >= 2> b; __shared__ A<(N == 1)> c;");
+    unchanged("#define SHARED __shared__\nfloat x = 1;\n#define AND(a) __shared__ a\nint y{1};");
+  }
+
+  TEST_CASE("launch bounds are compared in the kernel") {
+    CHECK(rewritten("__global__ void __launch_bounds__(N * f(2, 3), 2) k(int a) { a(); }") ==
+          "__global__ void __launch_bounds__(N * f(2, 3), 2) k(int a) { "
+          "ONEPASS_LAUNCH_BOUNDS(N * f ( 2 , 3 ) ); a(); }");
+    unchanged("__global__ void __launch_bounds__(256) k(int a);\nvoid f() {}");
+    unchanged("#define KERNEL __global__ void __launch_bounds__(256)\nKERNEL k() {}");
+  }
+
+  TEST_CASE("launch functions get the kernel itself") {
+    CHECK(contains(rewritten("cudaLaunchKernel((void*)k<T>, g, b, a);"), "(k<T>, g"));
+    CHECK(contains(rewritten("cudaLaunchKernel((void const *)k<T>, g, b, a);"), "  k<T>, g"));
+    CHECK(contains(rewritten("cudaLaunchKernel(reinterpret_cast<const void*>(&k<T>), g, b, a);"),
+                   " (&k<T>), g"));
+    CHECK(contains(rewritten("cudaLaunchKernelExC(&config, (const void*)k, a);"), " k, a);"));
+    unchanged("cudaLaunchKernel(k<T>, g, b, (void**)a); f((void*)k);");
+  }
+
   TEST_CASE("static shared memory and other externs stay") {
     unchanged("__global__ void k() { __shared__ float s[32]; }");
     unchanged("extern int counter; extern \"C\" { void f(); }");

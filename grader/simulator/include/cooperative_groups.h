@@ -2,7 +2,7 @@
 //
 // A tile is a set of lanes (a mask) with ranks counted from its first lane; its operations are the
 // warp's, with that mask and the tile's size as width. Groups across blocks need blocks that run at
-// the same time, which the simulator has not: they stop the compile.
+// the same time, which the simulator has not: their barrier stops the compile.
 #pragma once
 
 #include "onepass_simulator/barriers.h"
@@ -159,18 +159,36 @@ unsigned thread_rank(const Group& group) {
   return group.thread_rank();
 }
 
-/// Stops the compile when it is used: blocks run one after another here.
-template <typename T = void>
-struct grid_group_ {
-  static_assert(sizeof(T*) == 0,
-                "cooperative_groups::this_grid (a barrier across blocks) cannot be simulated on a "
-                "CPU, where blocks run one after another: grade this on a GPU");
+/// All threads of the grid, without their barrier.
+class grid_group {
+ public:
+  /// Whether the launch was a cooperative one.
+  static bool is_valid() { return false; }
+  static unsigned long long size() { return num_blocks() * thread_block::size(); }
+  static unsigned long long num_threads() { return size(); }
+  static unsigned long long num_blocks() {
+    return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z;
+  }
+  static unsigned long long block_rank() {
+    return blockIdx.x +
+           gridDim.x * (blockIdx.y + static_cast<unsigned long long>(gridDim.y) * blockIdx.z);
+  }
+  static unsigned long long thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
+  }
+  static dim3 dim_blocks() { return gridDim; }
+  static dim3 group_dim() { return gridDim; }
+  static dim3 block_index() { return blockIdx; }
+  /// Stops the compile when it is used: blocks run one after another here.
+  template <typename T = void>
+  static void sync() {
+    static_assert(sizeof(T*) == 0,
+                  "cooperative_groups::this_grid().sync() (a barrier across blocks) cannot be "
+                  "simulated on a CPU, where blocks run one after another: grade this on a GPU");
+  }
 };
-using grid_group = grid_group_<>;
-template <typename T = void>
-void this_grid() {
-  grid_group_<T*> stop;
-  (void)stop;
+inline grid_group this_grid() {
+  return {};
 }
 
 }  // namespace cooperative_groups

@@ -24,6 +24,15 @@ void rewrite_launches(const Tokens& tokens, std::vector<Edit>& edits);
 /// extern __shared__ T name[];
 void rewrite_dynamic_shared_memory(const Tokens& tokens, std::vector<Edit>& edits);
 
+/// cudaLaunchKernel((void*)kernel, ...)
+void rewrite_kernel_pointers(const Tokens& tokens, std::vector<Edit>& edits);
+
+/// __shared__ alignas(16) float tile[32];
+void rewrite_shared_variables(const Tokens& tokens, std::vector<Edit>& edits);
+
+/// __launch_bounds__(256)
+void rewrite_launch_bounds(const Tokens& tokens, std::vector<Edit>& edits);
+
 /// asm("...")
 void rewrite_inline_assembly(const Tokens& tokens, std::vector<Edit>& edits);
 

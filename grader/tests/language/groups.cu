@@ -7,6 +7,8 @@ namespace cg = cooperative_groups;
 __global__ void groups(float* x, int* i) {
   cg::thread_block block = cg::this_thread_block();
   auto warp = cg::tiled_partition<32>(block);
+  cg::grid_group grid = cg::this_grid();
+  i[2] = static_cast<int>(grid.thread_rank() + grid.size() + grid.is_valid());
   cg::thread_block_tile<8> tile = cg::tiled_partition<8>(block);
   float sum = cg::reduce(warp, x[block.thread_rank()], cg::plus<float>());
   sum += tile.shfl_down(sum, 2) + warp.shfl_xor(sum, 1) + warp.shfl(sum, 0);

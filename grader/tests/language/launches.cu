@@ -29,6 +29,20 @@ __global__ void __launch_bounds__(256) deduced(T* __restrict__ x, const T* y, in
   if (static_cast<int64_t>(threadIdx.x) < n) x[threadIdx.x] = tile[0] + T(aligned[0]) + T(flag);
 }
 
+__device__ alignas(16) float constants[4];
+__device__ [[nodiscard]] float constant(int i) { return constants[i]; }
+template <typename T>
+__global__ void attributes(T* y) {
+  __shared__ alignas(16) T tile[32];
+  __shared__ [[maybe_unused]] alignas(T) T other;
+  __shared__ union { int bits; float value; } word;
+  const uint3 gridDim = {4, 1, 1};  // as any name, it may be another one's
+  if (threadIdx.x == 0) word.bits = 3;
+  tile[threadIdx.x % 32] = T(constant(word.bits + static_cast<int>(gridDim.x)));
+  __syncthreads();
+  y[threadIdx.x] = tile[threadIdx.x / 32];
+}
+
 template <typename T>
 __global__ void dynamic(T* y, const __grid_constant__ Parameters parameters) {
   extern __shared__ float4 quads[];
@@ -75,6 +89,20 @@ void launch_all(T* x, const T* y, float* f, int* i, cudaStream_t stream) {
   int n = 4;
   void* arguments[] = {&i, &n};
   cudaLaunchKernel(ns::k, dim3(1), dim3(32), arguments, 0, stream);
+  cudaLaunchKernel((void*)deduced<T, 32>, dim3(1), dim3(32), arguments);
+  void* one[] = {&x};
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = 1;
+  config.blockDim = dim3(32);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, attributes<T>, x);
+  cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(&attributes<T>), one);
+  dim3 gridDim(4), blockDim(32);
+  ns::k<<<gridDim, blockDim>>>(i, 3);
 }
 
 int main() {

@@ -55,6 +55,38 @@ CASE(launch_on_the_default_stream, "other-stream", {"The launch of fill", "the d
   const ExpectedStream expected;
   fill<<<1, 32>>>(y);  // here
 }
+/// Two launches of one signature: what launches them is one function.
+CASE(launch_functions, "") {
+  float* y = memory();
+  const ExpectedStream expected;
+  void* arguments[] = {&y};
+  cudaLaunchKernel(fill, dim3(1), dim3(32), arguments, 0, expected.stream);
+  cudaLaunchKernel((const void*)add_one, 1, 32, arguments, 0, expected.stream);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = 1;
+  config.blockDim = 32;
+  config.stream = expected.stream;
+  cudaLaunchKernelEx(&config, add_one, y);
+  cudaLaunchKernelExC(&config, reinterpret_cast<void*>(&add_one), arguments);
+}
+CASE(launch_function_on_the_default_stream, "other-stream", {"The launch of add_one"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  void* arguments[] = {&y};
+  cudaLaunchKernel(add_one, dim3(1), dim3(32), arguments, 0, nullptr);  // here
+}
+__global__ void fill_much_shared(float* y) {
+  extern __shared__ float tile[];
+  tile[20000 + threadIdx.x] = 1;
+  y[threadIdx.x] = tile[20000 + threadIdx.x];
+}
+CASE(launch_function_with_much_shared_memory, "") {
+  float* y = memory();
+  const ExpectedStream expected;
+  void* arguments[] = {&y};
+  cudaFuncSetAttribute(fill_much_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 90000);
+  cudaLaunchKernel(fill_much_shared, 1, 32, arguments, 90000, expected.stream);
+}
 CASE(launch_on_another_stream, "other-stream", {"another stream"}) {
   float* y = memory();
   const ExpectedStream expected;

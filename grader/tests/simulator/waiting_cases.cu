@@ -185,6 +185,17 @@ CASE(no_threads, "invalid-launch", {"it has no threads"}) {
 CASE(too_many_threads, "invalid-launch", {"it may have 1024 threads"}) {
   nothing<<<1, 1025>>>();  // here
 }
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads, 2) bounded(float* y) {  // here
+  y[threadIdx.x] = 1;
+}
+CASE(more_threads_than_launch_bounds, "invalid-launch", {"has 64 threads", "allow 32:"}) {
+  bounded<32><<<1, 64>>>(zeros<float>());
+}
+CASE(as_many_threads_as_launch_bounds, "") {
+  bounded<64><<<1, 64>>>(zeros<float>());
+}
+
 CASE(too_many_blocks_in_y, "invalid-launch", {"65535"}) {
   nothing<<<dim3(1, 65536), 32>>>();  // here
 }

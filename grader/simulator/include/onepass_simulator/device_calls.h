@@ -20,14 +20,15 @@ namespace simulator {
 
 // ---- The running thread ---------------------------------------------------------------------
 
-/// What threadIdx, blockIdx, blockDim and gridDim read.
-struct ThreadView {
-  uint3 thread, block, block_size, grid_size;
-};
-
-/// The running thread's view. It is const to the compiled kernel, so that reading it is not
-/// instrumented as a memory access; the scheduler writes it each time it resumes a thread.
-extern __thread const ThreadView current_thread __attribute__((tls_model("initial-exec")));
+/// They are const to the compiled kernel, so that reading them is not instrumented as a memory
+/// access; the scheduler writes them each time it resumes a thread.
+#define ONEPASS_INDEX(name) \
+  extern __thread const uint3 name __attribute__((tls_model("initial-exec")));
+ONEPASS_INDEX(threadIdx)
+ONEPASS_INDEX(blockIdx)
+ONEPASS_INDEX(blockDim)
+ONEPASS_INDEX(gridDim)
+#undef ONEPASS_INDEX
 
 // ---- Launching ------------------------------------------------------------------------------
 
@@ -43,6 +44,9 @@ struct LaunchShape {
 /// `argument_bytes` long; the threads may read it. Errors are told by cudaGetLastError().
 void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arguments),
             void* arguments, std::size_t argument_bytes);
+
+/// The name of the kernel at this address, as its own symbol has it ("rmsnorm_kernel").
+const char* kernel_name(const void* function);
 
 // ---- Block-wide barriers --------------------------------------------------------------------
 
@@ -112,6 +116,10 @@ void* dynamic_shared();
 
 /// Lets the other threads go on: __nanosleep and its kin.
 void yield();
+
+/// The block has more threads than the kernel's __launch_bounds__: ends the launch, which a GPU
+/// does not even start.
+void exceed_launch_bounds(unsigned threads);
 
 /// __trap(): stops the kernel with an error. Does not return inside a kernel.
 void trap();

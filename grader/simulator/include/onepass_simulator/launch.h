@@ -58,6 +58,11 @@ struct DynamicShared {
   }
 };
 
+/// In a kernel with __launch_bounds__(most).
+__forceinline__ void keep_to_launch_bounds(unsigned most) {
+  if (__builtin_expect(blockDim.x * blockDim.y * blockDim.z > most, 0)) exceed_launch_bounds(most);
+}
+
 }  // namespace simulator
 
 // The lambda itself is host code that runs as a part of each thread: it may read a kernel's address
@@ -69,3 +74,4 @@ struct DynamicShared {
         __VA_ARGS__(onepass_arguments...);                                               \
       })
 #define ONEPASS_DYNAMIC_SHARED ::simulator::DynamicShared()
+#define ONEPASS_LAUNCH_BOUNDS(...) ::simulator::keep_to_launch_bounds(__VA_ARGS__)

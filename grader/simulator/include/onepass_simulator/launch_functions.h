@@ -1,4 +1,6 @@
-// Launches without <<<>>>: cudaLaunchKernel.
+// Launches without <<<>>>: cudaLaunchKernel, cudaLaunchKernelEx and their kin.
+//
+// All are inlined, so that the launch is known to be at the student's line.
 #pragma once
 
 #include "runtime_api.h"
@@ -8,30 +10,66 @@ namespace simulator {
 template <size_t... indices>
 struct Indices {};
 
+template <typename... Parameters, typename... Arguments>
+__forceinline__ cudaError_t launch_function(void (*kernel)(Parameters...), const LaunchShape& shape,
+                                            Arguments&&... arguments) {
+  ShapedKernel<void (*)(Parameters...)>{kernel_name(reinterpret_cast<const void*>(kernel)), kernel,
+                                        shape}(Parameters(static_cast<Arguments&&>(arguments))...);
+  return cudaPeekAtLastError();
+}
+
 template <typename... Parameters, size_t... indices>
-void launch_with_pointers(void (*kernel)(Parameters...), const LaunchShape& shape, void** arguments,
-                          Indices<indices...>) {
-  ShapedKernel<void (*)(Parameters...)>{"cudaLaunchKernel", kernel, shape}(
-      Parameters(*static_cast<Parameters*>(arguments[indices]))...);
+__forceinline__ cudaError_t launch_with_pointers(void (*kernel)(Parameters...),
+                                                 const LaunchShape& shape, void** arguments,
+                                                 Indices<indices...>) {
+  return launch_function(kernel, shape, *static_cast<Parameters*>(arguments[indices])...);
+}
+
+inline LaunchShape shape_of(const cudaLaunchConfig_t& config) {
+  return {config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream};
 }
 
 }  // namespace simulator
 
 /// `arguments` holds one pointer for each of the kernel's parameters. The kernel comes with its own
-/// type here; as a void* its parameters cannot be told.
+/// type here (the rewriter takes a cast to void* away): as a void* its parameters cannot be told.
 template <typename... Parameters>
-cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
-                             size_t dynamic_shared_bytes = 0, cudaStream_t stream = nullptr) {
-  simulator::launch_with_pointers(kernel, {grid, block, dynamic_shared_bytes, stream}, arguments,
-                                  simulator::Indices<__integer_pack(sizeof...(Parameters))...>());
-  return cudaPeekAtLastError();
+__forceinline__ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                                             void** arguments, size_t dynamic_shared_bytes = 0,
+                                             cudaStream_t stream = nullptr) {
+  return simulator::launch_with_pointers(
+      kernel, {grid, block, dynamic_shared_bytes, stream}, arguments,
+      simulator::Indices<__integer_pack(sizeof...(Parameters))...>());
+}
+template <typename... Parameters>
+__forceinline__ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
+                                                void (*kernel)(Parameters...), void** arguments) {
+  return simulator::launch_with_pointers(
+      kernel, simulator::shape_of(*config), arguments,
+      simulator::Indices<__integer_pack(sizeof...(Parameters))...>());
+}
+template <typename... Parameters, typename... Arguments>
+__forceinline__ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config,
+                                               void (*kernel)(Parameters...),
+                                               Arguments&&... arguments) {
+  return simulator::launch_function(kernel, simulator::shape_of(*config),
+                                    static_cast<Arguments&&>(arguments)...);
 }
 
-__attribute__((
-    error("pass cudaLaunchKernel the kernel itself, not a void*: the simulator needs "
-          "the types of its parameters"))) cudaError_t
-cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                 size_t dynamic_shared_bytes = 0, cudaStream_t stream = nullptr);
+#define ONEPASS_NEEDS_THE_KERNEL(name)                                                      \
+  __attribute__((error("pass " name " the kernel itself, not a void*: the simulator needs " \
+                       "the types of its parameters")))
+ONEPASS_NEEDS_THE_KERNEL("cudaLaunchKernel")
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                             size_t dynamic_shared_bytes = 0, cudaStream_t stream = nullptr);
+ONEPASS_NEEDS_THE_KERNEL("cudaLaunchKernelExC")
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
+                                void** arguments);
+#undef ONEPASS_NEEDS_THE_KERNEL
+
+// One launch is over before the next begins, so there is nothing to wait for, or to trigger.
+ONEPASS_INTRINSIC(void, cudaGridDependencySynchronize, (), void())
+ONEPASS_INTRINSIC(void, cudaTriggerProgrammaticLaunchCompletion, (), void())
 
 template <typename T>
 cudaError_t cudaLaunchCooperativeKernel(T*, dim3, dim3, void**, size_t = 0,

@@ -1,4 +1,4 @@
-// assert() and __trap() inside a kernel.
+// What ends a kernel at its own word: assert(), __trap(), and more threads than its launch bounds.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -11,6 +11,18 @@ namespace simulator {
 
 void* dynamic_shared() {
   return reinterpret_cast<void*>(machine().memory.shared.dynamic_begin());
+}
+
+void exceed_launch_bounds(unsigned threads) {
+  Launch& launch = *launch_of_kernel();
+  const Findings::Writing writing(launch.machine.findings);
+  const uint3& block = launch.begin.block;
+  stop_with(launch, Kind::invalid_launch,
+            reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+            "The block has " + std::to_string(block.x * block.y * block.z) +
+                " threads, and the kernel's __launch_bounds__ allow " + std::to_string(threads) +
+                ": a GPU does not start it (cudaErrorInvalidValue).",
+            "would be started", kErrorInvalidValue);
 }
 
 void trap() {

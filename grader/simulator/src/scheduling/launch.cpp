@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "common/limits.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/stopping.h"
+#include "source/elf_symbols.h"
 
 namespace simulator {
 namespace {
@@ -141,6 +143,12 @@ Work held(const char* kernel, const LaunchShape& shape, void (*body)(void*), con
 Machine& machine() {
   static Machine instance;
   return instance;
+}
+
+const char* kernel_name(const void* function) {
+  static std::set<std::string> names;
+  const auto address = reinterpret_cast<std::uintptr_t>(function);
+  return names.insert(last_name(function_name(address))).first->c_str();
 }
 
 void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arguments),

@@ -54,7 +54,11 @@ struct Launch {
   /// The launch ends with the runtime error that a GPU would give.
   void fail(ErrorCode error) {
     failed = true;
-    machine.errors.set_sticky(error);
+    if (error == kErrorInvalidValue) {  // a GPU would not have started it
+      machine.errors.note(error);
+    } else {
+      machine.errors.set_sticky(error);
+    }
   }
 };
 
@@ -69,9 +73,14 @@ inline Launch* launch_of_kernel() {
   return launch != nullptr && launch->thread != nullptr ? launch : nullptr;
 }
 
-/// The object that kernels know as `const simulator::current_thread`, under the same linker name.
-extern __thread ThreadView current_thread_writable __asm__("_ZN9simulator14current_threadE")
-    __attribute__((tls_model("initial-exec")));
+/// What kernels know as `const simulator::threadIdx` and so on, under the same linker names.
+#define ONEPASS_INDEX(name, symbol) \
+  extern __thread uint3 name __asm__(symbol) __attribute__((tls_model("initial-exec")));
+ONEPASS_INDEX(running_thread, "_ZN9simulator9threadIdxE")
+ONEPASS_INDEX(running_block, "_ZN9simulator8blockIdxE")
+ONEPASS_INDEX(running_block_size, "_ZN9simulator8blockDimE")
+ONEPASS_INDEX(running_grid_size, "_ZN9simulator7gridDimE")
+#undef ONEPASS_INDEX
 
 /// The round goes on, on whose stack this is called on waits: the turn is that of the running
 /// block's next ready thread from number `next` on, or of the scheduler if there is none. False
@@ -82,7 +91,7 @@ extern __thread ThreadView current_thread_writable __asm__("_ZN9simulator14curre
   if (next < threads.size() && !launch.failed) {
     Thread& thread = threads[next];
     launch.thread = &thread;
-    current_thread_writable.thread = thread.index;
+    running_thread = thread.index;
     thread.gave_way = false;
     from.switch_to(thread.fiber);
     return true;

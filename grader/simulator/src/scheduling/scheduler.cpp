@@ -30,7 +30,10 @@ void thread_body(void* argument) {
 }  // namespace
 
 Launch* running_launch = nullptr;
-__thread ThreadView current_thread_writable;
+__thread uint3 running_thread;
+__thread uint3 running_block;
+__thread uint3 running_block_size;
+__thread uint3 running_grid_size;
 
 void let_warp_catch_up(Launch& launch) {
   const Thread& thread = *launch.thread;
@@ -97,7 +100,7 @@ void Scheduler::go_on(Block& block) {
 
 Scheduler::Outcome Scheduler::run_block(Block& block) {
   launch_.block = &block;
-  current_thread_writable.block = block.index;
+  running_block = block.index;
   bool any_progress = false;
   while (block.live > 0) {
     launch_.progress = false;
@@ -128,8 +131,8 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   const std::uint64_t blocks = chosen.count();
   const std::uint64_t end = share == Share::half ? blocks / 2 : blocks;
   const std::size_t most_seats = StackPool::kMaxStacks / volume(launch_.begin.block);
-  current_thread_writable.block_size = launch_.begin.block;
-  current_thread_writable.grid_size = launch_.begin.grid;
+  running_block_size = launch_.begin.block;
+  running_grid_size = launch_.begin.grid;
 
   std::uint64_t next = first;
   std::size_t idle_turns = 0;  // in a row
