@@ -10,6 +10,7 @@
 #include "driver/faults.h"
 #include "driver/files.h"
 #include "driver/includes.h"
+#include "driver/object/device_code.h"
 #include "driver/object/inspect.h"
 #include "driver/printable.h"
 #include "driver/text.h"
@@ -200,9 +201,16 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
       return explain(assembled, "assembler", implementation);
     }
   }
-  if (const auto refused =
-          refused_object(read_object(read_file(object)), source, implementation.shown)) {
+  const std::string bytes = read_file(object);
+  const ObjectFile parts = read_object(bytes);
+  if (const auto refused = refused_object(parts, source, implementation.shown)) {
     return {{"", refused, ""}};
+  }
+  if (rewritten) {  // nvcc has said so itself
+    if (const auto refused =
+            refused_device_code(parts, bytes, read_file(assembly), source, implementation.shown)) {
+      return {{"", refused, ""}};
+    }
   }
 
   const std::string worker = (folder / "worker").string();

@@ -50,6 +50,37 @@ class Reader {
 
   ObjectFile result() && { return std::move(object_); }
 
+  DebugSection debug_section(const std::string& name) const {
+    DebugSection result;
+    const auto found = std::find(object_.sections.begin(), object_.sections.end(), name);
+    if (found == object_.sections.end()) {
+      return result;
+    }
+    const auto index = static_cast<std::size_t>(found - object_.sections.begin());
+    const std::size_t size = sections_[index].sh_size;
+    if (size > 0) {
+      at<char>(sections_[index].sh_offset + size - 1);
+      result.bytes = bytes_.substr(sections_[index].sh_offset, size);
+    }
+    for (const Elf64_Shdr& section : sections_) {
+      if (section.sh_type != SHT_RELA || section.sh_info != index) {
+        continue;
+      }
+      for (const auto& one : entries_of<Elf64_Rela>(section)) {
+        const Elf64_Sym& symbol = elf_symbols_.at(ELF64_R_SYM(one.r_info));
+        const std::uint64_t value = symbol.st_value + static_cast<std::uint64_t>(one.r_addend);
+        const auto type = ELF64_R_TYPE(one.r_info);
+        const bool is_wide = type == R_X86_64_64 || type == R_AARCH64_ABS64;
+        const std::size_t width = is_wide ? 8 : 4;
+        if (one.r_offset + width <= size) {
+          std::memcpy(&result.bytes[one.r_offset], &value, width);
+          result.places[one.r_offset] = {symbol.st_shndx, value};
+        }
+      }
+    }
+    return result;
+  }
+
  private:
   template <typename T>
   T at(std::size_t offset) const {
@@ -81,11 +112,15 @@ class Reader {
     elf_symbols_ = entries_of<Elf64_Sym>(table);
     for (const Elf64_Sym& symbol : elf_symbols_) {
       object_.symbols.push_back(
-          {text_in(table.sh_link, symbol.st_name), kind_of(symbol),
+          {text_in(table.sh_link, symbol.st_name),
+           kind_of(symbol),
            ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT || ELF64_ST_TYPE(symbol.st_info) == STT_TLS,
            ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC,
            ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx < sections_.size() &&
-               (sections_[symbol.st_shndx].sh_flags & SHF_EXECINSTR) != 0});
+               (sections_[symbol.st_shndx].sh_flags & SHF_EXECINSTR) != 0,
+           ELF64_ST_TYPE(symbol.st_info) == STT_TLS,
+           {symbol.st_shndx, symbol.st_value},
+           symbol.st_size});
     }
   }
 
@@ -144,12 +179,25 @@ class Reader {
 
 }  // namespace
 
-ObjectFile read_object(const std::string& bytes) {
+namespace {
+
+template <typename Read>
+auto from_object(const std::string& bytes, const Read& read) {
   try {
-    return Reader(bytes).result();
+    return read(Reader(bytes));
   } catch (const std::out_of_range&) {
     throw GraderFault("The compiler's object file names a part that it does not have.");
   }
+}
+
+}  // namespace
+
+ObjectFile read_object(const std::string& bytes) {
+  return from_object(bytes, [](Reader&& reader) { return std::move(reader).result(); });
+}
+
+DebugSection read_debug_section(const std::string& bytes, const std::string& name) {
+  return from_object(bytes, [&](const Reader& reader) { return reader.debug_section(name); });
 }
 
 }  // namespace onepass::driver

@@ -91,6 +91,15 @@ bool may_ask_for(const std::string& name) {
   return begins_so(name, allowed);
 }
 
+bool may_ask_for_in_kernels(const std::string& name) {
+  static const std::regex allowed(
+      "(?:" + one_of(kCompiler) + "|" + one_of(kCuda) + "|" + one_of(kMathematics) + "|" +
+      one_of(
+          R"(mem(?:cpy|move|set|cmp) malloc free v?printf puts putchar __assert_fail clock abs)") +
+      ")$|" + kOurs);
+  return begins_so(name, allowed);
+}
+
 bool may_define(const std::string& name, bool weak) {
   static const std::regex unmangled("DW\\.ref\\.");
   static const std::regex replaced("_Z(?:n[wa]|d[la])");

@@ -23,4 +23,8 @@ bool may_be_variable(const std::string& name);
 /// As the student wrote it, without arguments: "fork", "simulator::take_findings".
 std::string readable_name(const std::string& name);
 
+/// May a kernel call this library's function, given by its mangled name? nvcc has a version of it
+/// for the device, or the compiler has put the call there.
+bool may_ask_for_in_kernels(const std::string& name);
+
 }  // namespace onepass::driver

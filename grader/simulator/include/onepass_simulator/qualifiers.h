@@ -1,17 +1,19 @@
 // CUDA's qualifiers, as a host compiler can take them.
 //
-// Host and device code are one here, so most of them say nothing. Shared memory is the exception:
+// Host and device code are one here, so most of them say nothing. What is the device's is marked by
+// an alignment that debug information tells of, for the driver to see what kernels call
+// (driver/object/device_code.cpp); a kernel stays a function of its own. Shared memory is special:
 // a thread_local variable has one place for the whole block, because the simulator runs the threads
 // of a block one after another on one thread of the machine.
 #pragma once
 
 // Into a kernel all that it calls is inlined, as nvcc does. Of a structure that a function is given
 // or returns, the compiler would tell of neither load nor store.
-#define __global__ __attribute__((flatten))
-#define __device__
+#define __global__ __attribute__((flatten, noinline, aligned(32)))
+#define __device__ __attribute__((aligned(16)))
 #define __host__
-#define __constant__
-#define __managed__
+#define __constant__ __attribute__((aligned(16)))
+#define __managed__ __attribute__((aligned(16)))
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __maxnreg__(...)

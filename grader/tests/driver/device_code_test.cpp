@@ -1,0 +1,222 @@
+// What only nvcc refuses of kernels: by classes, each with a twin that it compiles. Where there is
+// a CUDA toolkit nvcc is asked too.
+#include "driver/object/device_code.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "driver/config.h"
+#include "driver/files.h"
+#include "process/process.h"
+#include "simulator/rewriter/rewrite.h"
+
+using namespace onepass::driver;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kBefore = R"(#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#define BOTH __host__ __device__
+inline float halved(float x) { return x / 2; }
+__attribute__((noinline)) float thirded(float x) { return x / 3; }
+template <typename T> T quartered(T x) { return x / 4; }
+constexpr float squared(float x) { return x * x; }
+float values[4] = {1, 2, 3, 4};
+constexpr float kValues[4] = {1, 2, 3, 4};
+constexpr float kEps = 1e-5f;
+struct Host { float a; Host(float x) : a(2 * x) {} float get() const { return a; } };
+BOTH inline float both(float x) { return x + 1; }
+__device__ float device(float x);
+__device__ inline float device(float x) { return 2 * both(x); }
+template <typename T> __device__ T generic(T x) { return x * 5; }
+template <> __device__ int generic<int>(int x) { return x * 6; }
+struct Device {
+  float a = 1;
+  Device() = default;
+  __device__ Device(float x) : a(x) {}
+  BOTH float get() const { return a; }
+  __device__ friend Device operator+(Device a, Device b) { return Device(a.a + b.a); }
+  template <typename T> __device__ T times(T x) const { return x * a; }
+};
+__device__ float counters[4];
+__constant__ float table[4];
+struct Plain { Device parts[2]; };
+template <typename Function> __device__ float apply(Function f, float x) { return f(x); }
+__device__ __attribute__((noinline)) float larger(const float& a, const float& b) { return a > b ? a : b; }
+__device__ __noinline__ float fallen(float x, int n) { return n == 0 ? x : fallen(x / 2, n - 1); }
+)";
+
+/// What stands in a kernel, at line 100.
+std::string kernel(const std::string& body) {
+  return kBefore + "template <typename T> __global__ void k(T* y, int i) {\n#line 100\n" + body +
+         "\n}\nvoid launch(float* y) { k<<<1, 32>>>(y, 3); }\n";
+}
+
+std::string refused(const std::string& text) {
+  static const Toolchain toolchain =
+      read_config(fs::path(ONEPASS_BINARY_DIR) / "onepass.json").toolchain(Device::cpu);
+  const ScratchFolder folder(fs::temp_directory_path());
+  const std::string source = folder.path() / "a.cpp";
+  const std::string assembly = folder.path() / "a.s";
+  const std::string object = folder.path() / "a.o";
+  write_file(source, onepass::rewriter::rewrite(text, "a.cu"));
+  const auto run = [&](std::vector<std::string> command) {
+    command.insert(command.begin(), toolchain.compiler.string());
+    const auto result = onepass::process::run({command}, 60);
+    REQUIRE_MESSAGE(result.succeeded(), result.output);
+  };
+  std::vector<std::string> compile = toolchain.compile_flags;
+  compile.insert(compile.end(), {source, "-w", "-S", "-o", assembly});
+  run(compile);
+  run({"-c", assembly, "-o", object});
+  const std::string bytes = read_file(object);
+  const auto error =
+      refused_device_code(read_object(bytes), bytes, read_file(assembly), text, "a.cu");
+  return error ? error->told("a.cu") : "";
+}
+
+/// Whatever is not known here nvcc would refuse, and the other way about.
+void check_with_nvcc([[maybe_unused]] const std::string& text, [[maybe_unused]] bool takes) {
+#ifdef ONEPASS_NVCC
+  const ScratchFolder folder(fs::temp_directory_path());
+  const std::string source = folder.path() / "a.cu";
+  write_file(source, text);
+  const auto result = onepass::process::run({{ONEPASS_NVCC, "-std=c++17", "-arch=sm_90", "-cubin",
+                                              "-w", "-o", folder.path() / "a.cubin", source}},
+                                            120);
+  CHECK_MESSAGE(result.succeeded() == takes, result.output);
+#endif
+}
+
+}  // namespace
+
+TEST_SUITE("device code") {
+  TEST_CASE("host functions and host variables in kernels are refused, in nvcc's words") {
+    const auto call = [](const std::string& function, const std::string& body) {
+      const std::string text = kernel(body);
+      const std::string error = refused(text);
+      CAPTURE(body);
+      CHECK(
+          error.find(fmt::format("a.cu:100: calling a __host__ function(\"{}\") from a __global__ "
+                                 "function(\"k\") is not allowed",
+                                 function)) == 0);
+      check_with_nvcc(text, false);
+    };
+    call("halved", "y[0] = halved(y[i]);");
+    call("thirded", "y[0] = thirded(y[i]);");
+    call("quartered", "y[0] = quartered(y[i]);");
+    call("squared", "y[0] = squared(y[i]);");
+    call("Host::Host", "Host h(y[i]); y[0] = h.a;");
+    call("std::vector::vector", "std::vector<float> v(i); y[0] = v[1];");
+    call("std::max", "y[0] = std::max(y[1], y[i]);");
+    call("std::array::operator[]", "std::array<float, 4> a; a[i] = 1; y[0] = a[i + 1];");
+    call("rand", "y[0] = rand();");
+    call("atoi", "y[0] = atoi(reinterpret_cast<const char*>(y));");
+
+    const auto variable = [](const std::string& name, const std::string& body) {
+      const std::string text = kernel(body);
+      const std::string error = refused(text);
+      CAPTURE(body);
+      CHECK(error.find("a.cu:100: identifier \"" + name + "\" is undefined in device code") == 0);
+      check_with_nvcc(text, false);
+    };
+    variable("values", "y[0] = values[i];");
+    variable("kValues", "y[0] = kValues[i];");
+    variable("kEps", "y[0] = larger(kEps, y[i]);");
+  }
+
+  TEST_CASE("they are found through functions of the device") {
+    const std::string text =
+        kBefore +
+        "#line 10\n__device__ float scaled(float x) {\n  return halved(x);\n}\n"
+        "__global__ void k(float* y) { y[0] = both(scaled(y[1])); }\n";
+    CHECK(refused(text).find("a.cu:11: calling a __host__ function(\"halved\") from a __device__ "
+                             "function(\"scaled\")") == 0);
+    check_with_nvcc(text, false);
+    const std::string functor =
+        kBefore +
+        "#line 10\nstruct Twice { float operator()(float x) const { return 2 * x; } };\n"
+        "__global__ void k(float* y) { y[0] = apply(Twice{}, y[1]); }\n";
+    CHECK(refused(functor).find("function(\"Twice::operator()\")") != std::string::npos);
+    check_with_nvcc(functor, false);
+  }
+
+  TEST_CASE("what kernels may use is not refused") {
+    const std::string text = kernel(R"(
+      y[0] = device(y[1]) + generic(y[2]) + generic(i) + both(y[3]) + fallen(y[4], i);
+      Device d; Device e(y[5]); y[1] = (d + e).times(e.get());
+      Plain p = {}; Plain q = p; y[2] = q.parts[i].a;
+      y[3] = counters[i] + table[i]; counters[i] = y[i];
+      y[4] = apply([=](float x) { return x * y[i]; }, y[7]);
+      auto square = [](auto x) { return x * x; }; y[5] = square(y[i]) + square(i);
+      y[6] = std::abs(y[i]) + std::sqrt(y[i]) + std::pow(y[i], 2.0f) + std::isnan(y[i]) + std::fma(y[1], y[2], y[3]);
+      float moved = std::move(y[7]); y[7] = std::forward<float>(moved) + kEps;
+      y[8] = i > 0 ? kEps : 2 * kEps;
+      static float kept = 3; kept += y[i]; y[9] = kept;
+      const float local[4] = {1, 2, 3, y[i]}; y[10] = local[i];
+      for (float f : {1.0f, 2.0f}) y[11] += f;
+      if (y[i] < 0) printf("%f\n", y[i]);
+      float* memory = new float[4]; memory[i] = 1; y[12] = memory[i - 1]; delete[] memory;
+      void* bytes = malloc(16); memcpy(bytes, y, 16); memset(y, 0, 4); free(bytes);
+      __shared__ float shared[12288]; shared[i] = 1; __syncthreads(); y[13] = shared[i - 1] + i;
+    )") + R"(
+      template __global__ void k<double>(double*, int);
+      struct Heavy { std::vector<float> v; float a; Heavy() : a(values[0]) {} Heavy(const Heavy& o) : v(o.v), a(o.a) {} };
+      __global__ void by_value(Heavy h, float* y) { y[0] = h.a; }
+      void launch_heavy(float* y) { Heavy h; h.a = halved(values[1]); by_value<<<1, 1>>>(h, y); }
+    )";
+    CHECK(refused(text) == "");
+    check_with_nvcc(text, true);
+  }
+
+  TEST_CASE("code that tells host from device is left to nvcc") {
+    const std::string text = kBefore + R"(
+      BOTH inline float either(float x) {
+      #ifdef __CUDA_ARCH__
+        return __expf(x);
+      #else
+        return halved(x);
+      #endif
+      }
+      __global__ void k(float* y) { y[0] = either(y[1]); }
+    )";
+    CHECK(refused(text) == "");
+    check_with_nvcc(text, true);
+  }
+
+  TEST_CASE("static shared memory has 48 KB in all") {
+    const auto with = [](int values_in_second) {
+      return kBefore + fmt::format(R"(
+#line 10
+__device__ inline float second(float x, int i) {{
+  __shared__ float tile[{}];
+  tile[i] = x;
+  return tile[i + 1];
+}}
+__global__ void k(float* y, int i) {{
+  __shared__ float tile[8192];
+  tile[i] = y[i];
+  y[0] = tile[i + 1] + second(y[1], i);
+}}
+)",
+                                   values_in_second);
+    };
+    CHECK(refused(with(4097)) ==
+          "a.cu:15: entry function k uses too much shared data (49156 bytes, 49152 max): more only "
+          "as dynamic shared memory (extern __shared__)");
+    check_with_nvcc(with(4097), false);
+    CHECK(refused(with(4096)) == "");
+    check_with_nvcc(with(4096), true);
+  }
+}
