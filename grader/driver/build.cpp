@@ -237,8 +237,9 @@ Builder::Attempt Builder::explain(const ToolResult& result, const std::string& t
       !missing.empty()) {
     return {{"", CompileError{missing, ""}, ""}, fault};
   }
-  if (const auto error = first_error(result.output, implementation.shown,
-                                     implementation.exercise->binding.string())) {
+  if (const auto error =
+          first_error(result.output, implementation.shown,
+                      implementation.exercise->binding.string(), !toolchain_.rewriter.empty())) {
     const auto refused = refused_include(*error, implementation.source, implementation.shown);
     return {{"", refused.value_or(*error), ""}, error->is_theirs ? "" : fault};
   }

@@ -7,6 +7,7 @@
 #include <regex>
 #include <vector>
 
+#include "driver/cuda_names.h"
 #include "driver/text.h"
 
 namespace onepass::driver {
@@ -101,6 +102,25 @@ std::string line_that_led_to(std::size_t error, const std::vector<std::string>& 
   return "";
 }
 
+// Of this error, or of another one at its line: g++ calls what it does not know a variable first.
+std::optional<std::string> about_names_of(std::size_t first,
+                                          const std::vector<std::string>& lines) {
+  const std::optional<Error> place = located_error(lines[first]);
+  for (std::size_t i = first; i < lines.size(); ++i) {
+    const std::optional<Error> error = located_error(lines[i]);
+    if (!error) {
+      continue;
+    }
+    if (error->file != place->file || error->line != place->line) {
+      break;
+    }
+    if (const auto known = about_cuda_name(error->message)) {
+      return known;
+    }
+  }
+  return std::nullopt;
+}
+
 // Names as the student writes them: no namespace of ours, "__half" however a compiler spells it.
 std::string as_written(std::string name) {
   static const std::regex prefix(R"((?:onepass::|struct |class ))");
@@ -114,7 +134,7 @@ std::string CompileError::told(const std::string& file) const {
 }
 
 std::optional<FirstError> first_error(const std::string& output, const std::string& file,
-                                      const std::string& binding) {
+                                      const std::string& binding, bool for_simulator) {
   const auto at = [&](const std::string& number) {
     return number.empty() ? "" : fmt::format("{}:{}", file, number);
   };
@@ -122,6 +142,9 @@ std::optional<FirstError> first_error(const std::string& output, const std::stri
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (const auto error = located_error(lines[i])) {
       if (error->file == file) {
+        if (const auto known = for_simulator ? about_names_of(i, lines) : std::nullopt) {
+          return FirstError{{*known, at(error->line)}, true};
+        }
         return FirstError{{error->message, at(error->line)}, !error->is_fatal};
       }
       if (!error->is_fatal && (error->file == binding || is_assembly(error->file))) {

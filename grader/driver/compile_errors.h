@@ -23,8 +23,9 @@ struct FirstError : CompileError {
 /// in `binding`, which includes it; an undefined symbol; what ptxas, nvlink or the assembler find.
 /// Nothing if the compiler does not say, as when it was killed. Understands g++, nvcc, ptxas,
 /// nvlink and ld, if the lines are not too long for std::regex.
+/// For the simulator, a name of CUDA's that it does not have gets its sentence (cuda_names.h).
 std::optional<FirstError> first_error(const std::string& output, const std::string& file,
-                                      const std::string& binding);
+                                      const std::string& binding, bool for_simulator);
 
 /// Is a function of the contract missing? "forward.cu does not define rmsnorm_forward<__half>", or
 /// an empty string. `file` as above.

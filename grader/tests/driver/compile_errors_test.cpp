@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kFile = "exercises/01_rmsnorm/forward.cu";
 
 std::optional<FirstError> find(const std::string& output) {
-  return first_error(output, kFile, "forward.binding.cu");
+  return first_error(output, kFile, "forward.binding.cu", false);
 }
 
 CompileError theirs(const std::string& output) {

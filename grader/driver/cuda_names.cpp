@@ -1,0 +1,81 @@
+#include "driver/cuda_names.h"
+
+#include <fmt/format.h>
+
+#include <regex>
+
+#include "driver/text.h"
+
+namespace onepass::driver {
+
+extern const char* const kCudaNames;  // CMakeLists.txt
+
+namespace {
+
+const std::string kGroups = "cooperative_groups";
+
+/// The name that g++ does not know, as the table has it; empty if the message says something else.
+std::string unknown_name(const std::string& message) {
+  static const std::regex header(R"(^(\S+): No such file or directory)");
+  static const std::regex member(
+      R"(^'(\w+)' (?:is not a member of|has not been declared in|in namespace) '(\w+)')");
+  static const std::regex plain(
+      R"(^'(?:::)?(\w+)' (?:was not declared in this scope|has not been declared|does not name a )"
+      R"(|is not a member of '::'))");
+  static const std::regex in_template(R"(^there are no arguments to '(\w+)' that depend on)");
+  std::smatch match;
+  if (std::regex_search(message, match, member)) {
+    const bool is_group = match[2] == kGroups || match[2] == "cg";
+    return is_group ? kGroups + "::" + match[1].str() : "";
+  }
+  for (const std::regex* pattern : {&header, &plain, &in_template}) {
+    if (std::regex_search(message, match, *pattern)) {
+      return match[1];
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+const std::map<std::string, std::string>& cuda_names() {
+  static const std::map<std::string, std::string> names = [] {
+    std::map<std::string, std::string> result;
+    std::string section;
+    for (const std::string& line : lines_of(kCudaNames)) {
+      if (line.rfind("== ", 0) == 0) {
+        section = line.substr(3);
+      } else if (!line.empty() && line[0] != '#') {
+        result[line] = section;
+      }
+    }
+    return result;
+  }();
+  return names;
+}
+
+std::optional<std::string> about_cuda_name(const std::string& message) {
+  static const std::string refused = "refused: ";
+  static const std::string replaced = "replaced: ";
+  const std::string name = unknown_name(message);
+  auto found = cuda_names().find(name);
+  if (found == cuda_names().end()) {
+    found = cuda_names().find(name.substr(0, name.find('/')) + "/*");
+  }
+  if (name.empty() || found == cuda_names().end()) {
+    return std::nullopt;
+  }
+  const std::string& section = found->second;
+  const bool is_header = message.find("No such file") != std::string::npos;
+  const std::string shown = is_header ? "<" + name + ">" : name;
+  if (section.rfind(replaced, 0) == 0) {
+    return shown + " " + section.substr(replaced.size());
+  }
+  if (section.rfind(refused, 0) != 0) {
+    return std::nullopt;  // its header is not included
+  }
+  return fmt::format("{} ({}) cannot be simulated on a CPU: grade this on a GPU", shown,
+                     section.substr(refused.size()));
+}
+
+}  // namespace onepass::driver

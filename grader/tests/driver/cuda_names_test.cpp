@@ -1,0 +1,147 @@
+// The table of CUDA's names is true: what it calls simulated compiles, and a use of anything else
+// gets its sentence, never the compiler's own words.
+#include "driver/cuda_names.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "driver/compile_errors.h"
+#include "driver/files.h"
+#include "driver/text.h"
+#include "process/process.h"
+
+using namespace onepass::driver;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kHeaders =
+    "#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+    "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n#line 1\n";
+
+std::string messages_on(const std::string& text) {
+  const ScratchFolder folder(fs::temp_directory_path());
+  write_file(folder.path() / "names.cpp", kHeaders + text);
+  const std::string command =
+      fmt::format("cd '{}' && LC_ALL=C " ONEPASS_CXX_COMPILER
+                  " -std=c++17 -fsyntax-only -w -fno-diagnostics-show-caret -isystem "
+                  "'" ONEPASS_SOURCE_DIR "/grader/simulator/include' names.cpp",
+                  folder.path().string());
+  return onepass::process::run({{"/bin/sh", "-c", command}}, 120).output;
+}
+
+bool is_header(const std::string& name) {
+  return name.find_first_of("./") != std::string::npos;
+}
+
+bool is_declared(const std::string& section) {
+  return section == "simulated" || section == "accepted without effect";
+}
+
+/// Without its scope.
+std::string own(const std::string& name) {
+  const std::size_t scope = name.rfind("::");
+  return scope == std::string::npos ? name : name.substr(scope + 2);
+}
+
+}  // namespace
+
+TEST_SUITE("CUDA's names") {
+  TEST_CASE("what is simulated, or accepted without effect, is declared") {
+    std::string text = "namespace uses {\n";
+    int count = 0;
+    for (const auto& [name, section] : cuda_names()) {
+      if (is_declared(section)) {
+        const char* const scope = name.find("::") == std::string::npos ? "::" : "";
+        text += fmt::format("#ifndef {}\nusing {}{};\n#endif\n", own(name), scope, name);
+        ++count;
+      }
+    }
+    CHECK(count > 700);
+    CHECK(messages_on(text + "}\n") == "");
+  }
+
+  TEST_CASE("a use of every other name gets its sentence") {
+    std::string text;
+    std::vector<std::string> names;
+    for (const auto& [name, section] : cuda_names()) {
+      if (!is_declared(section) && !is_header(name)) {
+        names.push_back(name);
+        text += fmt::format("void use{}() {{ (void){}; }}\n", names.size(), name);
+      }
+    }
+    CHECK(names.size() > 1300);
+    std::map<std::string, std::string> by_line;  // of the compiler's output
+    for (const std::string& line : lines_of(messages_on(text))) {
+      const std::size_t number = line.find(':') + 1;
+      by_line[line.substr(number, line.find(':', number) - number)] += line + "\n";
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto error = first_error(by_line[std::to_string(i + 1)], "names.cpp", "binding", true);
+      CAPTURE(names[i]);
+      CAPTURE(by_line[std::to_string(i + 1)]);
+      REQUIRE(error);
+      const bool is_told = error->message.find("cannot be simulated") != std::string::npos ||
+                           error->message.find("is gone from GPUs") != std::string::npos;
+      CHECK(is_told);
+      CHECK(error->message.rfind(names[i], 0) == 0);
+    }
+  }
+
+  TEST_CASE("every header that is not simulated gets its sentence") {
+    for (const auto& [name, section] : cuda_names()) {
+      if (is_header(name)) {
+        const std::string header =
+            name.back() == '*' ? name.substr(0, name.size() - 1) + "x/y.cuh" : name;
+        const auto told = about_cuda_name(header + ": No such file or directory");
+        CAPTURE(name);
+        REQUIRE(told);
+        CHECK(told->find("<" + header + "> (") == 0);
+      }
+    }
+  }
+
+  TEST_CASE("a name in each of g++'s messages") {
+    const std::string graph =
+        "cudaGraph_t (CUDA graphs) cannot be simulated on a CPU: grade this on a GPU";
+    for (const char* line :
+         {"void f(cudaGraph_t g) {}", "cudaGraph_t graph;", "void f() { ::cudaGraph_t graph; }",
+          "void f() { int i = sizeof(cudaGraph_t); }", "cudaGraph_t f();",
+          "struct S { cudaGraph_t graph; };",
+          "template <typename T> void f(T x, cudaGraph_t g) {}"}) {
+      const auto error = first_error(messages_on(line), "names.cpp", "binding", true);
+      CAPTURE(line);
+      REQUIRE(error);
+      CHECK(error->told("") == "names.cpp:1: " + graph);
+      CHECK(error->is_theirs);
+    }
+    for (const char* line :
+         {"template <typename T> void f(T x) { __dp4a(1, 2, 3); }", "void f() { __dp4a(1, 2, 3); }",
+          "template <typename T> void f(T x) { __dp4a(x, 2, 3); } void g() { f(1); }",
+          "namespace cg = cooperative_groups; void f() { auto c = cg::this_cluster(); }",
+          "namespace cg = cooperative_groups; cg::cluster_group c;",
+          "namespace cg = cooperative_groups; void f(const cg::thread_group& g) {}",
+          "using cooperative_groups::memcpy_async;", "void f() { cooperative_groups::wait(1); }"}) {
+      const auto error = first_error(messages_on(line), "names.cpp", "binding", true);
+      CAPTURE(line);
+      REQUIRE(error);
+      CAPTURE(error->message);
+      CHECK(error->message.find("cannot be simulated on a CPU") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("what is no name of CUDA's keeps the compiler's words") {
+    for (const char* message :
+         {"'cudaGraphics_' was not declared in this scope", "'wait' is not a member of 'std'",
+          "'lane' was not declared in this scope; did you mean 'lane_'?",
+          "'cudaMalloc' was not declared in this scope", "my/own.h: No such file or directory",
+          "expected ';' before '}' token", "'exclusive_scan' was not declared in this scope"}) {
+      CAPTURE(message);
+      CHECK(!about_cuda_name(message));
+    }
+  }
+}
