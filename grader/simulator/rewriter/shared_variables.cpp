@@ -29,9 +29,7 @@ std::size_t after_attributes(const Tokens& tokens, std::size_t first) {
 
 // `struct { ... } name` and `struct Name { ... } name`.
 bool opens_class(const Tokens& tokens, std::size_t brace) {
-  const auto is_key = [&](std::size_t i) {
-    return tokens[i].is_any({"struct", "class", "union"});
-  };
+  const auto is_key = [&](std::size_t i) { return tokens[i].is_any({"struct", "class", "union"}); };
   return is_key(brace - 1) || is_key(brace - 2);
 }
 

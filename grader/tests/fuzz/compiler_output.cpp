@@ -12,7 +12,8 @@ void try_input(std::string_view input) {
   const std::string file = "exercises/01_rmsnorm/forward.cu";
   const std::string output = cut_lines(printable(input));
   Json(missing_function(output, file)).dump();
-  if (const auto error = first_error(output, file, "grader/chapters/rmsnorm/binding_forward.cu", true)) {
+  if (const auto error =
+          first_error(output, file, "grader/chapters/rmsnorm/binding_forward.cu", true)) {
     Json(error->told(file)).dump();
     if (const auto refused = refused_include(*error, output, file)) {
       Json(refused->told(file)).dump();
