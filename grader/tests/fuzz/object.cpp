@@ -1,6 +1,7 @@
 // What an assembler has made of a student's text: an object, or, without its first bytes, the
 // assembly.
 #include "driver/bad_input.h"
+#include "driver/object/device_code.h"
 #include "driver/object/inspect.h"
 #include "driver/printable.h"
 #include "tests/fuzz/target.h"
@@ -15,7 +16,11 @@ void try_input(std::string_view input) {
     Json(refused->told("a.cu")).dump();
   }
   try {
-    if (const auto refused = refused_object(read_object(bytes), source, "a.cu")) {
+    const ObjectFile object = read_object(bytes);
+    if (const auto refused = refused_object(object, source, "a.cu")) {
+      Json(refused->told("a.cu")).dump();
+    }
+    if (const auto refused = refused_device_code(object, bytes, bytes, source, "a.cu")) {
       Json(refused->told("a.cu")).dump();
     }
   } catch (const GraderFault&) {
