@@ -7,7 +7,8 @@
 namespace simulator {
 
 /// In which order the blocks of a launch run: their numbers rising, x fastest; falling; or shuffled
-/// by a seed. CUDA promises none.
+/// by a seed, where also the last thread of a block goes first, and a block that has done an atomic
+/// operation lets others run. CUDA promises none.
 enum class BlockOrder { rising, falling, shuffled };
 
 /// A grid with one long side, whose others have `across` blocks together: few, or 1 if they are not

@@ -27,7 +27,7 @@ void check_repeats(const Case& call, int times, const Outputs& outputs) {
             "{} came out differently at call {} than at call 1, on the same inputs{}. The launcher "
             "returns Summation::fixed_order: add in a fixed order, or return any_order.",
             failure.where, repeat + 1,
-            session().device() == "cpu" ? ", with the blocks in another order" : "");
+            session().device() == "cpu" ? ", with blocks and warps in another order" : "");
         session().fail(call, failure);
       }
     }

@@ -59,6 +59,43 @@ CASE(blocks_are_shuffled, "") {
     }
   }
 }
+
+__global__ void note_turn_of_thread(unsigned* count, unsigned* turns) {
+  turns[threadIdx.x] = atomicAdd(count, 1u);
+}
+CASE(the_last_thread_goes_first_where_blocks_are_shuffled, "") {
+  for (const bool is_shuffled : {false, true}) {
+    const Asked asked(is_shuffled ? BlockOrder::shuffled : BlockOrder::rising);
+    unsigned* noted = zeros<unsigned>(1);
+    note_turn_of_thread<<<1, 80>>>(zeros<unsigned>(), noted);
+    unsigned turns[80];
+    cudaMemcpy(turns, noted, sizeof(turns), cudaMemcpyDeviceToHost);
+    for (unsigned i = 0; i < 80; ++i) assert(turns[i] == (is_shuffled ? 79 - i : i));
+  }
+}
+
+/// Blocks draw pieces of work until there are no more.
+__global__ void draw(unsigned* next, unsigned pieces, unsigned* drawn) {
+  __shared__ unsigned piece;
+  for (;;) {
+    if (threadIdx.x == 0) piece = atomicAdd(next, 1u);
+    __syncthreads();
+    const bool is_over = piece >= pieces;
+    __syncthreads();
+    if (is_over) return;
+    if (threadIdx.x == 0) ++drawn[blockIdx.x];
+  }
+}
+CASE(blocks_that_share_work, "") {
+  for (const bool is_shuffled : {false, true}) {
+    const Asked asked(is_shuffled ? BlockOrder::shuffled : BlockOrder::rising);
+    unsigned* noted = zeros<unsigned>(1);
+    draw<<<4, 64>>>(zeros<unsigned>(), 12, noted);
+    unsigned drawn[4];
+    cudaMemcpy(drawn, noted, sizeof(drawn), cudaMemcpyDeviceToHost);
+    for (unsigned i = 0; i < 4; ++i) assert(drawn[i] == (is_shuffled ? 3 : i == 0 ? 12 : 0));
+  }
+}
 CASE(a_sample_of_the_blocks, "") {
   const Asked asked(BlockOrder::shuffled, 1, 10);
   const std::vector<unsigned> turns = turns_of(dim3(1000));

@@ -27,9 +27,10 @@ Failure out_of_order(Failure failure, BlockOrder order) {
   failure.mistake = "block-order";
   failure.message += fmt::format(
       "\nThe same call is right when the blocks run in the order 0, 1, 2, ..., and wrong when {}. "
-      "CUDA promises no order: no block may count on what another one has done.",
+      "CUDA promises no order: no block, and no warp, may count on what another one has done.",
       order == BlockOrder::falling ? "the last one runs first, and 0 last"
-                                   : "they run in a shuffled order");
+                                   : "they run in a shuffled order, some of them together, the "
+                                     "last thread of each first");
   return failure;
 }
 

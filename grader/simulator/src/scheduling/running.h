@@ -21,6 +21,7 @@ struct Launch {
         arguments(arguments_),
         argument_bytes(argument_bytes_),
         machine(machine_),
+        is_shuffled(machine_.blocks.order == BlockOrder::shuffled),
         accesses_left(machine_.access_limit),
         checkers(begin, machine.settings, machine.memory, machine.shadow, machine.findings) {}
 
@@ -36,6 +37,7 @@ struct Launch {
   void* const arguments;
   const std::size_t argument_bytes;
   Machine& machine;
+  const bool is_shuffled;       // see BlockOrder
   std::uint64_t accesses_left;  // from 0 on it is never down to 0 again
   Checkers checkers;
 
@@ -43,6 +45,7 @@ struct Launch {
   Block* block = nullptr;                // its block
   Fiber scheduler;                       // waits while the threads of a round run
   bool progress = false;                 // some thread of the round did more than give way
+  bool met_others = false;               // some thread of the round did an atomic operation
   bool failed = false;                   // an error that stops a GPU has been made
   volatile bool stop_requested = false;  // by the time limit's signal
 
@@ -82,14 +85,22 @@ ONEPASS_INDEX(running_block_size, "_ZN9simulator8blockDimE")
 ONEPASS_INDEX(running_grid_size, "_ZN9simulator7gridDimE")
 #undef ONEPASS_INDEX
 
+/// The thread whose turn in a round is number `turn`, or the other way round.
+inline std::size_t thread_or_turn(const Launch& launch, std::size_t turn) {
+  return launch.is_shuffled ? launch.block->threads.size() - 1 - turn : turn;
+}
+
 /// The round goes on, on whose stack this is called on waits: the turn is that of the running
-/// block's next ready thread from number `next` on, or of the scheduler if there is none. False
+/// block's next ready thread from turn `next` on, or of the scheduler if there is none. False
 /// only if the scheduler calls and no thread is ready.
 [[gnu::always_inline]] inline bool pass_turn(Launch& launch, Fiber& from, std::size_t next) {
   std::vector<Thread>& threads = launch.block->threads;
-  while (next < threads.size() && threads[next].state != ThreadState::ready) ++next;
+  while (next < threads.size() &&
+         threads[thread_or_turn(launch, next)].state != ThreadState::ready) {
+    ++next;
+  }
   if (next < threads.size() && !launch.failed) {
-    Thread& thread = threads[next];
+    Thread& thread = threads[thread_or_turn(launch, next)];
     launch.thread = &thread;
     running_thread = thread.index;
     thread.gave_way = false;
@@ -106,7 +117,7 @@ ONEPASS_INDEX(running_grid_size, "_ZN9simulator7gridDimE")
 inline void wait_for_others(Launch& launch) {
   Thread& thread = *launch.thread;
   launch.progress = launch.progress || !thread.gave_way;
-  pass_turn(launch, thread.fiber, thread.number + std::size_t{1});
+  pass_turn(launch, thread.fiber, thread_or_turn(launch, thread.number) + 1);
 }
 
 /// Called on a thread's stack: lets the others of its warp run, unless they all wait for it.

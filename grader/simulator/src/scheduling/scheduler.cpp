@@ -9,6 +9,9 @@ namespace {
 /// How many turns each block of a full house gets in which nobody makes progress.
 constexpr unsigned kIdleTurns = 16;
 
+/// Blocks that are under way together in the shuffled order.
+constexpr std::size_t kTogether = 8;
+
 /// What a thread does: the kernel, then its farewell. Then it waits until it is one of the next
 /// block's.
 void thread_body(void* argument) {
@@ -103,7 +106,7 @@ Scheduler::Outcome Scheduler::run_block(Block& block) {
   running_block = block.index;
   bool any_progress = false;
   while (block.live > 0) {
-    launch_.progress = false;
+    launch_.progress = launch_.met_others = false;
     if (!pass_turn(launch_, launch_.scheduler, 0)) {
       launch_.checkers.tell(BlockStuck{});
       launch_.fail(kErrorLaunchTimeout);
@@ -111,6 +114,7 @@ Scheduler::Outcome Scheduler::run_block(Block& block) {
     if (launch_.failed) return Outcome::failed;
     if (!launch_.progress) return any_progress ? Outcome::stalled : Outcome::idle;
     any_progress = true;
+    if (launch_.is_shuffled && launch_.met_others && block.live > 0) return Outcome::aside;
   }
   launch_.checkers.tell(BlockEnd{});
   return Outcome::finished;
@@ -136,9 +140,11 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
 
   std::uint64_t next = first;
   std::size_t idle_turns = 0;  // in a row
+  bool is_aside = false;       // the block that ran last
   while (next < end || !waiting_.empty()) {
     const bool start_new =
-        next < blocks && (waiting_.empty() || (idle_turns > 0 && waiting_.size() < most_seats));
+        next < blocks && (waiting_.empty() || (idle_turns > 0 && waiting_.size() < most_seats) ||
+                          (is_aside && waiting_.size() < kTogether));
     Block* block = nullptr;
     if (start_new) {
       block = &free_seat();
@@ -151,6 +157,7 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
     const Outcome outcome = run_block(*block);
     if (outcome == Outcome::failed) return blocks;
     idle_turns = outcome == Outcome::idle ? idle_turns + 1 : 0;
+    is_aside = outcome == Outcome::aside;
     if (outcome == Outcome::finished) {
       free_.push_back(block);
       continue;

@@ -8,6 +8,10 @@
 // all threads of a block do, the block is set aside and another one runs: whoever holds the lock
 // gets its turn. If as many blocks as fit at one time all wait, none can ever go on: that is
 // reported as a deadlock.
+//
+// In the shuffled order (block_order.h) a block is also set aside when it has done an atomic
+// operation: so some blocks are under way together, and who comes first to a counter does not get
+// all of the work.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +35,9 @@ class Scheduler {
   std::uint64_t run(std::uint64_t first, Share share);
 
  private:
-  /// stalled: after some work, all threads wait for another block; idle: they did nothing else.
-  enum class Outcome { finished, stalled, idle, failed };
+  /// stalled: after some work, all threads wait for another block; idle: they did nothing else;
+  /// aside: they can go on, but others have their turn.
+  enum class Outcome { finished, stalled, idle, aside, failed };
 
   Block& free_seat();
   void begin(Block& block, std::uint64_t number);
