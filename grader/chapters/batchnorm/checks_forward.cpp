@@ -207,7 +207,7 @@ TEST_SUITE("batchnorm/forward") {
              points(1), todo(4)) {
     draw_tensors(kForward, 6, [](Arguments arguments) { check(kAll, std::move(arguments)); });
     sweep_values(6, 90, [](const Matrix& x, double eps) { check(kAll, arguments_of(x, eps)); });
-    check_not_finite(call_of(kForward, random_arguments(Dtype::fp16, {3, 2, 90})), {"x"},
+    check_not_finite(call_of(kForward, random_arguments(Dtype::fp16, {3, 2, 90})),
                      outputs_of(expected, kAll), expect<forward_mistakes>);
   }
 }

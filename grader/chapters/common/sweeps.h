@@ -43,12 +43,11 @@ void check_most_rows(const Function& function, const std::string& size,
 /// belong together elsewhere, such as a sine and a cosine, do not here.
 void check_any_numbers(const Function& function, const CheckCall& check);
 
-/// Makes an element of each of these inputs of the call NaN, and infinite, one at a time. What the
+/// Makes an element of each input of the call NaN, and infinite, one at a time. What the
 /// formula makes infinite or NaN of it must be one of them. What else depends on it is left open,
 /// as are statistics: the ways to compute them differ. All other numbers are what they were.
 using CheckOutputs = std::function<void(const Case& call, const verdict::Outputs& outputs)>;
-void check_not_finite(const Case& call, const std::vector<std::string>& inputs,
-                      const verdict::Outputs& outputs, const CheckOutputs& check);
+void check_not_finite(const Case& call, const verdict::Outputs& outputs, const CheckOutputs& check);
 
 /// Tensors of numbers at the ends of what a type holds, for which fp32 is enough: tiny with eps 0,
 /// of 16 bits subnormal ones; large; rows that are all equal; a mean a thousand deviations off.

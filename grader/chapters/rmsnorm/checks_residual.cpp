@@ -194,8 +194,7 @@ TEST_SUITE("rmsnorm/residual") {
           x, [&](auto row, auto col, double) { return 0.5 * x.get(row, x.cols() - 1 - col); });
       check(kAll, {x, mirrored}, {}, eps);
     });
-    check_not_finite(call_of(random_inputs(Dtype::fp16, 4, 300)), {"x", "residual"}, kAll,
-                     expect<residual_mistakes>);
+    check_not_finite(call_of(random_inputs(Dtype::fp16, 4, 300)), kAll, expect<residual_mistakes>);
   }
 }
 
