@@ -195,6 +195,9 @@ Diagnosis explain_launch_error(const Case& call, const std::string& error) {
   if (error.find("must be allowed first") != std::string::npos) {
     return {"launch-failed", "Allow as much as the call needs, before each launch that needs it."};
   }
+  if (error.find("__launch_bounds__") != std::string::npos) {
+    return {"launch-failed", "Launch no more threads than they allow, or let them allow more."};
+  }
   if (error.find("nvcc allows") != std::string::npos) {
     return {"launch-failed", "The simulator ran it; for a GPU it would not be compiled."};
   }

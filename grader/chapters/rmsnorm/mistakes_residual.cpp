@@ -116,6 +116,14 @@ common::Table<ResidualHooks> own_mistakes() {
       {"residual-after-norm",
        {{"x was normalised, and the residual added to the result: add it first.",
          {.normalised = x_alone, .residual_after_norm = true}}}},
+      {"cut-off",
+       {{verdict::kCutOff,
+         {.sum =
+              [](const Case& call) {
+                return std::optional(map(added(x_of(call), residual_of(call)), [&](double sum) {
+                  return verdict::cut_to(call.dtype(), sum);
+                }));
+              }}}}},
       {"stride-ignored", stride_ignored()}};
 }
 

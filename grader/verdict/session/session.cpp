@@ -225,6 +225,9 @@ void Session::look_past_the_end(const Case& call, const Outputs& outputs,
 std::optional<Diagnosis> Session::explain_parts(
     const WrongOutput& wrong, const std::function<Expectation(const Case&)>& expected,
     const Threads& threads) {
+  if (const std::optional<Diagnosis> hidden = explain_hidden(wrong)) {
+    return hidden;
+  }
   const std::optional<Diagnosis> lost = explain_lost_rows(wrong, expected);
   return lost ? lost : explain_first_turn(wrong, threads, [&](const Case& other) {
     const std::optional<Run> run = retry(other);
@@ -351,7 +354,9 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
       const WrongOutput wrong = {call, answer, expectations[i], comparisons[i]};
       Causes causes;
       if (check_.find_causes) {
-        causes = find_causes(wrong, outputs[i], oracles,
+        std::vector<Oracle> all = oracles;
+        all.push_back(cut_off(outputs[i]));
+        causes = find_causes(wrong, outputs[i], all,
                              [this](const Case& other) { return try_out(other); });
         drop_doubt(call, outputs[i]);
       }

@@ -158,6 +158,12 @@ void encode(Dtype dtype, double value, std::byte* bits) {
   }
 }
 
+double cut_to(Dtype dtype, double value) {
+  const double nearest = round_to(dtype, value);
+  const bool is_beyond = std::isfinite(nearest) && std::abs(nearest) > std::abs(value);
+  return is_beyond ? nearest - std::copysign(ulp(dtype, value), value) : nearest;
+}
+
 double ulp(Dtype dtype, double value) {
   if (is_integer(dtype)) {
     return 1.0;

@@ -30,6 +30,9 @@ void encode(Dtype dtype, double value, std::byte* bits);
 /// 16 bits would round twice and now and then give the wrong neighbour.
 double round_to(Dtype dtype, double value);
 
+/// The same toward zero: what the type has no room for is cut off.
+double cut_to(Dtype dtype, double value);
+
 /// The distance between the two neighbouring numbers of a floating-point type that enclose |value|;
 /// for integers 1. Below the smallest normal number it is the smallest subnormal number.
 double ulp(Dtype dtype, double value);

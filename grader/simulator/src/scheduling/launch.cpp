@@ -51,9 +51,10 @@ std::string complaint(const char* kernel, const LaunchShape& shape,
            " bytes of dynamic shared memory: a block can have " +
            std::to_string(kSharedPerBlockOptin) + '.';
   }
-  if (shared > attributes.allowed_dynamic_shared(kernel)) {
+  const std::size_t allowed = attributes.allowed_dynamic_shared(kernel);
+  if (shared > allowed) {
     return "The launch asks for " + std::to_string(shared) +
-           " bytes of dynamic shared memory. More than " + std::to_string(kSharedPerBlock) +
+           " bytes of dynamic shared memory. More than " + std::to_string(allowed) +
            " must be allowed first: cudaFuncSetAttribute(kernel, " +
            "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes).";
   }

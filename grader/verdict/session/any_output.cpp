@@ -1,0 +1,67 @@
+// What may go wrong with the numbers of any output, whatever its formula.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "verdict/session/experiments.h"
+
+namespace onepass::verdict {
+namespace {
+
+/// "x[2][45]", the first element of the call's inputs that is infinite or NaN.
+std::optional<std::string> not_finite(const Case& call) {
+  for (const Buffer& buffer : call.buffers()) {
+    const Matrix& values = buffer.values;
+    for (std::int64_t row = 0; row < values.rows(); ++row) {
+      for (std::int64_t col = 0; col < values.cols(); ++col) {
+        if (!std::isfinite(values.get(row, col))) {
+          return fmt::format("{} is {}", element_name(buffer.name, values, Index{row, col}),
+                             std::isnan(values.get(row, col)) ? "NaN" : "infinite");
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Oracle cut_off(const std::function<Expectation(const Case&)>& expected) {
+  return {"cut-off",
+          kCutOff,
+          [expected](const Case& call, const std::string& output,
+                     const WrongRows&) -> std::optional<Field> {
+            const Dtype dtype = call.buffer(output).dtype;
+            if (size_of(dtype) != 2) {
+              return std::nullopt;
+            }
+            Field value = expected(call).value;
+            for (double& element : value.values) {
+              element = cut_to(dtype, element);
+            }
+            return value;
+          }};
+}
+
+std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong) {
+  const Matrix& got = wrong.answer[wrong.expectation.output];
+  for (std::int64_t row = 0; row < got.rows(); ++row) {
+    for (std::int64_t col = 0; col < got.cols(); ++col) {
+      if (wrong.comparison.wrong_mask(row, col) &&
+          (std::isfinite(wrong.expectation.value(row, col)) || !std::isfinite(got.get(row, col)))) {
+        return std::nullopt;
+      }
+    }
+  }
+  const std::optional<std::string> input = not_finite(wrong.call);
+  if (!input) {
+    return std::nullopt;
+  }
+  return Diagnosis{"nan-hidden",
+                   fmt::format("In this call {}, and that has to show. Where one of two numbers is "
+                               "NaN, fmaxf() and fminf() give the other one, and no comparison "
+                               "holds.",
+                               *input)};
+}
+
+}  // namespace onepass::verdict
