@@ -4,11 +4,11 @@
 //     weight          [cols]
 //     mean, rstd      [rows]        fp32, saved by the forward pass
 //     dweight, dbias  [cols]
-//     scratch         [2, groups, cols + 1]  fp32, contents undefined
+//     scratch         2 * groups * (cols + 1) numbers, fp32, contents undefined
 //
 // Exercises 2.2 and 2.3 both read x and dy: 4 tensors in and 1 out. Here a block takes a row of
 // both into registers, once, and uses it for all three results. The blocks are persistent: there
-// are as many as the GPU can run at a time, and each walks through many rows. A thread sees the
+// are only as many as keep the GPU busy, and each walks through many rows. A thread sees the
 // same columns in each of them, so it keeps their sums for dweight and dbias in registers too, from
 // its first row to its last. Only then do the sums go to scratch, to be added up over the blocks.
 //

@@ -43,7 +43,8 @@ namespace onepass {
 ///     y[n][c][s] = (x[n][c][s] - mean) * save_rstd[c] * weight[c] + bias[c]   rounded to T once
 ///
 /// save_mean, save_rstd: [channels], fp32, for the backward pass. running_mean and running_var are
-/// read and written. count is 0 or at least 2: one element has no variance. eps: added as given.
+/// read and written. count is 0 or at least 2: one element has no variance. eps: added as given,
+/// may be 0.
 template <typename T>
 void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* running_mean,
                        float* running_var, float* save_mean, float* save_rstd, int batch,

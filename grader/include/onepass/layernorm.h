@@ -78,7 +78,7 @@ enum class Summation {
 /// layernorm_forward saved them. dweight, dbias: [cols]. With zero rows both are all zeros.
 /// scratch: layernorm_scratch_size(rows, cols) fp32 numbers, aligned to 16 bytes, to use freely;
 /// what is in it before the call is undefined. With zero rows it has none. Returns the order in
-/// which it adds: fixed_order is a promise, and is checked. With zero rows both are right.
+/// which it adds: fixed_order is a promise, and is checked. With zero rows either will do.
 template <typename T>
 Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const T* x,
                                            int64_t x_stride, const float* mean, const float* rstd,

@@ -18,10 +18,11 @@
 //   T         float, __half or __nv_bfloat16.
 //   tokens    0 to 2^31 - 1, all sequences of a batch one after the other. Zero tokens are legal:
 //             nothing is read or written.
-//   heads     1 or more.  heads * head_dim fits an int; tokens * heads * head_dim need not.
+//   heads     1 or more.  heads * head_dim, of q and of k each, fits an int; tokens * heads *
+//             head_dim need not.
 //   head_dim  even, 2 to 8,192.
 //   pointers  aligned to their element type, to nothing more. Buffers do not overlap, except where
-//             it is said.
+//             it is said; q and k may be slices of one tensor, whose elements lie in turn.
 //   infinity  and NaN in an input: what the formula makes infinite or NaN in IEEE arithmetic is one
 //             of them, either. What does not depend on such an element is what it is without. What
 //             else depends on it is left open.
@@ -68,7 +69,7 @@ void rope_backward(const T* dy, const float* cos, const float* sin, T* dx, int t
 /// k: [tokens, k_heads, head_dim], tokens k_stride elements apart, k_stride >= k_heads * head_dim.
 /// Within a token all heads are dense; elements between two tokens belong to somebody else.
 /// positions: [tokens], each the number of a row of the tables.
-/// cos, sin: [any number of rows, rotary_dim / 2], dense, in fp32 or in T.
+/// cos, sin: [any number of rows, rotary_dim / 2], dense, in fp32 or in T, used as they are stored.
 /// rotary_dim: even, 2 to head_dim.  Table: float or T.  Position: int32_t or int64_t.
 template <typename T, typename Table, typename Position>
 void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
