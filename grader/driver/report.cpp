@@ -91,6 +91,7 @@ void apply_event(Json& exercise, const Json& event) {
   Json content = event;
   content.erase("event");
   content.erase("exercise");
+  content.erase("launches");  // what is in "gpu_code" comes of them
   if (kind == "traffic" || kind == "bandwidth") {
     exercise[kind].push_back(content);
   } else if (kind == "measurement_failed" || kind == "skipped") {

@@ -148,7 +148,7 @@ struct LineTraffic {
 
 /// What one launch moved.
 struct LaunchTraffic {
-  std::string kernel;
+  std::string kernel;  // as written
   Dim3 grid, block;
   std::uint64_t read_bytes = 0;  // of global memory, as the lanes ask for them
   std::uint64_t written_bytes = 0;
@@ -156,6 +156,10 @@ struct LaunchTraffic {
   std::uint64_t read_sectors = 0;  // of global memory, each once however often it is requested
   std::uint64_t written_sectors = 0;
   std::vector<LineTraffic> lines = {};  // in the order of file and line; see count_requests()
+  // Which function was run, "void onepass::k<float>(float*)", in the compiler's full words; "" if
+  // none of its threads got to an access or a barrier. And what it may use of shared memory.
+  std::string function = {};
+  std::uint64_t dynamic_shared_bytes = 0;
 };
 
 /// One request, for a map of accesses.

@@ -48,7 +48,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LineTraffic, file, line, space, type, buffer,
                                    bytes, units, least_units, distinct_sectors, lane_bytes,
                                    lane_distance)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchTraffic, kernel, grid, block, read_bytes, written_bytes,
-                                   read_sectors, written_sectors, lines)
+                                   read_sectors, written_sectors, lines, function,
+                                   dynamic_shared_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TracedRequest, block, warp, step, line, lanes, bytes, units,
                                    least_units, offsets)
 

@@ -158,6 +158,9 @@ TEST_SUITE("worker program on the simulator") {
     CHECK(launch.read_bytes == kRows * kCols * 4);
     CHECK(launch.written_bytes == kRows * kCols * 4);
     CHECK(launch.lines.empty());
+    CHECK(launch.function ==
+          "scale_test::scale_kernel(float const*, float*, long, int, float, long)");
+    CHECK(launch.dynamic_shared_bytes == 0);
 
     answer = run(worker, call(next_column, kCols));  // the last row's last goes past the end of y
     REQUIRE_FALSE(answer.observations.findings.empty());

@@ -23,6 +23,17 @@ json possible_of(const Failure& failure) {
   return possible;
 }
 
+json launches_of(const Session::Check& check) {
+  json launches = json::array();
+  for (const Session::Launched& launch : check.launches) {
+    launches.push_back({{"function", launch.function},
+                        {"written", launch.written},
+                        {"threads", launch.threads},
+                        {"dynamic_shared_bytes", launch.dynamic_shared_bytes}});
+  }
+  return launches;
+}
+
 }  // namespace
 
 Events::Events(const std::string& path)
@@ -59,6 +70,7 @@ json check_event(const std::string& exercise, const wire::CheckInfo& info,
           {"todo", info.todo},
           {"warnings", check.warnings},
           {"output", check.output},
+          {"launches", launches_of(check)},
           {"detail",
            {{"where", failure.where},
             {"expected", failure.expected},

@@ -6,8 +6,9 @@
 //   call       the student's code is about to be called, for one of the checks
 //   check      exercise, name, status, points, message, diagnosis, error_over_bound, location: as
 //              in the report; todo; possible: [{diagnosis, sentence}], mistakes that other checks
-//              may tell apart; warnings: [text]; output: what the student's code printed; and
-//              detail: {where, expected, got, pattern, call}, each "" if there is none
+//              may tell apart; warnings: [text]; output: what the student's code printed;
+//              detail: {where, expected, got, pattern, call}, each "" if there is none; and, of
+//              the simulator, launches: [{function, written, threads, dynamic_shared_bytes}]
 //   traffic    exercise, rows, cols, dtype, least_bytes; "student", "naive" and "reference":
 //              {requested_bytes, distinct_bytes} or null; "lines": the student's, [{file, line,
 //              action, space, requests, lanes, bytes, units, least_units, distinct_sectors,

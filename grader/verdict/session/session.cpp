@@ -17,6 +17,7 @@
 namespace onepass::verdict {
 namespace {
 
+constexpr std::size_t kMostLaunches = 400;
 constexpr double kPatience = 1.0;  // seconds for a launch of an experiment
 
 Session* running_session = nullptr;  // only Session::Running changes it
@@ -121,6 +122,13 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
   check_.launched = settings_.device != "cpu" || !run.traffic.empty();
   check_.threads = threads_of(run);
+  for (const LaunchTraffic& launch : run.traffic) {
+    if (!launch.function.empty() && check_.launches.size() < kMostLaunches) {
+      const auto [x, y, z] = launch.block;
+      check_.launches.insert(
+          {launch.function, launch.kernel, std::uint64_t{x} * y * z, launch.dynamic_shared_bytes});
+    }
+  }
   for (const Finding& finding : run.findings) {
     const std::string where = location_of(finding).value_or("");
     // Once a line: the next shape shows the same at another element.

@@ -127,6 +127,15 @@ class Session {
     Running& operator=(const Running&) = delete;
   };
 
+  /// What a launch asks of a GPU's multiprocessors, as far as the simulator knows it.
+  struct Launched {
+    std::string function, written;  // the kernel, see simulator::LaunchTraffic
+    std::uint64_t threads = 0;      // of a block
+    std::uint64_t dynamic_shared_bytes = 0;
+
+    auto operator<=>(const Launched&) const = default;
+  };
+
   /// What is known of the running check.
   struct Check {
     std::string name;
@@ -144,6 +153,7 @@ class Session {
     double written = 0.0;                    // bytes a block, in that sample
     bool launched = true;          // a kernel, in the last call, as far as the device tells
     Threads threads;               // of that call, likewise
+    std::set<Launched> launches;   // of all its calls, each once; not more than some hundred
     bool find_causes = true;       // of numbers that are wrong, by experiments
     bool causes_left = false;      // to be found
     std::optional<Finding> doubt;  // of the simulator about the last call: telling_warning()

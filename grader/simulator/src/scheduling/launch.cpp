@@ -85,12 +85,14 @@ std::uint64_t run(Launch& launch, std::uint64_t first, Share share) {
   return next;
 }
 
-void keep_traffic(Launch& launch) {
+void keep_traffic(Launch& launch, const LaunchShape& shape) {
   Machine& machine = launch.machine;
   LaunchTraffic traffic;
   traffic.kernel = launch.begin.kernel;
   traffic.grid = dim3(launch.begin.grid);
   traffic.block = dim3(launch.begin.block);
+  traffic.function = launch.inside == 0 ? "" : function_name(launch.inside);
+  traffic.dynamic_shared_bytes = shape.dynamic_shared_bytes;
   machine.trace.emplace_back();
   launch.checkers.finish(traffic, machine.trace.back());
   machine.traffic.push_back(std::move(traffic));
@@ -108,7 +110,7 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
   if (device.access_limit > 0) device.settings.wanted.initialised = false;
   Launch launch(kernel, shape, body, arguments, argument_bytes, device);
   const std::uint64_t next = run(launch, first, share);
-  keep_traffic(launch);
+  keep_traffic(launch, shape);
   // Blocks that did not run may have been meant to write what the next launch reads.
   if (is_sampled(device, shape)) device.settings.wanted.initialised = false;
   if (const std::size_t used = device.memory.shared.static_bytes_used();

@@ -46,6 +46,7 @@ struct Launch {
   Fiber scheduler;                       // waits while the threads of a round run
   bool progress = false;                 // some thread of the round did more than give way
   bool met_others = false;               // some thread of the round did an atomic operation
+  CodeAddress inside = 0;                // a place in the kernel; 0 while none is known
   bool failed = false;                   // an error that stops a GPU has been made
   volatile bool stop_requested = false;  // by the time limit's signal
 

@@ -20,6 +20,7 @@ void thread_body(void* argument) {
     launch.body(launch.arguments);
     Thread& thread = *launch.thread;
     Block& block = *launch.block;
+    if (launch.inside == 0) launch.inside = thread.last_site;
     thread.state = ThreadState::returned;
     --block.live;
     block.warp_of(thread).live &= ~(1u << thread.lane);

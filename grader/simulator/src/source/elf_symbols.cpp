@@ -91,8 +91,9 @@ std::vector<ElfSymbol> read_symbols(unsigned type) {
     const char* names = file.at<char>(sections[sections[s].sh_link].sh_offset);
     for (std::size_t i = 0; i < sections[s].sh_size / sizeof(ElfW(Sym)); ++i) {
       if ((table[i].st_info & 15) == type && table[i].st_shndx != SHN_UNDEF) {
+        const char* name = names + table[i].st_name;
         symbols.push_back(
-            {demangle(names + table[i].st_name), table[i].st_value + added, table[i].st_size});
+            {type == STT_TLS ? demangle(name) : name, table[i].st_value + added, table[i].st_size});
       }
     }
   }
@@ -158,7 +159,8 @@ std::string function_name(std::uintptr_t address) {
       [](std::uintptr_t wanted, const ElfSymbol& symbol) { return wanted < symbol.value; });
   if (next == symbols.begin()) return "";
   --next;
-  return address < next->value + std::max<std::size_t>(next->size, 1) ? next->name : "";
+  return address < next->value + std::max<std::size_t>(next->size, 1) ? demangle(next->name.c_str())
+                                                                      : "";
 }
 
 }  // namespace simulator

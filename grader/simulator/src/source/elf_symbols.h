@@ -11,7 +11,7 @@
 namespace simulator {
 
 struct ElfSymbol {
-  std::string name;      // demangled
+  std::string name;      // of a variable demangled, of a function not yet
   std::uintptr_t value;  // TLS: offset in the thread-local block; function: address when loaded
   std::size_t size;
 };
