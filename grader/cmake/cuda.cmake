@@ -23,8 +23,9 @@ function(onepass_find_toolkit)
     return()
   endif()
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-    # Where NVIDIA's installers put it, which is often not on PATH.
-    find_program(ONEPASS_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda
+    # Where NVIDIA's installers put it, which is often not on PATH; and pip.
+    file(GLOB wheels $ENV{VIRTUAL_ENV}/lib/python3*/site-packages/nvidia/cu*)
+    find_program(ONEPASS_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda ${wheels}
                  PATH_SUFFIXES bin)
     if(NOT ONEPASS_NVCC)
       set(ONEPASS_GPU_REASON "there is no CUDA toolkit (nvcc)" PARENT_SCOPE)
