@@ -64,6 +64,7 @@ onepass_json_toolchain(cpu_toolchain "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:onepa
   allowed ${first} ${first}.gch ${contract} ${simulator_headers} ${binding_headers} ${system_headers})
 
 set(gpu_toolchain null)
+set(gpu_code_toolchain null)
 if(ONEPASS_CUDA_FOUND)
   include(watched_calls)
   set(watched)
@@ -78,6 +79,13 @@ if(ONEPASS_CUDA_FOUND)
     inputs $<TARGET_FILE:onepass_worker_gpu> ${contract} ${binding_headers}
     allowed ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}
       ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${system_headers})
+  # What nvcc alone knows of kernels that the simulator runs, for the device that it plays.
+  onepass_json_toolchain(gpu_code_toolchain "${CMAKE_CUDA_COMPILER}" ""
+    compile_flags -std=c++17 -O3 -arch=sm_90 -I${contract} -I${grader} -x cu -ptx
+    link_flags -arch=sm_90 -cubin -Xptxas -v
+    inputs ${contract} ${binding_headers}
+    allowed ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}
+      ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${system_headers})
 endif()
 
 get_property(chapters GLOBAL PROPERTY ONEPASS_CHAPTERS_JSON)
@@ -90,6 +98,7 @@ ${chapters}
   ],
   \"cpu\": ${cpu_toolchain},
   \"gpu\": ${gpu_toolchain},
+  \"gpu_code\": ${gpu_code_toolchain},
   \"gpu_reason\": \"${ONEPASS_GPU_REASON}\"
 }
 ")

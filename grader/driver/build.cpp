@@ -80,10 +80,19 @@ Implementation own_file(const Config& config, const Exercise& exercise, const fs
 }
 
 Builder::Builder(const Config& config, Device device)
+    : Builder(config, config.toolchain(device), Product::worker, device_name(device)) {}
+
+Builder Builder::of_gpu_code(const Config& config) {
+  return {config, *config.gpu_code, Product::gpu_code, "gpu-code"};
+}
+
+Builder::Builder(const Config& config, const Toolchain& toolchain, Product product,
+                 const std::string& label)
     : config_(config),
-      toolchain_(config.toolchain(device)),
+      toolchain_(toolchain),
       tools_(toolchain_),
-      device_(device),
+      product_(product),
+      label_(label),
       cache_(config.build / "cache"),
       recipe_(describe(toolchain_)) {
   std::error_code error;
@@ -99,8 +108,7 @@ BuildResult Builder::build(const Implementation& implementation) const {
       fmt::format("{}{} {}\n{}", recipe_, implementation.shown,
                   fingerprint_of_files({implementation.exercise->binding}), implementation.source);
   const CacheEntry entry(
-      cache_, fmt::format("{}-{}", device_name(device_), file_name_of(implementation.exercise->id)),
-      key);
+      cache_, fmt::format("{}-{}", label_, file_name_of(implementation.exercise->id)), key);
   if (entry.holds_key()) {
     return {entry.folder() / "worker", std::nullopt, read_file(entry.folder() / "warnings")};
   }
@@ -174,7 +182,10 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
   const auto add = [&](const std::vector<std::string>& more) {
     compile.insert(compile.end(), more.begin(), more.end());
   };
-  if (rewritten) {
+  const fs::path ptx = folder / "binding.ptx";
+  if (product_ == Product::gpu_code) {
+    add({"-o", ptx.string()});
+  } else if (rewritten) {
     add({"-S", "-o", assembly.string()});
   } else {
     add({"-c", "-o", object, "-Xcompiler", "-save-temps=obj"});
@@ -189,6 +200,9 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
   allowed.insert(allowed.end(), {folder, implementation.exercise->binding, implementation.shown});
   if (const auto header = first_forbidden(parse_dependencies(read_file(dependencies)), allowed)) {
     return {{"", forbidden_include(*header, source, implementation.shown), ""}};
+  }
+  if (product_ == Product::gpu_code) {
+    return assemble(implementation, ptx, folder);
   }
 
   if (const auto asm_error = refused_assembly(read_file(assembly), source, implementation.shown)) {
@@ -226,6 +240,21 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
   return {{worker, std::nullopt, compiled.output + linked.output}};
 }
 
+// By itself, so that nothing of the text's own can be among what it prints.
+Builder::Attempt Builder::assemble(const Implementation& implementation, const fs::path& ptx,
+                                   const fs::path& folder) const {
+  std::vector<std::string> command = {toolchain_.compiler.string(), ptx.string(), "-o",
+                                      (folder / "binding.cubin").string()};
+  command.insert(command.end(), toolchain_.link_flags.begin(), toolchain_.link_flags.end());
+  const ToolResult assembled = tools_.run(command, ptx, folder);
+  if (!assembled.succeeded) {
+    return explain(assembled, "ptxas", implementation);
+  }
+  const fs::path resources = folder / "resources";
+  write_file(resources, assembled.output);
+  return {{resources, std::nullopt, ""}};
+}
+
 // Why a tool has failed: as their error, and as a fault if it may be one.
 Builder::Attempt Builder::explain(const ToolResult& result, const std::string& tool,
                                   const Implementation& implementation) const {
@@ -242,6 +271,9 @@ Builder::Attempt Builder::explain(const ToolResult& result, const std::string& t
                       implementation.exercise->binding.string(), !toolchain_.rewriter.empty())) {
     const auto refused = refused_include(*error, implementation.source, implementation.shown);
     return {{"", refused.value_or(*error), ""}, error->is_theirs ? "" : fault};
+  }
+  if (product_ == Product::gpu_code) {
+    throw GraderFault(fault);
   }
   const CompileError error = {fmt::format("the {} cannot do its work on this file: {}. It has {}",
                                           tool, first_complaint(result), tool_limits()),

@@ -23,7 +23,7 @@ struct Implementation {
 };
 
 struct BuildResult {
-  std::filesystem::path worker;       // empty if it does not compile
+  std::filesystem::path worker;       // empty if it does not compile; see Builder::of_gpu_code()
   std::optional<CompileError> error;  // why
   std::string warnings;               // what the compiler said otherwise
 };
@@ -37,6 +37,11 @@ Implementation own_file(const Config& config, const Exercise& exercise,
 class Builder {
  public:
   Builder(const Config& config, Device device);
+
+  /// It makes no workers: in their place files with what ptxas says of the kernels. An error is one
+  /// that its compiler tells of the text; whatever else goes wrong is a fault. There must be a
+  /// toolchain for it.
+  static Builder of_gpu_code(const Config& config);
 
   /// Throws GraderFault if the compiler cannot do its work, for no fault of the implementation: it
   /// cannot compile the workbook's own file at the same time, either. May be called from several
@@ -52,12 +57,18 @@ class Builder {
                                   const std::filesystem::path& file) const;
 
  private:
+  enum class Product { worker, gpu_code };
+  Builder(const Config& config, const Toolchain& toolchain, Product product,
+          const std::string& label);
+
   struct Attempt : BuildResult {
     std::string fault = "";  // what it is if the error is none of theirs; empty: it surely is
   };
 
   Attempt attempt(const Implementation& implementation, const std::filesystem::path& folder) const;
   Attempt compile(const Implementation& implementation, const std::filesystem::path& folder) const;
+  Attempt assemble(const Implementation& implementation, const std::filesystem::path& ptx,
+                   const std::filesystem::path& folder) const;
   Attempt explain(const ToolResult& result, const std::string& tool,
                   const Implementation& implementation) const;
   bool compiles_ours(const Exercise& exercise) const;
@@ -65,7 +76,8 @@ class Builder {
   const Config& config_;
   const Toolchain& toolchain_;
   ToolRunner tools_;
-  Device device_;
+  Product product_;
+  std::string label_;  // of its entries in the cache: "cpu"
   std::filesystem::path cache_;
   std::string recipe_;  // everything but the file that a worker depends on
 };

@@ -27,8 +27,10 @@ Config read_config(const fs::path& file) {
     root.at("build").get_to(config.build);
     root.at("chapters").get_to(config.chapters);
     root.at("cpu").get_to(config.cpu);
-    if (!root.at("gpu").is_null()) {
-      config.gpu = root.at("gpu").get<Toolchain>();
+    for (auto [name, toolchain] : {std::pair{"gpu", &config.gpu}, {"gpu_code", &config.gpu_code}}) {
+      if (!root.at(name).is_null()) {
+        *toolchain = root.at(name).get<Toolchain>();
+      }
     }
     root.at("gpu_reason").get_to(config.gpu_reason);
     return config;

@@ -43,6 +43,9 @@ struct Config {
   std::vector<Chapter> chapters;
   Toolchain cpu;
   std::optional<Toolchain> gpu;  // absent where there is no toolkit
+  std::optional<Toolchain>
+      gpu_code;            // of kernels without a GPU: compile_flags make PTX, link_flags
+                           // go with what makes machine code of it. Absent as above
   std::string gpu_reason;  // why not on a GPU: the end of a sentence; empty where it is possible
 
   std::filesystem::path exercises() const { return source / "exercises"; }

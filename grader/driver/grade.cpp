@@ -10,6 +10,7 @@
 
 #include "driver/bad_input.h"
 #include "driver/files.h"
+#include "driver/gpu_code/show.h"
 #include "driver/gpu_lock.h"
 #include "driver/run.h"
 #include "driver/submission.h"
@@ -97,14 +98,19 @@ int grade(const Config& config, GradeOptions options) {
   }
   // The verdict does not wait for what takes longer. Where it cannot be printed, main() says so:
   // the report is written all the same. And the other way round.
-  print(render_verdict(run.report(), style));
-  until_interrupted([&] { run.experiment(); });
+  const Json told = run.report();
+  print(render_verdict(told, style));
+  until_interrupted([&] {
+    run.experiment();
+    run.add_gpu_code();
+  });
   std::exception_ptr unwritten;
   try {
     run.finish();
   } catch (const GraderFault&) {
     unwritten = std::current_exception();
   }
+  print(render_gpu_code(told, run.report(), style));
   print(render_end(run.report(), style));
   if (unwritten) {
     std::rethrow_exception(unwritten);

@@ -19,6 +19,7 @@ struct GradeOptions {
   bool checks_only = false;          // measure nothing
   bool require_confinement = false;  // grade only if nothing is missing of what confines a worker
   bool experiments = true;           // find out which TODOs of a failing exercise are right
+  bool nvcc = true;                  // compile for a GPU as well, where there is nvcc and no GPU
   std::optional<double> time_limit;  // seconds for one launch; empty: as the graders choose
   std::string until;                 // no check after one that fails by this mistake
 };

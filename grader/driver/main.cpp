@@ -96,6 +96,8 @@ CLI::App* add_grade_command(CLI::App& app, GradeOptions& options, std::vector<st
                     "Grade only where the kernel can keep a submission from all but computing");
   command->add_flag("!--no-experiments", options.experiments,
                     "Do not grade a failing file again to find out which of its TODOs is right");
+  command->add_flag("!--no-nvcc", options.nvcc,
+                    "Do not compile for a GPU as well where the simulator grades");
   return command;
 }
 

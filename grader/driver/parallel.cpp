@@ -4,9 +4,14 @@
 #include <atomic>
 #include <future>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 namespace onepass::driver {
+
+std::size_t processors() {
+  return std::max(1u, std::thread::hardware_concurrency());
+}
 
 void parallel_for(std::size_t count, std::size_t threads,
                   const std::function<void(std::size_t)>& work) {

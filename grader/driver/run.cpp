@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "driver/bad_input.h"
@@ -21,17 +22,12 @@ namespace {
 
 constexpr std::size_t kExplained = 6;  // failed checks of an exercise that the simulator looks at
 
-std::size_t processors() {
-  return std::max(1u, std::thread::hardware_concurrency());
+std::size_t idle_beside(std::size_t busy) {
+  return processors() - std::min(busy, processors());
 }
 
 bool is_failure(const std::string& status) {
   return status != "passed" && status != "not started" && status != "ungraded";
-}
-
-// An untouched exercise calls no kernel, so it needs no trusted one to be told from the machine.
-bool is_untouched(const Task& task, const fs::path& solution) {
-  return task.source == skeleton_of(read_file(solution), solution.string());
 }
 
 }  // namespace
@@ -44,7 +40,7 @@ Run::Run(const Config& config, const std::vector<Task>& tasks, const GradeOption
       builder_(config, device),
       report_(make_report(device, device == Device::cpu ? "CPU simulator" : "GPU", options.seed)) {
   for (const Task& task : tasks) {
-    items_.push_back({task, {}, {}, {}, {}, {}});
+    items_.push_back({task, {}, {}, {}, {}, {}, {}, {}});
   }
   report_["confinement"] = confinement_report(process::layers());
   save();
@@ -55,14 +51,20 @@ void Run::work() {
   parallel_for(items_.size(), processors(), [this](std::size_t index) { build(index); });
   // Two kernels at once on one GPU would spoil each other's times.
   const std::size_t at_once = device_ == Device::cpu ? processors() : 1;
+  begin_gpu_code(idle_beside(items_.size() * this->at_once()));
   parallel_for(items_.size(), at_once, [this](std::size_t index) { grade(index); });
   parallel_for(items_.size(), processors(),
                [this](std::size_t index) { build_what_to_measure_beside(index); });
+  begin_gpu_code(idle_beside(items_.size()));
   parallel_for(items_.size(), at_once, [this](std::size_t index) { measure(index); });
   if (device_ == Device::gpu) {
     parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
   }
   progress_.show("");
+  using namespace std::chrono_literals;
+  if (gpu_code_.valid() && gpu_code_.wait_for(0s) == std::future_status::ready) {
+    add_gpu_code();
+  }
 }
 
 void Run::finish() {
@@ -130,6 +132,12 @@ void Run::build_theirs(std::size_t index) {
   item.worker = result.worker;
 }
 
+// One calls no kernel: it needs no trusted one to be told from the machine, and no GPU's compiler.
+bool Run::is_untouched(const Task& task) const {
+  const fs::path solution = solution_of(task);
+  return fs::exists(solution) && task.source == skeleton_of(read_file(solution), solution.string());
+}
+
 void Run::find_places(Item& item) const {
   const fs::path solution = solution_of(item.task);
   if (fs::exists(solution)) {
@@ -143,7 +151,7 @@ void Run::build_trusted(Item& item) const {
   const fs::path solution = solution_of(item.task);
   if (!fs::exists(solution)) {
     build_own(item, item.task.exercise->naive, item.naive);
-  } else if (!is_untouched(item.task, solution)) {
+  } else if (!is_untouched(item.task)) {
     build_own(item, solution, item.reference);
   }
 }
@@ -225,6 +233,9 @@ void Run::grade(std::size_t index) {
       update(index, [&](Json& exercise) {
         if (event.at("event") == "device") {
           report_["device"]["name"] = event.at("name");
+        }
+        if (event.at("event") == "check") {
+          items_[index].launches[event.at("name")] = event.value("launches", Json::array());
         }
         apply_event(exercise, event);
         done += event.at("event") == "check" ? 1 : 0;

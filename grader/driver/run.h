@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <future>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -34,6 +36,9 @@ class Run {
   /// the solution's code in place of all others.
   void experiment();
 
+  /// Last, what a GPU's compiler says of what the simulator has graded: waits for it.
+  void add_gpu_code();
+
   /// The end: unless there was a Ctrl-C, the report is complete.
   void finish();
 
@@ -47,6 +52,8 @@ class Run {
     std::filesystem::path naive, reference;  // the solution's; built when first needed
     std::optional<Places> places;            // of the TODOs, if the file keeps its shape
     TodoStates todos;                        // what trials say; empty where there were none
+    std::map<std::string, Json> launches;    // of each check, as verdict/session/events.h has them
+    BuildResult gpu_code;                    // empty if it was not compiled
   };
   /// A file with the solution's code for all TODOs but some.
   struct Trial {
@@ -63,6 +70,10 @@ class Run {
   void grade(std::size_t index);
   void build_what_to_measure_beside(std::size_t index);
   void measure(std::size_t index);
+  /// With so many processors, if it has not begun yet.
+  void begin_gpu_code(std::size_t idle);
+  void compile_gpu_code(const Builder& builder, std::size_t index);
+  void judge_gpu_code(std::size_t index);
   void find_places(Item& item) const;
   bool is_to_try(std::size_t index);
   void try_out(std::vector<Trial>& trials);
@@ -75,6 +86,7 @@ class Run {
   void build_trusted(Item& item) const;
   void build_own(const Item& item, const std::filesystem::path& file,
                  std::filesystem::path& worker) const;
+  bool is_untouched(const Task& task) const;
   std::filesystem::path solution_of(const Task& task) const;
   GraderRun grader_run(const Item& item) const;
   /// The command that repeats the grading of an exercise, as seen from the repository.
@@ -97,6 +109,9 @@ class Run {
   std::mutex trial_gpu_;  // on which one trial is graded at a time
   Json report_;
   Progress progress_;
+  bool gpu_code_begun_ = false;
+  std::string gpu_code_fault_;  // why a file was not compiled, through no fault of its own
+  std::future<void> gpu_code_;  // under way. The last: it works with all that stands above
 };
 
 }  // namespace onepass::driver

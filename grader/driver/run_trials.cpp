@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "driver/files.h"
+#include "driver/gpu_code/judge.h"
 #include "driver/parallel.h"
 #include "driver/run.h"
 #include "driver/text.h"
@@ -31,7 +31,8 @@ bool Run::is_to_try(std::size_t index) {
   const std::lock_guard lock(mutex_);
   const Json& exercise = report_["exercises"][index];
   const Json& checks = exercise["checks"];
-  return !exercise.contains("fault") && exercise["status"] != "ungraded" &&
+  return !exercise.contains("fault") && !is_refused_by_gpu(exercise) &&
+         exercise["status"] != "ungraded" &&
          std::any_of(checks.begin(), checks.end(), [](const Json& check) {
            return check["status"] != "passed" && check["status"] != "not started";
          });
@@ -85,17 +86,16 @@ void Run::conclude_on(const std::vector<Trial>& together) {
 }
 
 void Run::try_out(std::vector<Trial>& trials) {
-  parallel_for(trials.size(), std::max(1u, std::thread::hardware_concurrency()),
-               [&](std::size_t i) {
-                 Trial& trial = trials[i];
-                 trial.passes = passes(trial, device_);
-                 // What a GPU gets right by luck, the simulator does not.
-                 std::error_code error;
-                 if (device_ == Device::gpu && trial.passes.value_or(false) &&
-                     std::filesystem::exists(config_.cpu.compiler, error)) {
-                   trial.passes = passes(trial, Device::cpu).value_or(true);
-                 }
-               });
+  parallel_for(trials.size(), processors(), [&](std::size_t i) {
+    Trial& trial = trials[i];
+    trial.passes = passes(trial, device_);
+    // What a GPU gets right by luck, the simulator does not.
+    std::error_code error;
+    if (device_ == Device::gpu && trial.passes.value_or(false) &&
+        std::filesystem::exists(config_.cpu.compiler, error)) {
+      trial.passes = passes(trial, Device::cpu).value_or(true);
+    }
+  });
 }
 
 // On the simulator in place of a GPU only what it can show at a line counts.

@@ -112,7 +112,7 @@ json grade(const Entry& entry, int seed, std::string& output) {
                                       submission.string(),  "--exercise", entry.exercise,
                                       "--device",           device(),     "--seed",
                                       std::to_string(seed), "--report",   report.string(),
-                                      "--no-experiments"};
+                                      "--no-experiments",   "--no-nvcc"};
   if (checks_only()) {
     command.push_back("--checks-only");
   }

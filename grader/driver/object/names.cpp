@@ -117,11 +117,16 @@ bool may_be_variable(const std::string& name) {
          dlsym(RTLD_DEFAULT, name.c_str()) == nullptr;
 }
 
-std::string readable_name(const std::string& name) {
+std::string demangled(const std::string& name) {
   int status = 0;
   char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string readable = text != nullptr ? text : name;
+  const std::string result = text != nullptr ? text : name;
   std::free(text);
+  return result;
+}
+
+std::string readable_name(const std::string& name) {
+  std::string readable = demangled(name);
   readable.resize(std::min(readable.size(), readable.find('(')));
   return readable;
 }

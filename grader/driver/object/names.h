@@ -20,6 +20,9 @@ bool may_define(const std::string& name, bool weak);
 /// or cuda, or that a library has.
 bool may_be_variable(const std::string& name);
 
+/// As a demangler tells it; the name itself if it is none.
+std::string demangled(const std::string& name);
+
 /// As the student wrote it, without arguments: "fork", "simulator::take_findings".
 std::string readable_name(const std::string& name);
 

@@ -64,7 +64,7 @@ Workbook::Workbook() : folder_(fs::temp_directory_path()) {
  "cpu": {{"compiler": "{3}", "rewriter": "{0}/build/rewrite",
    "compile_flags": ["-I{0}/include"], "link_flags": ["{0}/main.cpp"],
    "inputs": ["{0}/build/rewrite", "{0}/include", "{0}/main.cpp"], "allowed": ["{0}/include", "/usr/include", "/usr/lib"]}},
- "gpu": null, "gpu_reason": "there is no CUDA toolkit (nvcc)"}})text",
+ "gpu": null, "gpu_code": null, "gpu_reason": "there is no CUDA toolkit (nvcc)"}})text",
                          root().string(), exercise_json("first"), exercise_json("second"),
                          ONEPASS_CXX_COMPILER));
 }

@@ -122,7 +122,7 @@ def grade(mutant, onepass):
         (submission / path.parent.name / path.name).write_text(mutant.source)
         report = pathlib.Path(scratch) / 'report.json'
         run = subprocess.run([onepass, 'grade', '--submission', submission, mutant.exercise,
-                              '--device', 'cpu', '--checks-only', '--no-experiments',
+                              '--device', 'cpu', '--checks-only', '--no-experiments', '--no-nvcc',
                               '--time-limit', '2', '--report', report],
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if not report.exists():
