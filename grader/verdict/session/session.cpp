@@ -18,6 +18,7 @@ namespace onepass::verdict {
 namespace {
 
 constexpr std::size_t kMostLaunches = 400;
+constexpr std::size_t kLongestName = 4096;
 constexpr double kPatience = 1.0;  // seconds for a launch of an experiment
 
 Session* running_session = nullptr;  // only Session::Running changes it
@@ -123,7 +124,8 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const
   check_.launched = settings_.device != "cpu" || !run.traffic.empty();
   check_.threads = threads_of(run);
   for (const LaunchTraffic& launch : run.traffic) {
-    if (!launch.function.empty() && check_.launches.size() < kMostLaunches) {
+    const bool is_sound = launch.function.size() + launch.kernel.size() < kLongestName;
+    if (!launch.function.empty() && is_sound && check_.launches.size() < kMostLaunches) {
       const auto [x, y, z] = launch.block;
       check_.launches.insert(
           {launch.function, launch.kernel, std::uint64_t{x} * y * z, launch.dynamic_shared_bytes});
