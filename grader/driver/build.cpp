@@ -6,7 +6,6 @@
 #include <regex>
 
 #include "driver/bad_input.h"
-#include "driver/cache.h"
 #include "driver/faults.h"
 #include "driver/files.h"
 #include "driver/includes.h"
@@ -103,15 +102,27 @@ Builder::Builder(const Config& config, const Toolchain& toolchain, Product produ
   }
 }
 
-BuildResult Builder::build(const Implementation& implementation) const {
+CacheEntry Builder::entry_of(const Implementation& implementation) const {
   const std::string key =
       fmt::format("{}{} {}\n{}", recipe_, implementation.shown,
                   fingerprint_of_files({implementation.exercise->binding}), implementation.source);
-  const CacheEntry entry(
-      cache_, fmt::format("{}-{}", label_, file_name_of(implementation.exercise->id)), key);
-  if (entry.holds_key()) {
-    return {entry.folder() / "worker", std::nullopt, read_file(entry.folder() / "warnings")};
+  return {cache_, fmt::format("{}-{}", label_, file_name_of(implementation.exercise->id)), key};
+}
+
+std::optional<BuildResult> Builder::built(const Implementation& implementation) const {
+  const CacheEntry entry = entry_of(implementation);
+  if (!entry.holds_key()) {
+    return std::nullopt;
   }
+  return BuildResult{entry.folder() / "worker", std::nullopt,
+                     read_file(entry.folder() / "warnings")};
+}
+
+BuildResult Builder::build(const Implementation& implementation) const {
+  if (const auto found = built(implementation)) {
+    return *found;
+  }
+  const CacheEntry entry = entry_of(implementation);
   const ScratchFolder scratch(cache_);
   const fs::path folder = scratch.path() / "entry";
   fs::create_directory(folder);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "driver/cache.h"
 #include "driver/compile_errors.h"
 #include "driver/config.h"
 #include "driver/tool.h"
@@ -48,6 +49,9 @@ class Builder {
   /// threads, and in several processes that share a build folder.
   BuildResult build(const Implementation& implementation) const;
 
+  /// The same, if it is kept from before.
+  std::optional<BuildResult> built(const Implementation& implementation) const;
+
   /// The same, but not kept: the worker is made in `folder`, and nothing else is left there.
   BuildResult build_once(const Implementation& implementation,
                          const std::filesystem::path& folder) const;
@@ -65,6 +69,7 @@ class Builder {
     std::string fault = "";  // what it is if the error is none of theirs; empty: it surely is
   };
 
+  CacheEntry entry_of(const Implementation& implementation) const;
   Attempt attempt(const Implementation& implementation, const std::filesystem::path& folder) const;
   Attempt compile(const Implementation& implementation, const std::filesystem::path& folder) const;
   Attempt assemble(const Implementation& implementation, const std::filesystem::path& ptx,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 
 #include "driver/bad_input.h"
@@ -51,6 +50,7 @@ void Run::work() {
   parallel_for(items_.size(), processors(), [this](std::size_t index) { build(index); });
   // Two kernels at once on one GPU would spoil each other's times.
   const std::size_t at_once = device_ == Device::cpu ? processors() : 1;
+  find_gpu_code();
   begin_gpu_code(idle_beside(items_.size() * this->at_once()));
   parallel_for(items_.size(), at_once, [this](std::size_t index) { grade(index); });
   parallel_for(items_.size(), processors(),
@@ -61,10 +61,7 @@ void Run::work() {
     parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
   }
   progress_.show("");
-  using namespace std::chrono_literals;
-  if (gpu_code_.valid() && gpu_code_.wait_for(0s) == std::future_status::ready) {
-    add_gpu_code();
-  }
+  add_known_gpu_code();
 }
 
 void Run::finish() {

@@ -53,7 +53,7 @@ class Run {
     std::optional<Places> places;            // of the TODOs, if the file keeps its shape
     TodoStates todos;                        // what trials say; empty where there were none
     std::map<std::string, Json> launches;    // of each check, as verdict/session/events.h has them
-    BuildResult gpu_code;                    // empty if it was not compiled
+    BuildResult gpu_code;                    // empty if it was not compiled, or is judged
   };
   /// A file with the solution's code for all TODOs but some.
   struct Trial {
@@ -70,9 +70,10 @@ class Run {
   void grade(std::size_t index);
   void build_what_to_measure_beside(std::size_t index);
   void measure(std::size_t index);
+  void find_gpu_code();
   /// With so many processors, if it has not begun yet.
   void begin_gpu_code(std::size_t idle);
-  void compile_gpu_code(const Builder& builder, std::size_t index);
+  void add_known_gpu_code();
   void judge_gpu_code(std::size_t index);
   void find_places(Item& item) const;
   bool is_to_try(std::size_t index);
@@ -109,9 +110,10 @@ class Run {
   std::mutex trial_gpu_;  // on which one trial is graded at a time
   Json report_;
   Progress progress_;
-  bool gpu_code_begun_ = false;
-  std::string gpu_code_fault_;  // why a file was not compiled, through no fault of its own
-  std::future<void> gpu_code_;  // under way. The last: it works with all that stands above
+  std::optional<Builder> gpu_code_builder_;
+  std::vector<std::size_t> to_compile_;  // for a GPU as well
+  std::string gpu_code_fault_;           // why one was not, through no fault of its own
+  std::future<void> gpu_code_;           // the last: it works with all that stands above
 };
 
 }  // namespace onepass::driver

@@ -1,5 +1,10 @@
 // Where the simulator grades and there is nvcc, a file is compiled for a GPU as well: on
 // processors that are idle before the verdict, else after it. No verdict waits for it.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "driver/bad_input.h"
 #include "driver/files.h"
 #include "driver/gpu_code/judge.h"
 #include "driver/parallel.h"
@@ -9,52 +14,77 @@
 
 namespace onepass::driver {
 
-void Run::begin_gpu_code(std::size_t idle) {
-  if (idle == 0 || gpu_code_begun_ || device_ != Device::cpu || !config_.gpu_code ||
-      !options_.nvcc || process::interrupted()) {
+void Run::find_gpu_code() {
+  if (device_ != Device::cpu || !config_.gpu_code || !options_.nvcc) {
     return;
   }
-  gpu_code_begun_ = true;
+  try {
+    gpu_code_builder_.emplace(Builder::of_gpu_code(config_));
+    for (std::size_t index = 0; index < items_.size(); ++index) {
+      Item& item = items_[index];
+      if (item.worker.empty() || is_untouched(item.task)) {
+        continue;
+      }
+      if (const auto built = gpu_code_builder_->built(item.task)) {
+        item.gpu_code = *built;
+      } else {
+        to_compile_.push_back(index);
+      }
+    }
+  } catch (const GraderFault& fault) {
+    gpu_code_fault_ = printable(fault.what());
+  }
+}
+
+void Run::begin_gpu_code(std::size_t idle) {
+  if (idle == 0 || to_compile_.empty() || gpu_code_.valid() || process::interrupted()) {
+    return;
+  }
   gpu_code_ = std::async(std::launch::async, [this, idle] {
     try {
-      const Builder builder = Builder::of_gpu_code(config_);
-      parallel_for(items_.size(), idle,
-                   [&](std::size_t index) { compile_gpu_code(builder, index); });
+      parallel_for(to_compile_.size(), idle, [&](std::size_t i) {
+        Item& item = items_[to_compile_[i]];
+        item.gpu_code = gpu_code_builder_->build(item.task);
+      });
     } catch (const std::exception& fault) {
       gpu_code_fault_ = printable(fault.what());
     }
   });
 }
 
-void Run::compile_gpu_code(const Builder& builder, std::size_t index) {
-  Item& item = items_[index];
-  if (!item.worker.empty() && !process::interrupted() && !is_untouched(item.task)) {
-    item.gpu_code = builder.build(item.task);
+void Run::add_known_gpu_code() {
+  using namespace std::chrono_literals;
+  if (gpu_code_.valid() && gpu_code_.wait_for(0s) == std::future_status::ready) {
+    to_compile_.clear();
+  }
+  for (std::size_t index = 0; index < items_.size(); ++index) {
+    if (std::count(to_compile_.begin(), to_compile_.end(), index) == 0) {
+      judge_gpu_code(index);
+    }
   }
 }
 
 void Run::add_gpu_code() {
   begin_gpu_code(processors());
-  if (!gpu_code_.valid()) {
-    return;
+  if (gpu_code_.valid()) {
+    progress_.show("compiling for a GPU as well");
+    gpu_code_.wait();
+    progress_.show("");
   }
-  progress_.show("compiling for a GPU as well");
-  gpu_code_.get();
-  progress_.show("");
+  add_known_gpu_code();
   if (!gpu_code_fault_.empty() && !process::interrupted()) {
     report_["gpu_code"] = {{"fault", gpu_code_fault_}};
   }
-  for (std::size_t index = 0; index < items_.size(); ++index) {
-    judge_gpu_code(index);
-  }
 }
 
+// Each once.
 void Run::judge_gpu_code(std::size_t index) {
-  const Item& item = items_[index];
-  if (item.gpu_code.error) {
-    update(index, [&](Json& exercise) { refuse_file(exercise, *item.gpu_code.error); });
-  } else if (!item.gpu_code.worker.empty()) {
-    const auto kernels = read_resources(read_file(item.gpu_code.worker));
+  Item& item = items_[index];
+  const BuildResult gpu_code = std::exchange(item.gpu_code, {});
+  if (gpu_code.error) {
+    update(index, [&](Json& exercise) { refuse_file(exercise, *gpu_code.error); });
+  } else if (!gpu_code.worker.empty()) {
+    const auto kernels = read_resources(read_file(gpu_code.worker));
     update(index, [&](Json& exercise) {
       exercise["gpu_code"] = describe_gpu_code(kernels, item.launches);
       refuse_launches(exercise, kernels, item.launches, item.task.source);

@@ -42,9 +42,11 @@ std::string grader_of_launch(int threads) {
   return fmt::format(
       R"sh(
 printf '{{"event":"check","name":"answers 42","status":"passed","launches":[]}}\n' >> "$EVENTS"
-[ "$EXERCISE" = toy/second ] || printf '{{"event":"check","name":"answers always","status":"passed",
-"launches":[{{"function":"void onepass::k<float>(float*) [clone .isra.0]","written":"k<T>","threads":{},
-"dynamic_shared_bytes":1024}}]}}\n' | tr -d '\n' >> "$EVENTS"; echo >> "$EVENTS"
+launched='{{"function":"void onepass::k<float>(float*) [clone .isra.0]","written":"k<T>",'
+launched="$launched"'"threads":{},"dynamic_shared_bytes":1024}}'
+[ "$EXERCISE" = toy/second ] ||
+  printf '{{"event":"check","name":"answers always","status":"passed","launches":[%s]}}\n' \
+    "$launched" >> "$EVENTS"
 )sh",
       threads);
 }
@@ -118,6 +120,11 @@ TEST_CASE_FIXTURE(Fixture, "a launch that registers do not allow is a failure, a
   CHECK(checks[1]["status"] == "launch error");
   CHECK(checks[1]["diagnosis"] == "invalid-launch");
   CHECK(exercise(0)["gpu_code"]["refused"] == "launch error");
+  // From then on that is known before the verdict.
+  const auto again = workbook.onepass("grade");
+  INFO(again.output);
+  CHECK(has(again.output, "toy/first     2 of 5   launch error   The first\n"));
+  CHECK(has(again.output, "Score: 6 of 9\n"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a file is compiled for a GPU once, and not where that is not wanted") {
