@@ -45,7 +45,7 @@ class Checkers {
   Checkers(const LaunchBegin& launch, const CheckerSettings& settings, const Memory& memory,
            ShadowMemory& shadow, Findings& findings)
       : wanted_(settings.wanted),
-        wants_all_(wanted_.bounds && wanted_.traffic && wanted_.initialised && wanted_.races),
+        wants_most_(wanted_.bounds && wanted_.traffic && wanted_.races),
         bounds_(launch, memory, findings),
         barriers_(launch, findings),
         traffic_(memory, settings.count_requests, settings.most_traced),
@@ -70,9 +70,9 @@ class Checkers {
     return kSuccess;
   }
 
-  /// An access. There are so many that asking who is wanted would show.
+  /// An access. There are so many that asking for each checker whether it is wanted would show.
   [[gnu::always_inline]] ErrorCode tell(const AccessEvent& event) {
-    return __builtin_expect(wants_all_, 1) ? tell_access<true>(event) : tell_some(event);
+    return __builtin_expect(wants_most_, 1) ? tell_access<true>(event) : tell_some(event);
   }
 
   /// Must the thread wait for the others of its warp, before its next plain access?
@@ -84,15 +84,15 @@ class Checkers {
 
  private:
   /// The others are told only of memory that is there.
-  template <bool to_all>
+  template <bool to_most>
   [[gnu::always_inline]] ErrorCode tell_access(const AccessEvent& event) {
-    if (to_all || wanted_.bounds) {
+    if (to_most || wanted_.bounds) {
       if (const ErrorCode error = bounds_.on(event); error != kSuccess) return error;
     }
     if (event.place.area != Area::inside) return kSuccess;
-    if (to_all || wanted_.traffic) traffic_.on(event);
-    if (to_all || wanted_.initialised) check_initialised(event);
-    if (to_all || wanted_.races) races_.on(event);
+    if (to_most || wanted_.traffic) traffic_.on(event);
+    if (wanted_.initialised) check_initialised(event);
+    if (to_most || wanted_.races) races_.on(event);
     return kSuccess;
   }
   [[gnu::noinline]] ErrorCode tell_some(AccessEvent event) { return tell_access<false>(event); }
@@ -132,7 +132,7 @@ class Checkers {
   }
 
   const WantedCheckers wanted_;
-  const bool wants_all_;  // of those that accesses are told
+  const bool wants_most_;  // all that accesses are told, but for the one that samples go without
   BoundsChecker bounds_;
   BarrierChecker barriers_;
   Traffic traffic_;
