@@ -59,7 +59,12 @@ void Ordering::on(const BlockBegin& event) {
   block.news.clear();
   block.learned_version = 0;
   begin_interval();
-  block.first_interval = block.phase_begin = block.interval;
+  block.first_interval = block.phase_begin = block.alone_from = block.interval;
+}
+
+void Ordering::on(const BlockResume& event) {
+  blocks_.resume(event);
+  blocks_.running().alone_from = last_interval_ + 1;
 }
 
 void Ordering::begin_phase() {
@@ -197,6 +202,8 @@ bool Ordering::is_ordered_within_phase(const AccessRecord& earlier, unsigned thr
 bool Ordering::is_ordered(const AccessRecord& earlier, unsigned thread) const {
   const Block& block = blocks_.running();
   if (earlier.interval() == block.interval) return is_ordered_within_phase(earlier, thread);
+  // As most are: a barrier of this block lies between.
+  if (earlier.interval() < block.phase_begin && earlier.interval() >= block.alone_from) return true;
   const Interval& interval = interval_of(earlier);
   if (interval.block == block.number &&
       (interval.phase != block.phase || is_ordered_within_phase(earlier, thread))) {

@@ -88,7 +88,7 @@ class Ordering {
       : launch_(launch), last_interval_(intervals), first_interval_(intervals + 1) {}
 
   void on(const BlockBegin& event);
-  void on(const BlockResume& event) { blocks_.resume(event); }
+  void on(const BlockResume& event);
   void on(const BarrierMet&) { begin_phase(); }
   void on(const SyncwarpMet& event);
   void on(const Fence& event);
@@ -163,6 +163,7 @@ class Ordering {
     std::uint64_t number = 0;
     std::uint32_t first_interval = 0, interval = 0;
     std::uint32_t phase = 0, phase_begin = 0;  // its number, and its first interval
+    std::uint32_t alone_from = 0;  // the first interval since which no other block has run
     Sight fenced, fenced_before;  // what its threads have fenced in this phase, and in earlier ones
     bool has_fenced_narrowly = false;
     Knowledge knowledge;  // of all its threads

@@ -53,6 +53,13 @@ struct RaceShadow::Comparison {
            (second.warp() == first.warp() && record.warp() != first.warp());
   }
 
+  /// Two reads of the same interval are known, by two other warps: they stay.
+  bool is_one_of_many(const AccessRecord& first, const AccessRecord& second) const {
+    return first.interval() == record.interval() && second.interval() == record.interval() &&
+           first.warp() != second.warp() && first.warp() != record.warp() &&
+           second.warp() != record.warp();
+  }
+
   bool is_of_another_block(const AccessRecord& earlier) const {
     return earlier.interval() != record.interval() &&
            (earlier.interval() < ordering.block_begin() ||
@@ -95,6 +102,7 @@ inline void RaceShadow::note_read(std::size_t index, const Comparison& compariso
     return;
   }
   const bool has_second = first.has_second();
+  if (has_second && comparison.is_one_of_many(first, second_reads_[index])) return;
   if (comparison.replaces(first)) {
     first = comparison.record;
     first.set_has_second(has_second);
