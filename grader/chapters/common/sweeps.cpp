@@ -38,8 +38,7 @@ constexpr std::int64_t kFar = 22'400'010, kBelow = 8'900'010, kNear = 400'010;
 constexpr std::int64_t kMost =
     (std::int64_t{1} << 31) / 3;  // the last row is the last there may be
 
-// Too wide for any block if a stride is taken for the width. Of 16 bits, whole vectors and not.
-constexpr std::int64_t kWideFarApart[] = {33024, 33025};
+constexpr std::int64_t kWideFarApart = 33024;  // whole vectors of 16 bits, too wide for any block
 
 // Where one pack a thread no longer holds a row, where its registers may not, and where a block's
 // surely do not.
@@ -116,13 +115,15 @@ void sweep_far_apart(const Function& function, const CheckRows& check) {
   }
 }
 
-void sweep_wide_far_apart(const Function& function, const CheckRows& check) {
+void sweep_wide_far_apart(const Function& function, const CheckRows& check,
+                          const std::set<std::string>& only) {
   const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
-  for (const std::int64_t cols : kWideFarApart) {
-    for (const Arrangement& arrangement :
-         contract::beyond_vectors(function, session().device() == "cpu")) {
-      check(Dtype::fp16, 2, cols, arrangement);
-    }
+  const bool on_cpu = session().device() == "cpu";
+  for (const Arrangement& each : contract::beyond_vectors(function, on_cpu, only)) {
+    check(Dtype::fp16, 2, kWideFarApart, each);
+  }
+  for (const Arrangement& odd : contract::beyond_ints(function, on_cpu, only)) {
+    check(Dtype::fp16, 2, kWideFarApart + 1, odd);
   }
 }
 
@@ -130,7 +131,7 @@ void sweep_arrangements(const Function& function, const CheckRows& check,
                         const std::set<std::string>& only) {
   sweep_rows(function, check, only);
   sweep_far_apart(function, check);
-  sweep_wide_far_apart(function, check);
+  sweep_wide_far_apart(function, check, only);
 }
 
 void expect_nothing_done(const Function& function) {

@@ -267,3 +267,17 @@ TEST_CASE("far apart: each stride alone, the third row beyond 2^31, and the seco
     CHECK(rows * arrangements[i].places.begin()->second.gap >= std::int64_t{1} << 31);
   }
 }
+
+TEST_CASE("beyond ints: of some tensors each stride alone, or of all at once, no two alike") {
+  REQUIRE(beyond_vectors(kNorm, true, {"x", "weight"}).size() == 1);
+  CHECK(beyond_vectors(kNorm, true, {"x"})[0].places.count("x") == 1);
+  CHECK(beyond_ints(kNorm, false).size() == 2);
+  const std::vector<Arrangement> at_once = beyond_ints(kNorm, true, {"x"});
+  REQUIRE(at_once.size() == 1);
+  std::set<std::int64_t> gaps;
+  for (const auto& [tensor, place] : at_once[0].places) {
+    CHECK(place.gap >= std::int64_t{1} << 31);
+    gaps.insert(place.gap);
+  }
+  CHECK(gaps.size() == 2);
+}

@@ -176,13 +176,14 @@ std::set<std::int64_t> beside(const std::vector<std::int64_t>& ends, std::int64_
   return all;
 }
 
-/// Each gap of each tensor with a stride, by itself.
+/// Each gap of each tensor with a stride, by itself; of the named tensors, if some are named.
 std::vector<Arrangement> with_gap_each(const Function& function,
-                                       std::initializer_list<std::int64_t> gaps) {
+                                       std::initializer_list<std::int64_t> gaps,
+                                       const std::set<std::string>& only = {}) {
   std::vector<Arrangement> arrangements;
   for (const std::int64_t gap : gaps) {
     for (const Tensor& tensor : function.tensors) {
-      if (tensor.traits.strided) {
+      if (tensor.traits.strided && (only.empty() || only.count(tensor.name) > 0)) {
         arrangements.push_back({{tensor.name, {.gap = gap}}});
       }
     }
@@ -268,9 +269,23 @@ std::vector<Arrangement> far_apart(const Function& function) {
   return with_gap_each(function, {std::int64_t{1} << 30, std::int64_t{1} << 31});
 }
 
-std::vector<Arrangement> beyond_vectors(const Function& function, bool also_vectors) {
-  return with_gap_each(function,
-                       {(std::int64_t{1} << 31) + (std::int64_t{also_vectors ? 1 : 0} << 34)});
+std::vector<Arrangement> beyond_vectors(const Function& function, bool also_vectors,
+                                        const std::set<std::string>& only) {
+  return with_gap_each(
+      function, {(std::int64_t{1} << 31) + (std::int64_t{also_vectors ? 1 : 0} << 34)}, only);
+}
+
+std::vector<Arrangement> beyond_ints(const Function& function, bool at_once,
+                                     const std::set<std::string>& only) {
+  constexpr std::int64_t kBetween = 16;  // two gaps
+  Arrangement all;
+  for (const Tensor& tensor : function.tensors) {
+    if (tensor.traits.strided) {
+      const auto others = static_cast<std::int64_t>(all.places.size());
+      all.places[tensor.name].gap = (std::int64_t{1} << 31) + others * kBetween;
+    }
+  }
+  return at_once ? std::vector{all} : beyond_vectors(function, false, only);
 }
 
 std::vector<std::int64_t> widths(std::int64_t least, std::int64_t most) {

@@ -14,6 +14,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "verdict/contract/call.h"
@@ -55,8 +57,13 @@ Arrangement drawn(const Function& function, const Random& random);
 /// first are for GPUs that have no memory for the second.
 std::vector<Arrangement> far_apart(const Function& function);
 /// Likewise a stride beyond 2^31, for two rows; also_vectors: also if vectors of 16 bytes are
-/// counted, of which eight elements are one.
-std::vector<Arrangement> beyond_vectors(const Function& function, bool also_vectors);
+/// counted, of which eight elements are one. Of the named tensors only, if some are named.
+std::vector<Arrangement> beyond_vectors(const Function& function, bool also_vectors,
+                                        const std::set<std::string>& only = {});
+/// The same for rows that fill no vectors. at_once: in one call, for which a GPU may have no
+/// memory, all tensors have strides beyond 2^31, each one of its own.
+std::vector<Arrangement> beyond_ints(const Function& function, bool at_once,
+                                     const std::set<std::string>& only = {});
 
 /// From `least` to `most`: the numbers beside the powers of two up to 1024, at which vectors, warps
 /// and blocks end, and the powers themselves.
