@@ -46,6 +46,7 @@ TEST_SUITE("batchnorm/evaluate") {
       for (const Shape& shape : kTwoDimensional) {
         check_y(random_arguments(dtype, shape));
       }
+      check_y(random_arguments(dtype, kManyChannels));
     }
   }
 

@@ -72,6 +72,7 @@ TEST_SUITE("batchnorm/forward") {
 
   CHECK_CASE("2-D input: the mean of a channel goes over all samples", points(1), todo(1)) {
     check_shapes({"save_mean"}, kTwoDimensional);
+    check({"save_mean"}, random_arguments(Dtype::fp32, kManyChannels));
   }
 
   CHECK_CASE("3-D and 4-D input: over all positions too", points(2), todo(1)) {
@@ -99,6 +100,7 @@ TEST_SUITE("batchnorm/forward") {
 
   CHECK_CASE("rstd is 1 / sqrt(var + eps), the variance divided by the count", points(3), todo(2)) {
     check_shapes({"save_rstd"}, kTwoDimensional);
+    check({"save_rstd"}, random_arguments(Dtype::fp16, kManyChannels));
     check_shapes({"save_rstd"}, kThreeDimensional);
     check_shapes({"save_rstd"}, kFourDimensional);
   }
@@ -155,6 +157,7 @@ TEST_SUITE("batchnorm/forward") {
 
   CHECK_CASE("2-D input: y is (x - mean) * rstd * weight + bias", points(2), todo(4)) {
     check_shapes({"y"}, kTwoDimensional);
+    check({"y"}, random_arguments(Dtype::bf16, kManyChannels));
   }
 
   CHECK_CASE("3-D and 4-D input: each element of y is written where x has it", points(2), todo(4)) {

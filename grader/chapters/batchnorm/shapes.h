@@ -18,8 +18,8 @@ inline const std::vector<Shape> kTwoDimensional = {
     {7, 5, 1},     // primes
     {33, 40, 1},   // more channels than a warp has lanes, and no multiple of it
     {3, 33, 1},    // one channel more than a warp has lanes
-    {2, 600, 1},   // more than a block has threads
     {300, 2, 1}};  // more samples than a block has warps
+constexpr Shape kManyChannels = {2, 600, 1};  // more than a block has threads
 inline const std::vector<Shape> kThreeDimensional = {
     {1, 2, 2},   // a single sample, two positions
     {2, 3, 4},   // space shorter than 16 bytes of 16-bit elements
