@@ -2,7 +2,8 @@
 //
 // A tile is a set of lanes (a mask) with ranks counted from its first lane; its operations are the
 // warp's, with that mask and the tile's size as width. Groups across blocks need blocks that run at
-// the same time, which the simulator has not: their barrier stops the compile.
+// the same time, which the simulator has not: their barrier stops the compile. What waits for other
+// threads is inlined, so that a finding is at the line of whoever calls it.
 #pragma once
 
 #include "onepass_simulator/barriers.h"
@@ -14,7 +15,7 @@ namespace cooperative_groups {
 /// All threads of the block.
 class thread_block {
  public:
-  static void sync() { __syncthreads(); }
+  static __forceinline__ void sync() { __syncthreads(); }
   static unsigned long long size() { return num_threads(); }
   static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
   static unsigned thread_rank() {
@@ -24,7 +25,7 @@ class thread_block {
   static dim3 thread_index() { return threadIdx; }
   static dim3 group_dim() { return blockDim; }
   static dim3 dim_threads() { return blockDim; }
-  void barrier_wait_and_arrive() const { sync(); }
+  __forceinline__ void barrier_wait_and_arrive() const { sync(); }
 };
 inline thread_block this_thread_block() {
   return {};
@@ -45,12 +46,14 @@ class lanes {
   unsigned thread_rank() const {
     return static_cast<unsigned>(__popc(mask_ & ((1u << lane()) - 1)));
   }
-  void sync() const { __syncwarp(mask_); }
-  int any(int predicate) const { return __any_sync(mask_, predicate); }
-  int all(int predicate) const { return __all_sync(mask_, predicate); }
-  unsigned ballot(int predicate) const { return pack(__ballot_sync(mask_, predicate)); }
+  __forceinline__ void sync() const { __syncwarp(mask_); }
+  __forceinline__ int any(int predicate) const { return __any_sync(mask_, predicate); }
+  __forceinline__ int all(int predicate) const { return __all_sync(mask_, predicate); }
+  __forceinline__ unsigned ballot(int predicate) const {
+    return pack(__ballot_sync(mask_, predicate));
+  }
   template <typename T>
-  unsigned match_any(T value) const {
+  __forceinline__ unsigned match_any(T value) const {
     return pack(__match_any_sync(mask_, value));
   }
   unsigned member_mask() const { return mask_; }
@@ -103,19 +106,19 @@ class thread_block_tile : public details::lanes {
   static unsigned meta_group_size() { return (thread_block::num_threads() + size_ - 1) / size_; }
 
   template <typename T>
-  T shfl(T value, int rank) const {
+  __forceinline__ T shfl(T value, int rank) const {
     return __shfl_sync(member_mask(), value, rank, size_);
   }
   template <typename T>
-  T shfl_up(T value, unsigned delta) const {
+  __forceinline__ T shfl_up(T value, unsigned delta) const {
     return __shfl_up_sync(member_mask(), value, delta, size_);
   }
   template <typename T>
-  T shfl_down(T value, unsigned delta) const {
+  __forceinline__ T shfl_down(T value, unsigned delta) const {
     return __shfl_down_sync(member_mask(), value, delta, size_);
   }
   template <typename T>
-  T shfl_xor(T value, unsigned mask) const {
+  __forceinline__ T shfl_xor(T value, unsigned mask) const {
     return __shfl_xor_sync(member_mask(), value, static_cast<int>(mask), size_);
   }
 };
@@ -125,23 +128,23 @@ class coalesced_group : public details::lanes {
  public:
   using lanes::lanes;
   template <typename T>
-  T shfl(T value, unsigned rank) const {
+  __forceinline__ T shfl(T value, unsigned rank) const {
     return __shfl_sync(member_mask(), value, lane_of(rank));
   }
   template <typename T>
-  T shfl_up(T value, unsigned delta) const {
+  __forceinline__ T shfl_up(T value, unsigned delta) const {
     const unsigned rank = thread_rank();
     return shfl(value, rank >= delta ? rank - delta : rank);
   }
   template <typename T>
-  T shfl_down(T value, unsigned delta) const {
+  __forceinline__ T shfl_down(T value, unsigned delta) const {
     const unsigned rank = thread_rank() + delta;
     return shfl(value, rank < num_threads() ? rank : rank - delta);
   }
   unsigned meta_group_rank() const { return 0; }
   unsigned meta_group_size() const { return 1; }
 };
-inline coalesced_group coalesced_threads() {
+__forceinline__ coalesced_group coalesced_threads() {
   return coalesced_group(__activemask());
 }
 
@@ -151,7 +154,7 @@ thread_block_tile<size, Parent> tiled_partition(const Parent&) {
 }
 
 template <typename Group>
-void sync(const Group& group) {
+__forceinline__ void sync(const Group& group) {
   group.sync();
 }
 template <typename Group>

@@ -1,4 +1,7 @@
 // Block-wide barriers: threads that wait at different ones, that return early, that never come.
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+
 #include <cassert>
 
 #include "tests/simulator/case_kernels.h"
@@ -24,6 +27,39 @@ CASE(branch_within_a_warp, "barrier-divergence", {"wait at different barriers"},
 }
 CASE(branch_that_all_take, "") {
   two_barriers<<<1, 64>>>(zeros<float>(), 64);
+}
+
+/// Not inlined into its kernel, as a function that calls itself is not either.
+__device__ void groups_in_branches(float* y) {
+  const auto block = cooperative_groups::this_thread_block();
+  if (threadIdx.x < 32) {
+    y[threadIdx.x] = 1;
+    block.sync();  // low
+  } else {
+    block.sync();  // high
+  }
+}
+__device__ void (*by_pointer)(float* y) = groups_in_branches;
+__global__ void calls_by_pointer(float* y) {
+  by_pointer(y);
+}
+CASE(barriers_of_a_group_in_both_branches, "barrier-divergence", {"wait at different barriers"},
+     {{"low", 0}, {"high", 32}}) {
+  calls_by_pointer<<<1, 64>>>(zeros<float>());
+}
+__device__ float group_sum(float v) {
+  const auto tile =
+      cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block());
+  if (threadIdx.x == 3) return v;
+  v = cooperative_groups::reduce(tile, v, cooperative_groups::plus<float>());  // here
+  return cooperative_groups::reduce(tile, v, cooperative_groups::plus<float>());
+}
+__device__ float (*sum_by_pointer)(float) = group_sum;
+__global__ void sums_by_pointer(float* y) {
+  y[threadIdx.x] = sum_by_pointer(y[threadIdx.x]);
+}
+CASE(reduction_of_a_group_without_a_lane, "warning: early-return", {"has returned before"}) {
+  sums_by_pointer<<<1, 32>>>(zeros<float>());
 }
 
 __global__ void branch_by_block(float* y) {

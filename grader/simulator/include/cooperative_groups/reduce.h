@@ -20,7 +20,8 @@ ONEPASS_REDUCTION(bit_xor, a ^ b)
 
 /// In every thread of the tile the combination of all values, in an order that is the same for all.
 template <unsigned size, typename Parent, typename T, typename Operation>
-T reduce(const thread_block_tile<size, Parent>& tile, T value, Operation operation) {
+__forceinline__ T reduce(const thread_block_tile<size, Parent>& tile, T value,
+                         Operation operation) {
   for (unsigned distance = size / 2; distance > 0; distance /= 2) {
     value = operation(value, tile.shfl_xor(value, distance));
   }
@@ -28,7 +29,7 @@ T reduce(const thread_block_tile<size, Parent>& tile, T value, Operation operati
 }
 
 template <typename T, typename Operation>
-T reduce(const coalesced_group& group, T value, Operation operation) {
+__forceinline__ T reduce(const coalesced_group& group, T value, Operation operation) {
   T result = group.shfl(value, 0);
   for (unsigned rank = 1; rank < group.num_threads(); ++rank) {
     result = operation(result, group.shfl(value, rank));
