@@ -35,6 +35,7 @@ enum class Kind {
   endless_loop,
   stack_overflow,
   invalid_launch,
+  refused_copy,  // a warning: the caller may have asked for the error
   assertion,
   trap,
   shared_race,
@@ -68,6 +69,7 @@ inline constexpr KindName kKindNames[] = {
     {Kind::endless_loop, "endless-loop"},
     {Kind::stack_overflow, "stack-overflow"},
     {Kind::invalid_launch, "invalid-launch"},
+    {Kind::refused_copy, "refused-copy"},
     {Kind::assertion, "assert"},
     {Kind::trap, "trap"},
     {Kind::shared_race, "shared-race"},

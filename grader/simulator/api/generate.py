@@ -72,7 +72,7 @@ REASONS = [  # why it is refused: the pattern of its name
     ("kernels from a library", r"cuda\w*(Librar|GetKernel|Kernel_t|KernelSet|EntryPoint|DriverEntry|"
      r"ExportTable|FuncBySymbol|FuncGetName|FuncGetParam|FuncGetModule|Jit|ModuleLoad)"),
     ("managed memory's hints", r"cuda\w*(Advi|Prefetch|MemRange|Discard|Managed|Global|AttachHost|AttachSingle)"),
-    ("copies and memory in rows and planes", r"cuda\w*(2D|3D|Pitch|Extent|cudaPos|make_cuda)|cudaPos|make_cuda"),
+    ("memory with a pitch, and copies in planes", r"cuda\w*(2D|3D|Pitch|Extent|cudaPos|make_cuda)|cudaPos|make_cuda"),
     ("batches of copies", r"cuda\w*(Batch|MemcpySrc|MemcpyFlag|MemcpyAttributes|OperandType|Offset3D)"),
     ("page-locked memory that is mapped", r"cuda\w*(HostRegister|HostUnregister|HostGet|HostAlloc|HostNode)"),
     ("green contexts", r"cuda\w*(Execution|Ctx|DevResource|DevSm|DevWork|GreenC|SmResource|Workqueue)"),

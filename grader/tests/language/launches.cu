@@ -111,6 +111,8 @@ int main() {
   cudaMalloc(&x, 1024);
   cudaMalloc(&i, 1024);
   cudaMemset(x, 0, 1024);
+  cudaMemset2DAsync(x, 64, 0, 32, 2, nullptr);
+  cudaMemcpy2DAsync(x, 64, x + 64, 32, 32, 2, cudaMemcpyDeviceToDevice);
   launch_all(x, x, x, i, 0);
   const float values[4] = {1, 2, 3, 4};
   cudaMemcpyToSymbol(table, values, sizeof values);

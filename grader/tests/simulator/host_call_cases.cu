@@ -296,6 +296,79 @@ CASE(kernels_and_copies_after_what_was_told, "device-pointer", {"Host code write
   memset(y, 0, 256);
 }
 
+CASE(copies_of_rows_on_the_default_stream, "other-stream", {"cudaMemcpy2DAsync()"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  cudaMemcpy2DAsync(y + 32, 16, y, 8, 8, 4, cudaMemcpyDeviceToDevice);  // here
+}
+CASE(fills_of_rows_on_the_default_stream, "other-stream", {"cudaMemset2D()"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  cudaMemset2D(y, 16, 0, 8, 4);  // here
+}
+CASE(rows_are_copied_and_filled, "") {
+  float* y = nullptr;
+  cudaMalloc(&y, 128);
+  float numbers[32];
+  for (int i = 0; i < 32; ++i) numbers[i] = static_cast<float>(i);
+  cudaMemcpy(y, numbers, 128, cudaMemcpyHostToDevice);
+  {
+    const ExpectedStream expected;
+    cudaMemcpy2DAsync(y + 16, 16, y, 12, 8, 4, cudaMemcpyDeviceToDevice, expected.stream);
+    cudaMemset2DAsync(y, 16, 0, 4, 3, expected.stream);
+    assert(cudaGetLastError() == cudaSuccess);
+  }
+  float seen[32];
+  cudaMemcpy(seen, y, 128, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < 32; ++i) {
+    const int row = (i - 16) / 4;
+    const bool is_copied = i >= 16 && i % 4 < 2, is_filled = i < 12 && i % 4 == 0;
+    assert(seen[i] == (is_copied ? numbers[3 * row + i % 4] : is_filled ? 0 : numbers[i]));
+  }
+}
+CASE(rows_past_the_end_are_not_copied, "warning: refused-copy",
+     {"cudaMemcpy2DAsync() returns cudaErrorInvalidValue: the destination, 72 bytes from "}) {
+  float* y = results();
+  const ExpectedStream expected;
+  cudaMemcpy2DAsync(y + 240, 16, y, 12, 8, 5, cudaMemcpyDeviceToDevice, expected.stream);  // here
+  assert(cudaGetLastError() == cudaErrorInvalidValue);
+}
+CASE(copies_to_memory_of_the_host, "warning: refused-copy",
+     {"the source is said to be device memory, and is not."}) {
+  float numbers[4] = {};
+  cudaMemcpy(results(), numbers, 16, cudaMemcpyDeviceToDevice);  // here
+  assert(cudaGetLastError() == cudaErrorInvalidValue);
+}
+CASE(rows_longer_than_their_pitch, "warning: refused-copy",
+     {"cudaErrorInvalidPitchValue: rows of 8 bytes do not fit a pitch of 4 bytes."}) {
+  float* y = results();
+  const ExpectedStream expected;
+  cudaMemset2DAsync(y, 4, 0, 8, 3, expected.stream);  // here
+  assert(cudaGetLastError() == cudaErrorInvalidPitchValue);
+}
+/// More than this computer may have memory for.
+CASE(memory_that_nobody_has_touched_is_copied, "") {
+  constexpr size_t kBytes = size_t{24} << 30;
+  char *from = nullptr, *to = nullptr;
+  cudaMalloc(&from, kBytes);
+  cudaMalloc(&to, kBytes);
+  cudaMemset(from + kBytes / 2 - 3000, 7, 6000);
+  cudaMemset(to + kBytes - 1000, 1, 1000);
+  simulator::limit_accesses(1);  // of such a call nobody asks what is initialised
+  cudaMemcpy(to + 100, from, kBytes - 100, cudaMemcpyDeviceToDevice);
+  cudaMemset2D(from, 1 << 20, 0, 1 << 19, kBytes >> 20);
+  simulator::limit_accesses(0);
+  char seen[6002];
+  cudaMemcpy(seen, to + kBytes / 2 - 2901, sizeof seen, cudaMemcpyDeviceToHost);
+  assert(seen[0] == 0 && seen[1] == 7 && seen[6000] == 7 && seen[6001] == 0);
+  cudaMemcpy(seen, to + kBytes - 1000, 1000, cudaMemcpyDeviceToHost);
+  assert(seen[0] == 0 && seen[999] == 0);
+  cudaMemcpy(seen, from + kBytes / 2 - 3000, 6000, cudaMemcpyDeviceToHost);
+  assert(seen[0] == 7 && seen[2999] == 7 && seen[3000] == 0 && seen[5999] == 0);
+  cudaFree(from);
+  cudaFree(to);
+}
+
 CASE(zeros_and_copies_within_the_device, "") {
   static float* const y =
       static_cast<float*>(simulator::allocate(256, 0, {"results", sizeof(float), 0, 0}));

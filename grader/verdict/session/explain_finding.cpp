@@ -218,7 +218,8 @@ const Finding* telling_error(const std::vector<Finding>& findings) {
 }
 
 const Finding* refused_launch(const std::vector<Finding>& findings) {
-  return first_of_kind(findings, Kind::invalid_launch);
+  const Finding* copy = first_of_kind(findings, Kind::refused_copy);
+  return copy != nullptr ? copy : first_of_kind(findings, Kind::invalid_launch);
 }
 
 const Finding* telling_warning(const std::vector<Finding>& findings) {

@@ -119,7 +119,8 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
   if (finding != nullptr) {
     failure.location = location_of(*finding);
   }
-  if (run.outcome == Outcome::launch_error) {
+  const bool is_copy = finding != nullptr && finding->kind == Kind::refused_copy;
+  if (run.outcome == Outcome::launch_error && !is_copy) {
     const std::string error = run.error + (finding != nullptr ? finding->message : "");
     const Diagnosis diagnosis = first_far_row(call) && goes_well_nearer(call, goes_well)
                                     ? Diagnosis{"index-overflow", kOverflowAdvice}

@@ -63,6 +63,18 @@ Blocks blocks_of(const Run& run, std::uint64_t most) {
   return blocks;
 }
 
+/// The inputs that a launcher may have copied to an output, to be changed there.
+std::vector<const Buffer*> alike(const Case& call, const Buffer& output) {
+  std::vector<const Buffer*> inputs;
+  for (const Buffer& buffer : call.buffers()) {
+    if (buffer.role == Role::input && !buffer.null && buffer.dtype == output.dtype &&
+        buffer.rows == output.rows && buffer.cols == output.cols) {
+      inputs.push_back(&buffer);
+    }
+  }
+  return inputs;
+}
+
 /// How many numbers the blocks of a sample have written; 0 if some are wrong, or if they are not
 /// their share. If the grid has a block for each few rows, the last row must be among them; of sums
 /// down the columns the last one, and of what else wide rows give all. Where the last row is not,
@@ -73,13 +85,18 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   const Matrix& got = run.answer[output];
   const Comparison comparison = compare(got, value, bound, run.answer.poison);
   const Buffer& buffer = call.buffer(output);
-  // A fill before the launch leaves 0, to which other blocks would have added. (Where 0 is right,
-  // or what was there before, nothing is left to be written.)
+  const std::vector<const Buffer*> inputs = alike(call, buffer);
+  // A fill before the launch leaves 0, to which other blocks would have added; a copy leaves what
+  // they would have changed. (Where 0 is right, or what was there before, nothing is left to be
+  // written.)
   const auto unwritten = [&](std::int64_t row, std::int64_t col) {
     return comparison.wrong_mask(row, col) != 0 &&
            (buffer.role == Role::in_place
                 ? got.get(row, col) == buffer.before(row, col)
-                : comparison.unwritten_mask(row, col) != 0 || got.get(row, col) == 0.0);
+                : comparison.unwritten_mask(row, col) != 0 || got.get(row, col) == 0.0 ||
+                      std::any_of(inputs.begin(), inputs.end(), [&](const Buffer* input) {
+                        return got.get(row, col) == input->before(row, col);
+                      }));
   };
   std::int64_t left = 0;
   for (std::int64_t row = 0; row < got.rows(); ++row) {

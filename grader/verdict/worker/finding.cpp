@@ -56,6 +56,8 @@ constexpr KnownKind kKinds[] = {
     {Kind::stack_overflow, nullptr, "Make local arrays smaller, or the recursion less deep."},
     {Kind::invalid_launch, "launch-failed",
      "Look at the launch's grid, block and shared memory sizes."},
+    {Kind::refused_copy, nullptr,
+     "Nothing was copied: look at the pointers, the direction, and the sizes, all in bytes."},
     {Kind::shared_race, "missing-barrier", "Put a __syncthreads() between the two."},
     {Kind::global_race, nullptr,
      "Let one thread do both, or put a __syncthreads() between the two."},

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -84,18 +83,6 @@ Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const 
   area.in_use += bytes;
   area.allocations.push_back(std::move(allocation));
   return area.allocations.back().get();
-}
-
-void DeviceMemory::clear(std::uintptr_t address, std::size_t bytes) {
-  auto* const begin = reinterpret_cast<std::byte*>(address);
-  std::byte* const first = begin + (round_up(address, kPageBytes) - address);
-  std::byte* const last = begin + bytes - (address + bytes) % kPageBytes;
-  if (bytes < kGap || madvise(first, static_cast<std::size_t>(last - first), MADV_DONTNEED) != 0) {
-    std::memset(begin, 0, bytes);
-    return;
-  }
-  std::memset(begin, 0, static_cast<std::size_t>(first - begin));
-  std::memset(last, 0, static_cast<std::size_t>(begin + bytes - last));
 }
 
 void DeviceMemory::forget_from(Area& area, std::uintptr_t place) {

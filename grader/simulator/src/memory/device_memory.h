@@ -52,10 +52,6 @@ class DeviceMemory {
   Allocation* allocate(std::size_t bytes, std::size_t offset, const Label& label);
   void release(Allocation& allocation);
 
-  /// Zeros, of which there may be more than this computer has memory for: whole pages are as the
-  /// system gives them. Within one allocation.
-  static void clear(std::uintptr_t address, std::size_t bytes);
-
   /// The allocation, freed or not, whose MiB `address` is in; nullptr if it is in a gap. The
   /// address may still lie before or behind it.
   Allocation* candidate(std::uintptr_t address) const {

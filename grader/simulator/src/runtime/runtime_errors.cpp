@@ -19,6 +19,7 @@ constexpr ErrorText kTexts[] = {
     ONEPASS_ERROR(cudaErrorInvalidConfiguration, "invalid configuration argument"),
     ONEPASS_ERROR(cudaErrorInvalidSymbol, "invalid device symbol"),
     ONEPASS_ERROR(cudaErrorInvalidDevicePointer, "invalid device pointer"),
+    ONEPASS_ERROR(cudaErrorInvalidPitchValue, "invalid pitch argument"),
     ONEPASS_ERROR(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
     ONEPASS_ERROR(cudaErrorInvalidDeviceFunction, "invalid device function"),
     ONEPASS_ERROR(cudaErrorNoDevice, "no CUDA-capable device is detected"),
