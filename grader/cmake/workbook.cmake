@@ -50,7 +50,7 @@ file(CONFIGURE OUTPUT first.h CONTENT "#include <cstdint>
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${simulator_headers}/*)
 add_custom_command(OUTPUT ${first}.gch
   COMMAND ${CMAKE_CXX_COMPILER} ${simulator_flags} -x c++-header ${first} -o ${first}.gch
-  DEPENDS ${first} ${headers} VERBATIM)
+  DEPENDS ${first} ${headers} onepass-rewrite VERBATIM)
 add_custom_target(onepass_first_headers ALL DEPENDS ${first}.gch)
 
 onepass_json_toolchain(cpu_toolchain "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:onepass-rewrite>

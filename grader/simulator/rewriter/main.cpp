@@ -1,11 +1,15 @@
 // onepass-rewrite IN.cu OUT.cpp [--path SHOWN]: a .cu file as plain C++, line by line the same.
 // Exits with 0, or with 2 and one sentence when the input cannot be read or rewritten.
+//
+// onepass-rewrite --compiler-step COMMAND...: one of g++'s own steps, which hands over what it
+// makes of that C++ (access_alignments.h).
 #include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "access_alignments.h"
 #include "rewrite.h"
 
 namespace {
@@ -39,6 +43,9 @@ int run(const std::string& input, const std::string& output, const std::string& 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 2 && std::string(argv[1]) == "--compiler-step") {
+    return onepass::rewriter::run_compiler_step(argv + 2);
+  }
   std::vector<std::string> paths;
   std::string shown_path;
   for (int i = 1; i < argc; ++i) {

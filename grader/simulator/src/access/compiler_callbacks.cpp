@@ -4,6 +4,7 @@
 //
 // Only the calls of these options are used, never their libraries (the Linux kernel's race detector
 // works in the same way). The return address is the place in the student's code.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -18,8 +19,10 @@ namespace {
 using simulator::AccessType;
 using simulator::CodeAddress;
 
-/// memcpy-like accesses, and structures copied whole: taken in aligned pieces of up to 16 bytes.
-void check_range(std::uintptr_t address, std::size_t size, AccessType type, CodeAddress site) {
+/// memcpy-like accesses, and structures copied whole: taken in aligned pieces of up to 16 bytes,
+/// of which the compiler knows this alignment.
+void check_range(std::uintptr_t address, std::size_t size, unsigned alignment, AccessType type,
+                 CodeAddress site) {
   if (simulator::Launch* launch = simulator::launch_of_kernel();
       launch != nullptr && launch->misaligned.address == address) {
     simulator::check_access(
@@ -28,14 +31,15 @@ void check_range(std::uintptr_t address, std::size_t size, AccessType type, Code
   while (size > 0) {
     unsigned piece = 16;
     while (piece > size || address % piece != 0) piece /= 2;
-    simulator::check_access({address, piece, 1, type, site});
+    simulator::check_access({address, piece, std::min(piece, alignment), type, site});
     address += piece;
     size -= piece;
   }
 }
 
-void check_range(const void* memory, std::size_t size, AccessType type, CodeAddress site) {
-  check_range(reinterpret_cast<std::uintptr_t>(memory), size, type, site);
+/// nvcc copies with memcpy() and its kin by single bytes, whatever the pointers' types are.
+void check_bytes(const void* memory, std::size_t size, AccessType type, CodeAddress site) {
+  check_range(reinterpret_cast<std::uintptr_t>(memory), size, 1, type, site);
 }
 
 struct SourcePlace {
@@ -73,19 +77,26 @@ void tell_index(const char* array_type, std::int64_t index, CodeAddress site) {
 #define ONEPASS_SITE reinterpret_cast<CodeAddress>(__builtin_return_address(0))
 #define ONEPASS_ADDRESS reinterpret_cast<std::uintptr_t>(address)
 
-#define ONEPASS_ACCESS(check, name, bytes, alignment, type)                                \
-  void __tsan_##name##bytes(void* address) {                                               \
+#define ONEPASS_ACCESS(check, name, suffix, bytes, alignment, type)                        \
+  void __tsan_##name##suffix(void* address) {                                              \
     simulator::check({ONEPASS_ADDRESS, bytes, alignment, AccessType::type, ONEPASS_SITE}); \
   }
-#define ONEPASS_SIZE(bytes)                                               \
-  ONEPASS_ACCESS(check_access, read, bytes, bytes, read)                  \
-  ONEPASS_ACCESS(check_access, write, bytes, bytes, write)                \
-  ONEPASS_ACCESS(check_access, unaligned_read, bytes, 1, read)            \
-  ONEPASS_ACCESS(check_access, unaligned_write, bytes, 1, write)          \
-  ONEPASS_ACCESS(check_volatile, volatile_read, bytes, bytes, read)       \
-  ONEPASS_ACCESS(check_volatile, volatile_write, bytes, bytes, write)     \
-  ONEPASS_ACCESS(check_volatile, unaligned_volatile_read, bytes, 1, read) \
-  ONEPASS_ACCESS(check_volatile, unaligned_volatile_write, bytes, 1, write)
+#define ONEPASS_RANGE(name, alignment, type)                                       \
+  void __tsan_##name(void* address, std::size_t size) {                            \
+    check_range(ONEPASS_ADDRESS, size, alignment, AccessType::type, ONEPASS_SITE); \
+  }
+#define ONEPASS_RANGES(suffix, alignment)            \
+  ONEPASS_RANGE(read_range##suffix, alignment, read) \
+  ONEPASS_RANGE(write_range##suffix, alignment, write)
+#define ONEPASS_SIZE(bytes)                                                      \
+  ONEPASS_ACCESS(check_access, read, bytes, bytes, bytes, read)                  \
+  ONEPASS_ACCESS(check_access, write, bytes, bytes, bytes, write)                \
+  ONEPASS_ACCESS(check_access, unaligned_read, bytes, bytes, 1, read)            \
+  ONEPASS_ACCESS(check_access, unaligned_write, bytes, bytes, 1, write)          \
+  ONEPASS_ACCESS(check_volatile, volatile_read, bytes, bytes, bytes, read)       \
+  ONEPASS_ACCESS(check_volatile, volatile_write, bytes, bytes, bytes, write)     \
+  ONEPASS_ACCESS(check_volatile, unaligned_volatile_read, bytes, bytes, 1, read) \
+  ONEPASS_ACCESS(check_volatile, unaligned_volatile_write, bytes, bytes, 1, write)
 
 extern "C" {
 
@@ -95,25 +106,30 @@ ONEPASS_SIZE(4)
 ONEPASS_SIZE(8)
 ONEPASS_SIZE(16)
 
-void __tsan_read_range(void* address, std::size_t size) {
-  check_range(ONEPASS_ADDRESS, size, AccessType::read, ONEPASS_SITE);
-}
-void __tsan_write_range(void* address, std::size_t size) {
-  check_range(ONEPASS_ADDRESS, size, AccessType::write, ONEPASS_SITE);
-}
+// Of structures. Which alignment has come into the names tells rewriter/access_alignments.h.
+ONEPASS_RANGES(, 16)
+ONEPASS_RANGES(_aligned_1, 1)
+ONEPASS_RANGES(_aligned_2, 2)
+ONEPASS_RANGES(_aligned_4, 4)
+ONEPASS_RANGES(_aligned_8, 8)
+ONEPASS_RANGES(_aligned_16, 16)
+ONEPASS_ACCESS(check_access, read16_aligned_, 8, 16, 8, read)
+ONEPASS_ACCESS(check_access, write16_aligned_, 8, 16, 8, write)
+ONEPASS_ACCESS(check_access, read16_aligned_, 16, 16, 16, read)
+ONEPASS_ACCESS(check_access, write16_aligned_, 16, 16, 16, write)
 
 void* __tsan_memcpy(void* to, const void* from, std::size_t size) {
-  check_range(from, size, AccessType::read, ONEPASS_SITE);
-  check_range(to, size, AccessType::write, ONEPASS_SITE);
+  check_bytes(from, size, AccessType::read, ONEPASS_SITE);
+  check_bytes(to, size, AccessType::write, ONEPASS_SITE);
   return std::memcpy(to, from, size);
 }
 void* __tsan_memmove(void* to, const void* from, std::size_t size) {
-  check_range(from, size, AccessType::read, ONEPASS_SITE);
-  check_range(to, size, AccessType::write, ONEPASS_SITE);
+  check_bytes(from, size, AccessType::read, ONEPASS_SITE);
+  check_bytes(to, size, AccessType::write, ONEPASS_SITE);
   return std::memmove(to, from, size);
 }
 void* __tsan_memset(void* to, int value, std::size_t size) {
-  check_range(to, size, AccessType::write, ONEPASS_SITE);
+  check_bytes(to, size, AccessType::write, ONEPASS_SITE);
   return std::memset(to, value, size);
 }
 

@@ -27,7 +27,11 @@ class Traffic {
       counter_.count_bytes(event.access.type, event.access.size);
     }
     if (!counts_requests_) return;
-    warp_of(event.thread).add(event.thread % 32, event.access, event.place.space, counter_);
+    if (__builtin_expect(event.access.alignment < event.access.size, 0)) {
+      add_pieces(event);
+    } else {
+      warp_of(event.thread).add(event.thread % 32, event.access, event.place.space, counter_);
+    }
   }
 
   void on(const BarrierWait& event) { stop(event.thread); }
@@ -52,6 +56,7 @@ class Traffic {
   }
 
  private:
+  [[gnu::noinline]] void add_pieces(AccessEvent event);
   WarpRequests& warp_of(unsigned thread) { return warps_.running()[thread / 32]; }
   void stop(unsigned thread) {
     if (counts_requests_) warp_of(thread).stop(thread % 32, counter_);
