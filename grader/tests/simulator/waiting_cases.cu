@@ -59,6 +59,59 @@ CASE(blocks_that_meet_again_and_again, "") {
   meet_often<<<4, 32>>>(zeros<int>(1), zeros<float>(), 300);
 }
 
+/// Each thread has a number of its own over the meeting, in local memory, and each block one in
+/// shared memory.
+__global__ void meet_once(int* arrived, float* y) {
+  extern __shared__ int words[];
+  __shared__ int word;
+  int own[4] = {};
+  own[threadIdx.x % 4] = static_cast<int>(blockIdx.x + threadIdx.x);
+  if (threadIdx.x == 0) {
+    word = words[0] = static_cast<int>(blockIdx.x);
+    atomicAdd(arrived, 1);
+    while (atomicAdd(arrived, 0) < static_cast<int>(gridDim.x)) {  // here
+    }
+  }
+  __syncthreads();
+  assert(word == static_cast<int>(blockIdx.x) && words[0] == word);
+  assert(own[threadIdx.x % 4] == static_cast<int>(blockIdx.x + threadIdx.x));
+  if (threadIdx.x == 0) y[blockIdx.x] = static_cast<float>(word);
+}
+CASE(blocks_as_many_as_multiprocessors, "") {
+  meet_once<<<132, 256, 4>>>(zeros<int>(1), zeros<float>());
+}
+CASE(as_many_blocks_as_fit, "") {
+  meet_once<<<2 * 132, 1024, 4>>>(zeros<int>(1), zeros<float>());
+  meet_once<<<8 * 132, 256, 4>>>(zeros<int>(1), zeros<float>());
+}
+CASE(as_many_blocks_as_shared_memory_holds, "") {
+  cudaFuncSetAttribute(meet_once, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 << 10);
+  meet_once<<<2 * 132, 64, 100 << 10>>>(zeros<int>(1), zeros<float>());
+}
+
+/// The first block waits when it has used `own` only. Others use more in the meantime.
+__global__ void use_one_after_the_other(int* arrived, float* y) {
+  __shared__ int before[8];
+  __shared__ int own[8];
+  __shared__ int behind[8];
+  own[threadIdx.x] = static_cast<int>(8 * blockIdx.x + threadIdx.x);
+  if (blockIdx.x > 0) {
+    before[threadIdx.x] = behind[threadIdx.x] = -1;
+    if (threadIdx.x == 0) atomicAdd(arrived, 1);
+  }
+  if (threadIdx.x == 0) {
+    while (atomicAdd(arrived, 0) == 0) {
+    }
+  }
+  __syncthreads();
+  assert(own[threadIdx.x] == static_cast<int>(8 * blockIdx.x + threadIdx.x));
+  if (blockIdx.x > 0) assert(before[threadIdx.x] == -1 && behind[threadIdx.x] == -1);
+  y[8 * blockIdx.x + threadIdx.x] = static_cast<float>(own[threadIdx.x]);
+}
+CASE(shared_variables_used_while_a_block_waits, "") {
+  use_one_after_the_other<<<2, 8>>>(zeros<int>(1), zeros<float>());
+}
+
 __global__ void hand_over(int* turn, float* y) {
   while (atomicAdd(turn, 0) != static_cast<int>(blockIdx.x)) {
   }
@@ -100,9 +153,15 @@ CASE(many_atomics_that_change_nothing, "") {  // they are work, not waiting
 
 // ---- Waiting that does not
 
+// As many blocks as the device holds may wait for one another, and not one more.
 CASE(more_blocks_than_fit, "deadlock",
-     {"Every block that has begun waits for a word in memory", "have not begun"}) {
-  meet_often<<<100, 1024>>>(zeros<int>(1), zeros<float>(), 1);
+     {"Every block that has begun waits for a word in memory",
+      " 1 blocks of the grid have not begun"}) {
+  meet_once<<<2 * 132 + 1, 1024, 4>>>(zeros<int>(1), zeros<float>());
+}
+CASE(more_blocks_than_shared_memory_holds, "deadlock", {"have not begun"}) {
+  cudaFuncSetAttribute(meet_once, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 << 10);
+  meet_once<<<2 * 132 + 1, 64, 100 << 10>>>(zeros<int>(1), zeros<float>());
 }
 
 __global__ void lock_without_release(int* lock, float* y) {

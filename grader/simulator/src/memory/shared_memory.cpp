@@ -56,9 +56,12 @@ void SharedMemory::begin_block() {
 }
 
 void SharedMemory::park(ParkedShared& parked) const {
+  parked.variables.clear();
   parked.statics.clear();
-  for (const SharedVariable& variable : variables_) {
-    if (!variable.used) continue;
+  for (std::size_t number = 0; number < variables_.size(); ++number) {
+    const SharedVariable& variable = variables_[number];
+    if (!variable.used_in_launch) continue;
+    parked.variables.push_back(static_cast<std::uint16_t>(number));
     const auto* bytes = reinterpret_cast<const unsigned char*>(static_begin_ + variable.begin);
     parked.statics.insert(parked.statics.end(), bytes, bytes + variable.size);
   }
@@ -68,9 +71,8 @@ void SharedMemory::park(ParkedShared& parked) const {
 
 void SharedMemory::restore(const ParkedShared& parked) {
   const unsigned char* from = parked.statics.data();
-  for (const SharedVariable& variable : variables_) {
-    if (from == parked.statics.data() + parked.statics.size()) break;
-    if (!variable.used) continue;
+  for (const std::uint16_t number : parked.variables) {
+    const SharedVariable& variable = variables_[number];
     std::memcpy(reinterpret_cast<void*>(static_begin_ + variable.begin), from, variable.size);
     from += variable.size;
   }

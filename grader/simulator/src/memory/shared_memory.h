@@ -18,6 +18,7 @@ namespace simulator {
 
 /// The contents of a block's shared memory while another block runs.
 struct ParkedShared {
+  std::vector<std::uint16_t> variables;  // the numbers of those in `statics`
   std::vector<unsigned char> statics, dynamic;
 };
 

@@ -29,8 +29,6 @@ class RaceShadow {
   RaceShadow() = default;
   explicit RaceShadow(std::size_t bytes) : bytes_(bytes) {}
 
-  bool is_empty() const { return bytes_ == 0; }
-
   /// Compares an access to this memory, and keeps its record. Records of intervals before `oldest`
   /// are of earlier launches or blocks.
   void check(const AccessEvent& event, const AccessRecord& record, std::uint32_t oldest,

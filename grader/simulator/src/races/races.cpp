@@ -1,16 +1,15 @@
 #include "races/races.h"
 
-#include "common/limits.h"
-
 namespace simulator {
 
 void RaceChecker::on(const BlockBegin& event) {
   ordering_.on(event);
   report_.on(event);
   SharedShadows& shared = shared_.begin(event);
-  if (shared.dynamic.is_empty()) {
+  if (shared.is_new) {
+    shared.is_new = false;
     shared.statics = RaceShadow(memory_.shared.static_size());
-    shared.dynamic = RaceShadow(limits::kSharedPerBlockOptin);
+    shared.dynamic = RaceShadow(memory_.shared.dynamic_size());
   }
 }
 

@@ -65,6 +65,7 @@ class RaceChecker {
   /// Of a block's shared memory.
   struct SharedShadows {
     RaceShadow statics, dynamic;
+    bool is_new = true;
   };
 
   AccessRecord record(unsigned thread, CodeAddress site) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "common/limits.h"
+#include "common/occupancy.h"
 #include "runtime/runtime_result.h"
 
 using namespace simulator;
@@ -144,7 +145,6 @@ cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) {
   return result(kSuccess);
 }
 
-/// By threads, blocks and shared memory; by registers it cannot be known here.
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int block_size,
                                                           size_t dynamic_shared_bytes) {
   using namespace limits;
@@ -153,10 +153,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
     *blocks = 0;
     return result(kSuccess);
   }
-  const int whole_warps = (block_size + 31) / 32 * 32;
-  const std::size_t shared = dynamic_shared_bytes + kSharedReservedPerBlock;
-  *blocks = std::min({kBlocksPerMultiprocessor, kThreadsPerMultiprocessor / whole_warps,
-                      to_int(kSharedPerMultiprocessor / shared)});
+  *blocks =
+      to_int(blocks_per_multiprocessor(static_cast<std::size_t>(block_size), dynamic_shared_bytes));
   return result(kSuccess);
 }
 

@@ -33,6 +33,9 @@ class Fiber {
   /// Whatever ran here before is abandoned: its stack is not unwound.
   void prepare(const Stack& stack, Body body, void* argument);
 
+  /// Where its stack ends while it does not run.
+  std::uintptr_t stopped_at() const { return reinterpret_cast<std::uintptr_t>(stopped_); }
+
   /// Called on this one's own stack: `other` goes on where it stopped, until somebody switches
   /// back.
   void switch_to(Fiber& other) {

@@ -1,5 +1,6 @@
 #include "scheduling/scheduler.h"
 
+#include "common/occupancy.h"
 #include "findings/texts.h"
 #include "scheduling/waiting.h"
 
@@ -73,6 +74,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
   block.threads.resize(count);
   block.warps.resize((count + 31) / 32);
   block.live = count;
+  stacks_.give_to(block);
   block.at_barrier = block.barrier_true = 0;
   for (unsigned w = 0; w < block.warps.size(); ++w) {
     block.warps[w].live = low_lanes(count - w * 32);
@@ -81,7 +83,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
   for (unsigned i = 0; i < count; ++i) {
     Thread& thread = block.threads[i];
     if (is_new) {
-      thread.stack = launch_.machine.stacks.get(std::size_t{block.seat} * count + i);
+      thread.stack = stacks_.stack(block, i);
       thread.fiber.prepare(thread.stack, thread_body, &launch_);
       thread.index = unflatten(i, launch_.begin.block);
       thread.number = static_cast<std::uint16_t>(i);
@@ -98,6 +100,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
 }
 
 void Scheduler::go_on(Block& block) {
+  stacks_.give_to(block);
   launch_.machine.memory.shared.restore(block.parked);
   launch_.checkers.tell(BlockResume{block.seat});
 }
@@ -135,7 +138,8 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   const ChosenBlocks chosen(launch_.machine.blocks, launch_.begin.grid, launch_.begin.block);
   const std::uint64_t blocks = chosen.count();
   const std::uint64_t end = share == Share::half ? blocks / 2 : blocks;
-  const std::size_t most_seats = StackPool::kMaxStacks / volume(launch_.begin.block);
+  const std::size_t most_seats =
+      blocks_on_device(volume(launch_.begin.block), launch_.machine.memory.shared.dynamic_size());
   running_block_size = launch_.begin.block;
   running_grid_size = launch_.begin.grid;
 

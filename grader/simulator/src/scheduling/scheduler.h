@@ -6,8 +6,8 @@
 // Blocks run one after another, in the order that is asked for (block_choice.h). A thread that
 // reads or tries the same word again and again (a lock, a flag) gives way after a while, and when
 // all threads of a block do, the block is set aside and another one runs: whoever holds the lock
-// gets its turn. If as many blocks as fit at one time all wait, none can ever go on: that is
-// reported as a deadlock.
+// gets its turn. If as many blocks as the device holds at one time all wait, none can ever go on:
+// that is reported as a deadlock.
 //
 // In the shuffled order (block_order.h) a block is also set aside when it has done an atomic
 // operation: so some blocks are under way together, and who comes first to a counter does not get
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "scheduling/running.h"
+#include "scheduling/stack_sets.h"
 
 namespace simulator {
 
@@ -28,7 +29,8 @@ enum class Share { all, half };
 
 class Scheduler {
  public:
-  explicit Scheduler(Launch& launch) : launch_(launch) {}
+  explicit Scheduler(Launch& launch)
+      : launch_(launch), stacks_(launch.machine.stacks, volume(launch.begin.block)) {}
 
   /// Runs blocks of the launch from the one whose turn is `first` on, or up to the failure that
   /// ends it. Returns whose turn is next. Blocks that wait for later ones have these run too.
@@ -46,6 +48,7 @@ class Scheduler {
   void give_up(const Block& block, std::uint64_t unstarted);
 
   Launch& launch_;
+  StackSets stacks_;
   std::vector<std::unique_ptr<Block>> seats_;
   std::deque<Block*> waiting_;  // blocks set aside
   std::vector<Block*> free_;

@@ -6,6 +6,7 @@
 // warp operation. The one that completes the set wakes the rest.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -70,6 +71,7 @@ struct Block {
   int barrier_answer = 0;
 
   ParkedShared parked;
+  std::vector<std::byte> parked_stacks;  // see StackSets
 
   Warp& warp_of(const Thread& thread) { return warps[thread.number / 32]; }
   Thread& lane_of(const Thread& thread, int lane) {
