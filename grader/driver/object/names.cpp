@@ -60,7 +60,7 @@ constexpr const char* kC =
 // device_calls.h, and what a binding asks of its arguments.
 const std::string kOurs =
     R"(_ZN9simulator\d+(?:threadIdx|blockIdx|blockDim|gridDim|launch|kernel_name|)"
-    R"(block_barrier|warp_operation|active_mask|exceed_launch_bounds|)"
+    R"(block_barrier|warp_operation|active_mask|exceed_launch_bounds|compare_and_swap|)"
     R"(atomic_update|memory_fence|dynamic_shared|yield|trap|clock_ticks|index_out_of_bounds)E|)"
     R"(_ZNK7onepass6worker9Arguments\d)";
 

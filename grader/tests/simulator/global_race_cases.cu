@@ -1,4 +1,6 @@
 // Races in global memory: between blocks, within a block, within a warp.
+#include <cassert>
+
 #include "tests/simulator/case_kernels.h"
 
 namespace {
@@ -172,6 +174,91 @@ CASE(one_block_forgets_the_atomic, "global-race", {"updated atomically and read"
 }
 CASE(all_blocks_use_the_atomic, "") {
   atomic_or_plain<<<64, 64>>>(zeros<float>(), false);
+}
+
+// ---- Atomic operations of one's own, by compare and swap
+
+/// As the programming guide writes it.
+__device__ double add_by_swaps(double* address, double value) {
+  auto* word = reinterpret_cast<unsigned long long*>(address);
+  unsigned long long old = *word, assumed;
+  do {
+    assumed = old;
+    old = atomicCAS(word, assumed,
+                    static_cast<unsigned long long>(__double_as_longlong(
+                        value + __longlong_as_double(static_cast<long long>(assumed)))));
+  } while (assumed != old);
+  return __longlong_as_double(static_cast<long long>(old));
+}
+__global__ void sum_by_swaps(double* y) {
+  __shared__ double sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  add_by_swaps(&sum, 1);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) add_by_swaps(y, sum / 2);
+}
+CASE(compare_and_swap_loop, "") {
+  double* y = zeros<double>();
+  sum_by_swaps<<<64, 64>>>(y);
+  double sum = 0;
+  cudaMemcpy(&sum, y, sizeof sum, cudaMemcpyDeviceToHost);
+  assert(sum == 64 * 64);
+}
+
+__global__ void largest_by_swaps(unsigned* most) {
+  const unsigned mine = blockIdx.x * blockDim.x + threadIdx.x + 1;
+  unsigned old = *most;
+  if (threadIdx.x % 2 == 0) __syncwarp(0x55555555);  // others may swap before it does
+  do {
+    const unsigned assumed = old;
+    old = atomicCAS(most, assumed, mine > assumed ? mine : assumed);
+    if (old == assumed) break;
+  } while (true);
+}
+CASE(compare_and_swap_after_a_pause, "") {
+  largest_by_swaps<<<4, 64>>>(zeros<unsigned>());
+}
+
+enum class Then { adds, returns, reads_again, swaps_another, swaps_in_vain };
+
+template <Then then>
+__global__ void read_and(unsigned* word, unsigned* y) {
+  if (blockIdx.x == 0) {
+    atomicAdd(word, 1);  // updates
+    return;
+  }
+  const unsigned old = *word;  // reads
+  y[0] = old;
+  if (then == Then::returns) return;
+  if (then == Then::adds) atomicAdd(word, 1);
+  if (then == Then::reads_again) y[0] += *word;
+  if (then == Then::swaps_another) atomicCAS(word + 1, old, old + 1);
+  if (then == Then::swaps_in_vain) atomicCAS(word, old + 1, old);
+}
+template <Then then>
+void run_read_and() {
+  read_and<then><<<2, 1>>>(zeros<unsigned>(), zeros<unsigned>(1));
+}
+CASE(read_then_added, "global-race", {"updated atomically and read"},
+     {{"updates", 0, 0}, {"reads", 0, 1}}) {
+  run_read_and<Then::adds>();
+}
+CASE(read_only, "global-race", {"updated atomically and read"},
+     {{"updates", 0, 0}, {"reads", 0, 1}}) {
+  run_read_and<Then::returns>();
+}
+CASE(read_twice, "global-race", {"updated atomically and read"},
+     {{"updates", 0, 0}, {"reads", 0, 1}}) {
+  run_read_and<Then::reads_again>();
+}
+CASE(read_and_another_swapped, "global-race", {"updated atomically and read"},
+     {{"updates", 0, 0}, {"reads", 0, 1}}) {
+  run_read_and<Then::swaps_another>();
+}
+CASE(read_and_swapped_in_vain, "global-race", {"updated atomically and read"},
+     {{"updates", 0, 0}, {"reads", 0, 1}}) {
+  run_read_and<Then::swaps_in_vain>();
 }
 
 // ---- Within a block, and within a warp

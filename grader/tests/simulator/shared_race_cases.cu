@@ -349,4 +349,93 @@ CASE(flag_between_warps_through_volatile, "shared-race", {"volatile makes no acc
   flag_through_volatile<<<1, 64>>>(zeros<float>());
 }
 
+// ---- What a shuffle hands on has been read
+
+enum class Overwrites { behind, before, after_one_step, by_another_warp, after_a_vote };
+
+/// A reduction that gives its result back where its inputs were.
+template <Overwrites when>
+__global__ void overwrite_inputs(float* y) {
+  __shared__ float s[32];
+  const unsigned lane = threadIdx.x % 32;
+  if (threadIdx.x < 32) s[lane] = y[lane];
+  __syncthreads();
+  float v = s[31 - lane];  // here
+  if (when == Overwrites::before) s[lane] = 1;
+  if (when == Overwrites::after_a_vote) {
+    v = __any_sync(~0u, v != 0) ? 1 : 0;
+  } else {
+    for (unsigned d = 16; d > 0; d /= 2) {
+      v += __shfl_xor_sync(~0u, v, d);
+      if (when == Overwrites::after_one_step) break;
+    }
+  }
+  if (when != Overwrites::before && threadIdx.x / 32 == (when == Overwrites::by_another_warp)) {
+    s[lane] = v;
+  }
+  __syncthreads();
+  y[threadIdx.x] = s[lane];
+}
+CASE(overwritten_behind_shuffles, "warning: shared-race",
+     {"read and then written by two lanes", "put a __syncwarp() between"}) {
+  overwrite_inputs<Overwrites::behind><<<1, 32>>>(zeros<float>());
+}
+CASE(overwritten_behind_a_vote, "warning: shared-race", {"a shuffle or a vote between"}) {
+  overwrite_inputs<Overwrites::after_a_vote><<<1, 32>>>(zeros<float>());
+}
+CASE(overwritten_before_the_shuffles, "shared-race", {"left to chance"}) {
+  overwrite_inputs<Overwrites::before><<<1, 32>>>(zeros<float>());
+}
+CASE(overwritten_by_whom_the_value_does_not_reach, "shared-race", {"left to chance"}) {
+  overwrite_inputs<Overwrites::after_one_step><<<1, 32>>>(zeros<float>());
+}
+CASE(overwritten_by_another_warp, "shared-race", {"left to chance"}) {
+  overwrite_inputs<Overwrites::by_another_warp><<<1, 64>>>(zeros<float>());
+}
+
+__global__ void overwrite_volatile(float* y) {
+  __shared__ float s[32];
+  volatile float* shared = s;
+  s[threadIdx.x] = y[threadIdx.x];
+  __syncwarp();
+  const float v = shared[31 - threadIdx.x];  // here
+  shared[threadIdx.x] = v;
+  __syncwarp();
+  y[threadIdx.x] = s[threadIdx.x];
+}
+CASE(volatile_hands_nothing_on, "shared-race", {"volatile makes no access atomic"}) {
+  overwrite_volatile<<<1, 32>>>(zeros<float>());
+}
+
+/// In the first round a shuffle carries the value, in the second none does.
+__global__ void overwrite_in_rounds(float* y) {
+  __shared__ float s[32];
+  s[threadIdx.x] = y[threadIdx.x];
+  __syncwarp();
+  for (int round = 0; round < 2; ++round) {
+    float v = s[31 - threadIdx.x];  // here
+    if (round == 0) v = __shfl_xor_sync(~0u, v, 31);
+    s[threadIdx.x] = v;
+    __syncwarp();
+  }
+  y[threadIdx.x] = s[threadIdx.x];
+}
+CASE(shuffled_in_one_round_only, "shared-race", {"left to chance"}) {
+  overwrite_in_rounds<<<1, 32>>>(zeros<float>());
+}
+
+/// More shuffles than there are numbers for.
+__global__ void overwrite_after_many(float* y) {
+  __shared__ float s[32];
+  for (int i = 0; i < 300; ++i) y[threadIdx.x] += __shfl_xor_sync(~0u, 1.0f, 1);
+  s[threadIdx.x] = y[threadIdx.x];
+  __syncwarp();
+  y[threadIdx.x] = s[31 - threadIdx.x];
+  __syncwarp();
+  s[threadIdx.x] = 0;
+}
+CASE(syncwarps_behind_many_shuffles, "") {
+  overwrite_after_many<<<1, 32>>>(zeros<float>());
+}
+
 }  // namespace

@@ -32,9 +32,6 @@ struct Update {
   static uint64_t decrement(uint64_t old, uint64_t limit, uint64_t) {
     return old == 0 || old > limit ? limit : old - 1;
   }
-  static uint64_t compare_and_swap(uint64_t old, uint64_t operand, uint64_t comparand) {
-    return old == comparand ? operand : old;
-  }
   static uint64_t bit_and(uint64_t old, uint64_t operand, uint64_t) { return old & operand; }
   static uint64_t bit_or(uint64_t old, uint64_t operand, uint64_t) { return old | operand; }
   static uint64_t bit_xor(uint64_t old, uint64_t operand, uint64_t) { return old ^ operand; }
@@ -67,10 +64,10 @@ __forceinline__ T atomic(T* address, AtomicUpdate update, T operand, uint64_t co
   ONEPASS_ATOMIC_IN_SCOPE(name##_block, T, operation) \
   ONEPASS_ATOMIC_IN_SCOPE(name##_system, T, operation)
 
-#define ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(name, T)                                    \
-  __forceinline__ T name(T* address, T compare, T value) {                            \
-    return simulator::atomic(address, &simulator::Update<T>::compare_and_swap, value, \
-                             simulator::to_bits(compare));                            \
+#define ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(name, T)                         \
+  __forceinline__ T name(T* address, T compare, T value) {                 \
+    return simulator::atomic(address, &simulator::compare_and_swap, value, \
+                             simulator::to_bits(compare));                 \
   }
 #define ONEPASS_COMPARE_AND_SWAP(T)                     \
   ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(atomicCAS, T)       \

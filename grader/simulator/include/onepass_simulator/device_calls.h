@@ -100,6 +100,10 @@ using AtomicUpdate = std::uint64_t (*)(std::uint64_t old_bits, std::uint64_t ope
 std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
                             std::uint64_t comparand);
 
+/// The update of atomicCAS().
+std::uint64_t compare_and_swap(std::uint64_t old_bits, std::uint64_t operand,
+                               std::uint64_t comparand);
+
 enum class FenceScope : int { block, device, system };
 
 /// __threadfence_block, __threadfence, __threadfence_system.

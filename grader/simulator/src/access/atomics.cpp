@@ -58,6 +58,11 @@ void check_volatile(const Access& access) {
   check_access(as_volatile);
 }
 
+std::uint64_t compare_and_swap(std::uint64_t old_bits, std::uint64_t operand,
+                               std::uint64_t comparand) {
+  return old_bits == comparand ? operand : old_bits;
+}
+
 std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
                             std::uint64_t comparand) {
   const auto size = static_cast<unsigned>(bytes);
@@ -65,7 +70,10 @@ std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::
   const auto word = reinterpret_cast<std::uintptr_t>(address);
   Launch* launch = launch_of_kernel();
   if (launch != nullptr) note_synchronisation(*launch, word, site);
-  check_access({word, size, size, AccessType::atomic, site, true, false, update == nullptr});
+  Access access = {word, size, size, AccessType::atomic, site, true};
+  access.is_exchange = update == nullptr;
+  if (update == compare_and_swap) access.expected = &comparand;
+  check_access(access);
   std::uint64_t old_bits = 0;
   std::memcpy(&old_bits, address, size);
   const std::uint64_t new_bits = update == nullptr ? operand : update(old_bits, operand, comparand);

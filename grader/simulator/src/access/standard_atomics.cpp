@@ -9,15 +9,18 @@ namespace {
 using simulator::AccessType;
 using simulator::CodeAddress;
 
-void check(const volatile void* address, unsigned bytes, CodeAddress site) {
-  simulator::check_access(
-      {reinterpret_cast<std::uintptr_t>(address), bytes, bytes, AccessType::atomic, site, true});
+void check(const volatile void* address, unsigned bytes, CodeAddress site,
+           const void* expected = nullptr) {
+  simulator::Access access = {
+      reinterpret_cast<std::uintptr_t>(address), bytes, bytes, AccessType::atomic, site, true};
+  access.expected = expected;
+  simulator::check_access(access);
 }
 
 }  // namespace
 
-#define ONEPASS_CHECK \
-  check(address, sizeof *address, reinterpret_cast<CodeAddress>(__builtin_return_address(0)))
+#define ONEPASS_SITE reinterpret_cast<CodeAddress>(__builtin_return_address(0))
+#define ONEPASS_CHECK check(address, sizeof *address, ONEPASS_SITE)
 
 /// What leaves the value of an expression in memory, and gives the old one.
 #define ONEPASS_UPDATE(bits, T, name, expression)                     \
@@ -31,7 +34,7 @@ void check(const volatile void* address, unsigned bytes, CodeAddress site) {
 #define ONEPASS_COMPARE_EXCHANGE(bits, T, strength)                                       \
   int __tsan_atomic##bits##_compare_exchange_##strength(volatile T* address, T* expected, \
                                                         T desired, int, int) {            \
-    ONEPASS_CHECK;                                                                        \
+    check(address, sizeof *address, ONEPASS_SITE, expected);                              \
     const T old = *address;                                                               \
     const bool is_equal = old == *expected;                                               \
     if (is_equal) *address = desired;                                                     \

@@ -59,9 +59,10 @@ struct Access {
   unsigned alignment;  // that it needs and the compiler knows; see Traffic
   AccessType type;
   CodeAddress site;
-  bool is_atomic = false;    // type atomic, and the loads and stores of std::atomic
-  bool is_volatile = false;  // a load or store through a volatile pointer
-  bool is_exchange = false;  // an atomic whose result does not depend on what was there
+  bool is_atomic = false;          // type atomic, and the loads and stores of std::atomic
+  bool is_volatile = false;        // a load or store through a volatile pointer
+  bool is_exchange = false;        // an atomic whose result does not depend on what was there
+  const void* expected = nullptr;  // what a compare-and-swap looks for, as many bytes
 };
 
 /// What the address alone tells.
@@ -160,6 +161,14 @@ struct CatchUp {
 struct LanesGoOn {
   unsigned warp;
   unsigned lanes;
+};
+
+/// These lanes got values of each other by a shuffle, a vote or the like.
+struct ValuesCarried {
+  unsigned warp;
+  unsigned lanes;
+  bool is_from_one;       // lane i from lane from[i]; else each from all
+  std::uint8_t from[32];  // i itself, if it got no other's
 };
 
 /// These lanes pass a __syncwarp() together.

@@ -58,8 +58,9 @@ void Findings::end_launch() {
                    [&](const Finding& a, const Finding& b) { return order(a) < order(b); });
 }
 
-bool Findings::is_first(Kind kind, CodeAddress site, CodeAddress other, Reach reach) {
-  return told_.emplace(kind, site, other, reach).second;
+bool Findings::is_first(Kind kind, CodeAddress site, CodeAddress other, Reach reach,
+                        bool as_warning) {
+  return told_.emplace(kind, site, other, reach, as_warning).second;
 }
 
 void Findings::add(Finding finding) {
@@ -68,7 +69,10 @@ void Findings::add(Finding finding) {
            same_lines(other, finding);
   });
   if (known != findings_.end()) {
-    if (is_race(finding) && reach_of(finding) > reach_of(*known)) *known = std::move(finding);
+    const auto weight = [](const Finding& race) {
+      return std::make_pair(!race.warning, reach_of(race));
+    };
+    if (is_race(finding) && weight(finding) > weight(*known)) *known = std::move(finding);
     return;
   }
   if (findings_.size() < kMost) {

@@ -24,13 +24,18 @@ class Findings {
 
   /// True the first time in a launch for this kind and place: asked before a finding is composed,
   /// where millions of accesses may have the same to tell.
-  bool is_first(Kind kind, CodeAddress site, CodeAddress other = 0, Reach reach = Reach::warp);
+  bool is_first(Kind kind, CodeAddress site, CodeAddress other = 0, Reach reach = Reach::warp,
+                bool as_warning = false);
+  bool has_told(Kind kind, CodeAddress site, CodeAddress other, Reach reach) const {
+    return told_.count({kind, site, other, reach, false}) > 0;
+  }
   void begin_launch();
   /// Puts the launch's findings in order: warnings last, and causes before what follows from them,
   /// so that the first is the one to mend first.
   void end_launch();
 
-  /// Adds a finding unless its like is there. Of two races at the same lines the wider one stays.
+  /// Adds a finding unless its like is there. Of two races at the same lines the wider one stays,
+  /// and one that is no warning.
   void add(Finding finding);
   /// One that concerns no certain piece of memory.
   void add(Kind kind, const char* kernel, std::string message, std::vector<Party> parties,
@@ -63,7 +68,7 @@ class Findings {
  private:
   std::vector<Finding> findings_;
   std::size_t launch_begin_ = 0;  // the first finding of this launch
-  std::set<std::tuple<Kind, CodeAddress, CodeAddress, Reach>> told_;
+  std::set<std::tuple<Kind, CodeAddress, CodeAddress, Reach, bool>> told_;  // the last: a warning
   volatile bool writing_ = false;  // volatile: a signal's handler asks
 };
 

@@ -52,6 +52,8 @@ void Ordering::on(const BlockBegin& event) {
   block.threads.assign(event.threads, {});
   block.clocks.resize((event.threads + 31) / 32);
   reset(block.clocks);
+  block.carried.resize(block.clocks.size());
+  for (CarriedValues& values : block.carried) values.clear();
   block.phase = 0;
   block.fenced = block.fenced_before = {};
   block.has_fenced_narrowly = false;
@@ -73,8 +75,10 @@ void Ordering::begin_phase() {
   begin_interval();
   block.phase_begin = block.interval;
   reset(block.clocks);
+  for (CarriedValues& values : block.carried) values.clear();
   for (Thread& thread : block.threads) {
     thread.epoch = 0;
+    thread.has_synced = false;
     thread.has_learned = false;
   }
   // What a thread fenced before the barrier, an atomic of any thread after it publishes.
@@ -97,6 +101,7 @@ void Ordering::on(const SyncwarpMet& event) {
     const unsigned lane = static_cast<unsigned>(__builtin_ctz(left));
     Thread& thread = block.threads[event.warp * 32 + lane];
     joined[lane] = static_cast<std::uint8_t>(++thread.epoch);
+    thread.has_synced = true;
     all.epoch = std::max(all.epoch, thread.epoch);
     all.fenced_interval = std::max(all.fenced_interval, thread.fenced_interval);
     all.fenced_phase = std::max(all.fenced_phase, thread.fenced_phase);
@@ -112,7 +117,17 @@ void Ordering::on(const SyncwarpMet& event) {
     thread.has_learned = all.has_learned;
     std::copy(joined, joined + 32, clock.seen[lane]);
   }
+  block.carried[event.warp].note(event);
   if (all.epoch == kMostEpochs) begin_phase();
+}
+
+void Ordering::on(const ValuesCarried& event) {
+  constexpr std::size_t kMost = 127;  // the other epochs are left for __syncwarp()
+  Block& block = blocks_.running();
+  if (block.carried[event.warp].steps() >= kMost) return;
+  Thread* const warp = &block.threads[event.warp * 32];
+  for (unsigned left = event.lanes; left != 0; left &= left - 1) ++warp[__builtin_ctz(left)].epoch;
+  block.carried[event.warp].note(event);
 }
 
 void Ordering::on(const Fence& event) {
@@ -133,7 +148,7 @@ void Ordering::on(const Fence& event) {
 void Ordering::add_own(Sight& sight, std::uint32_t fenced_interval, unsigned number,
                        const Thread& thread) {
   if (fenced_interval <= sight.interval) return;
-  const bool alone = thread.epoch == 0;
+  const bool alone = !thread.has_synced;
   sight.add_some(fenced_interval, alone ? number : number & ~31u, alone ? number : number | 31u);
 }
 
@@ -187,7 +202,7 @@ void Ordering::note_atomic(const Synchronisation& event) {
                                  event.atomic,
                                  block.interval,
                                  static_cast<std::uint16_t>(event.thread),
-                                 block.threads[event.thread].epoch > 0,
+                                 block.threads[event.thread].has_synced,
                                  block.fenced.some_interval > 0,
                                  block.has_fenced_narrowly};
 }

@@ -2,7 +2,7 @@
 //
 // The life of each block is cut into intervals, numbered through all blocks and launches. A barrier
 // begins a new interval and a new phase; a memory fence begins a new interval of the same phase. An
-// access is known by its interval, its thread and the number of __syncwarp()s of its lane. An
+// access is known by its interval, its thread and the number of steps of its lane (WarpClock). An
 // earlier access happens before the present one if
 //
 //   - it was made in an earlier launch, or by the same thread;
@@ -28,6 +28,7 @@
 #include "common/lazy_array.h"
 #include "common/per_block.h"
 #include "events/events.h"
+#include "races/carried_values.h"
 
 namespace simulator {
 
@@ -46,7 +47,8 @@ struct Sight {
 using Knowledge = std::unordered_map<std::uint64_t, Sight>;
 
 /// What the lanes of a warp know of each other since the last barrier: lane b comes after all that
-/// lane a did before its nth __syncwarp() for n <= seen[b][a]. (A vector clock for each lane.)
+/// lane a did before its nth step for n <= seen[b][a]. (A vector clock for each lane.) A step is a
+/// __syncwarp(), or a shuffle or the like, which orders nothing (carried_values.h).
 struct WarpClock {
   std::uint8_t seen[32][32] = {};
   bool is_zero = true;
@@ -58,7 +60,7 @@ struct AccessRecord {
 
   AccessRecord() = default;
   explicit AccessRecord(std::uint64_t all) : bits(all) {}
-  /// thread: in the block, below 1024; epoch: __syncwarp()s of the lane in this phase, below 256;
+  /// thread: in the block, below 1024; epoch: steps of the lane in this phase, below 256;
   /// site: its line (sites.h), below 8192. The bit that is left is has_second().
   AccessRecord(std::uint32_t at, std::uint32_t thread, std::uint32_t epoch, std::uint32_t site)
       : bits(std::uint64_t{at} << 32 | (thread << 22 | epoch << 14 | site)) {}
@@ -90,7 +92,11 @@ class Ordering {
   void on(const BlockBegin& event);
   void on(const BlockResume& event);
   void on(const BarrierMet&) { begin_phase(); }
+  void on(const ThreadReturn& event) {
+    blocks_.running().threads[event.thread].has_returned = true;
+  }
   void on(const SyncwarpMet& event);
+  void on(const ValuesCarried& event);
   void on(const Fence& event);
   void on(const Synchronisation& event);
 
@@ -114,6 +120,19 @@ class Ordering {
 
   /// The same for two accesses between two barriers of one block.
   bool is_ordered_within_phase(const AccessRecord& earlier, unsigned thread) const;
+
+  /// For an earlier access in this phase: does a chain of values, carried by shuffles and the like,
+  /// lead from the lane that made it to the present one?
+  bool is_carried(const AccessRecord& earlier, unsigned thread) const {
+    return earlier.warp() == thread / 32 &&
+           blocks_.running().carried[thread / 32].have_come(earlier.thread() % 32, earlier.epoch(),
+                                                            thread % 32);
+  }
+
+  /// Of the running block.
+  bool has_returned(unsigned thread) const {
+    return blocks_.running().threads[thread].has_returned;
+  }
 
   /// The last atomic of a block: only a message asks for it.
   struct LastAtomic {
@@ -152,11 +171,13 @@ class Ordering {
   };
 
   struct Thread {
-    std::uint32_t epoch = 0;            // __syncwarp()s passed since the last barrier
+    std::uint32_t epoch = 0;            // steps since the last barrier (WarpClock)
+    bool has_synced = false;            // by a __syncwarp() since then
     std::uint32_t fenced_interval = 0;  // the last interval before its last fence for all blocks,
     std::uint32_t fenced_phase = 0;     // and the last one before that fence's phase
     std::uint32_t fenced_within = 0;    // the last interval before its last fence of any kind
-    bool has_learned = false;           // by an atomic since the last barrier: Block::news
+    bool has_returned = false;
+    bool has_learned = false;  // by an atomic since the last barrier: Block::news
   };
 
   struct Block {
@@ -170,7 +191,8 @@ class Ordering {
     Knowledge news;       // of this phase, for those that have learned it
     std::uint64_t learned_version = 0;
     std::vector<Thread> threads;
-    std::vector<WarpClock> clocks;  // of its warps
+    std::vector<WarpClock> clocks;       // of its warps
+    std::vector<CarriedValues> carried;  // likewise
   };
 
   /// What the releases into one word have published. A block that tries it again and again learns

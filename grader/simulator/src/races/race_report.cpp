@@ -78,28 +78,42 @@ std::string RaceReport::about_volatile(const AccessRecord& earlier, const Access
                       : "");
 }
 
+Reach RaceReport::reach(const AccessRecord& earlier, const AccessEvent& event) const {
+  return ordering_.block_of(earlier) == ordering_.block()
+             ? reach_within_block(earlier.thread(), event.thread)
+             : Reach::grid;
+}
+
 void RaceReport::race(AccessRecord earlier, AccessType earlier_type, AccessEvent event) {
   const Access& access = event.access;
-  const bool is_shared = event.place.space == MemorySpace::shared;
-  const Kind kind = is_shared ? Kind::shared_race : Kind::global_race;
+  const Kind kind = kind_of(event);
   const CodeAddress site = sites_.address(earlier.site());
   const std::uint64_t other_block = ordering_.block_of(earlier);
-  const Reach reach = other_block == ordering_.block()
-                          ? reach_within_block(earlier.thread(), event.thread)
-                          : Reach::grid;
-  if (!findings_.is_first(kind, site, access.site, reach)) return;
+  const Reach between = reach(earlier, event);
+  // No execution shows it: what overwrites has waited for what was read.
+  const bool is_carried = between == Reach::warp && earlier_type == AccessType::read &&
+                          access.type == AccessType::write &&
+                          ordering_.is_carried(earlier, event.thread);
+  if (!findings_.is_first(kind, site, access.site, between, is_carried)) return;
   const Findings::Writing writing(findings_);
   const ElementName element = element_at(memory_, event.place.space, access.address, access.size);
   Finding found{kind, launch_.kernel, "", false, {}, element.buffer, element.index};
-  Reason reason = reach == Reach::grid
+  Reason reason = between == Reach::grid
                       ? between_blocks(earlier, event)
                       : within_block({earlier.thread(), site}, {event.thread, access.site});
   found.message = element.text + " is " + participles(earlier_type, access.type) + ' ' +
                   std::move(reason.text) + about_volatile(earlier, access, reason.missing);
+  if (is_carried) {
+    found.message = element.text +
+                    " is read and then written by two lanes of a warp, with a shuffle or a vote "
+                    "between. Where that hands on what was read, the write cannot come first, but "
+                    "CUDA promises no order of memory by it: put a __syncwarp() between.";
+  }
   found.missing = reason.missing;
   // All threads may write one and the same value, and often do: that harms nobody.
-  found.warning = earlier_type == AccessType::write && access.type == AccessType::write &&
-                  source_line(site) == source_line(access.site);
+  found.warning =
+      is_carried || (earlier_type == AccessType::write && access.type == AccessType::write &&
+                     source_line(site) == source_line(access.site));
   found.parties = {
       party(launch_, other_block, earlier.thread(), site, action_text(earlier_type, access.size)),
       party(launch_, ordering_.block(), event.thread, access.site,

@@ -30,6 +30,12 @@ class RaceReport {
   /// The access conflicts with an earlier one of another thread.
   void race(AccessRecord earlier, AccessType earlier_type, AccessEvent event);
 
+  /// Is this one told already, or its like?
+  bool is_known(const AccessRecord& earlier, const AccessEvent& event) const {
+    return findings_.has_told(kind_of(event), sites_.address(earlier.site()), event.access.site,
+                              reach(earlier, event));
+  }
+
   /// The thread writes what another one of its block has read before, unwritten. Most likely the
   /// write is meant to come first.
   void early_read(const EarlyRead& read, AccessEvent write);
@@ -42,6 +48,10 @@ class RaceReport {
   };
   Reason between_blocks(const AccessRecord& earlier, const AccessEvent& event) const;
   Reason within_block(const Racer& first, const Racer& second) const;
+  static Kind kind_of(const AccessEvent& event) {
+    return event.place.space == MemorySpace::shared ? Kind::shared_race : Kind::global_race;
+  }
+  Reach reach(const AccessRecord& earlier, const AccessEvent& event) const;
   std::string about_volatile(const AccessRecord& earlier, const Access& access,
                              Missing missing) const;
 

@@ -28,6 +28,7 @@ struct RaceShadow::Comparison {
   std::uint32_t oldest;
   const Ordering& ordering;
   RaceReport& report;
+  FirstReads& first_reads;
 
   bool is_old(const AccessRecord& earlier) const { return earlier.interval() < oldest; }
 
@@ -35,6 +36,22 @@ struct RaceShadow::Comparison {
     if (is_old(earlier)) return;
     if (__builtin_expect(!ordering.is_ordered(earlier, thread), 0)) {
       report.race(earlier, type, event);
+    }
+  }
+
+  /// For an atomic.
+  void compare_with_read(const AccessRecord& earlier, const AccessEvent& event) const {
+    if (is_old(earlier) || ordering.is_ordered(earlier, thread)) return;
+    if (!first_reads.hold_back(earlier, record, event)) {
+      report.race(earlier, AccessType::read, event);
+    }
+  }
+
+  void compare_with_atomic(const AccessRecord& earlier, const AccessEvent& event) const {
+    if (event.access.type != AccessType::read) {
+      compare(earlier, AccessType::atomic, event);
+    } else if (!is_old(earlier) && !ordering.is_ordered(earlier, thread)) {
+      first_reads.hold_back(earlier, event);
     }
   }
 
@@ -87,10 +104,25 @@ void RaceShadow::check_atomics(std::size_t index, const Comparison& comparison,
                                const AccessEvent& event) {
   if (event.access.is_atomic) {
     atomics_[index] = comparison.record;
+    if (confirms_first_read(event.access)) forget_own_read(index, comparison);
     return;
   }
   const auto found = atomics_.find(index);
-  if (found != atomics_.end()) comparison.compare(found->second, AccessType::atomic, event);
+  if (found != atomics_.end()) comparison.compare_with_atomic(found->second, event);
+}
+
+/// What the thread has read, a compare-and-swap has found again: the atomic stands for the read.
+void RaceShadow::forget_own_read(std::size_t index, const Comparison& comparison) {
+  const auto is_own = [&](const AccessRecord& read) {
+    return !comparison.is_old(read) && read.thread() == comparison.thread &&
+           !comparison.is_of_another_block(read);
+  };
+  AccessRecord& first = cells_[index].read;
+  if (first.has_second() && is_own(second_reads_[index])) {
+    first.set_has_second(false);
+  } else if (is_own(first)) {
+    first = first.has_second() ? second_reads_[index] : AccessRecord();
+  }
 }
 
 // These two are part of every access, so their code is put where they are called.
@@ -121,24 +153,31 @@ inline void RaceShadow::check_cell(std::size_t index, const Comparison& comparis
     if (!event.access.is_atomic) note_read(index, comparison);
     return;
   }
+  if (__builtin_expect(event.access.is_atomic, 0)) {
+    if (cell.read.has_second()) comparison.compare_with_read(second_reads_[index], event);
+    comparison.compare_with_read(cell.read, event);
+    return;
+  }
   if (cell.read.has_second()) comparison.compare(second_reads_[index], AccessType::read, event);
   comparison.compare(cell.read, AccessType::read, event);
-  if (!event.access.is_atomic) cell = {comparison.record, {}};
+  cell = {comparison.record, {}};
 }
 
 void RaceShadow::check(const AccessEvent& event, const AccessRecord& record, std::uint32_t oldest,
-                       const Ordering& ordering, RaceReport& report) {
+                       const Ordering& ordering, RaceReport& report, FirstReads& first_reads) {
   const Access& access = event.access;
   const std::size_t offset = event.place.offset;
   if (__builtin_expect(((offset | access.size) & (cell_bytes_ - 1)) != 0, 0)) {
     fit_cells(offset, access.size);
   }
-  const Comparison comparison = {event.thread, record, oldest, ordering, report};
+  const Comparison comparison = {event.thread, record, oldest, ordering, report, first_reads};
+  const bool among_atomics = access.is_atomic || !atomics_.empty();
+  if (__builtin_expect(among_atomics, 0)) first_reads.settle(event);
   const std::size_t first = offset >> cell_shift_;
   const std::size_t last = (offset + access.size - 1) >> cell_shift_;
   for (std::size_t index = first; index <= last; ++index) {
     check_cell(index, comparison, event);
-    if (access.is_atomic || !atomics_.empty()) check_atomics(index, comparison, event);
+    if (__builtin_expect(among_atomics, 0)) check_atomics(index, comparison, event);
   }
 }
 

@@ -19,6 +19,7 @@
 
 #include "common/lazy_array.h"
 #include "events/events.h"
+#include "races/first_reads.h"
 #include "races/ordering.h"
 #include "races/race_report.h"
 
@@ -32,7 +33,7 @@ class RaceShadow {
   /// Compares an access to this memory, and keeps its record. Records of intervals before `oldest`
   /// are of earlier launches or blocks.
   void check(const AccessEvent& event, const AccessRecord& record, std::uint32_t oldest,
-             const Ordering& ordering, RaceReport& report);
+             const Ordering& ordering, RaceReport& report, FirstReads& first_reads);
 
  private:
   struct Cell {
@@ -46,6 +47,7 @@ class RaceShadow {
   void check_cell(std::size_t index, const Comparison& comparison, const AccessEvent& event);
   void check_atomics(std::size_t index, const Comparison& comparison, const AccessEvent& event);
   void note_read(std::size_t index, const Comparison& comparison);
+  void forget_own_read(std::size_t index, const Comparison& comparison);
 
   std::size_t bytes_ = 0;
   unsigned cell_bytes_ = 0;  // 0: not known yet

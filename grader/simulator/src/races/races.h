@@ -5,13 +5,15 @@
 // which is taken to run in step as of old, and between blocks that wait for a flag.
 //
 // race_shadow.h keeps the earlier accesses, ordering.h tells which of them come before the present
-// one, race_report.h says what is wrong if none does.
+// one, race_report.h says what is wrong if none does. first_reads.h excuses what a compare-and-swap
+// confirms.
 #pragma once
 
 #include "common/per_block.h"
 #include "events/events.h"
 #include "findings/findings.h"
 #include "memory/memory.h"
+#include "races/first_reads.h"
 #include "races/ordering.h"
 #include "races/race_report.h"
 #include "races/race_shadow.h"
@@ -42,6 +44,11 @@ class RaceChecker {
   void on(const BlockResume& event);
   void on(const BarrierMet& event) { ordering_.on(event); }
   void on(const SyncwarpMet& event) { ordering_.on(event); }
+  void on(const ValuesCarried& event) { ordering_.on(event); }
+  void on(const ThreadReturn& event) {
+    ordering_.on(event);
+    first_reads_.on(event);
+  }
   void on(const Fence& event) { ordering_.on(event); }
   void on(const Synchronisation& event) { ordering_.on(event); }
   void on(const WarpCall& event) { report_.on(event); }
@@ -52,7 +59,7 @@ class RaceChecker {
     if (__builtin_expect(event.access.is_volatile, 0)) races_.sites.mark_volatile(now.site());
     shadow_of(event.place)
         .check(event, now, is_global ? ordering_.launch_begin() : ordering_.block_begin(),
-               ordering_, report_);
+               ordering_, report_, first_reads_);
   }
 
   /// EarlyRead::when, for an access that the thread makes now.
@@ -81,6 +88,7 @@ class RaceChecker {
   RaceMemory& races_;
   Ordering ordering_;
   RaceReport report_;
+  FirstReads first_reads_{ordering_, races_.sites, report_};
   PerBlock<SharedShadows> shared_;
 };
 

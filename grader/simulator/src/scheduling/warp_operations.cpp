@@ -15,9 +15,11 @@ namespace {
 void shuffle(Launch& launch, Thread& any_lane, unsigned group) {
   Block& block = *launch.block;
   Warp& warp = block.warp_of(any_lane);
+  ValuesCarried carried = {any_lane.number / 32u, group, true, {}};
   for (int lane = 0; lane < 32; ++lane) {
     if (!(group >> lane & 1)) continue;
     const int source = shuffle_source(warp.request[lane], lane);
+    carried.from[lane] = static_cast<std::uint8_t>(group >> source & 1 ? source : lane);
     if (group >> source & 1) {
       warp.answer[lane] = warp.request[source].value;
     } else {
@@ -25,6 +27,7 @@ void shuffle(Launch& launch, Thread& any_lane, unsigned group) {
       warp.answer[lane] = kUndefinedValue;
     }
   }
+  launch.checkers.tell(carried);
 }
 
 /// These lanes have their answers.
@@ -53,6 +56,7 @@ void try_complete(Launch& launch, Thread& any_lane, int lane) {
     launch.checkers.tell(SyncwarpMet{any_lane.number / 32u, group});
   } else {
     combine(request.operation, warp, group);
+    launch.checkers.tell(ValuesCarried{any_lane.number / 32u, group, false, {}});
   }
   warp.waiting &= ~group;
   wake(launch, any_lane, group);
