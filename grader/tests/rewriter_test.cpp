@@ -1,6 +1,8 @@
 // The rewriter: every form of a launch, and all that only looks like one.
 #include "simulator/rewriter/rewrite.h"
 
+#include "simulator/rewriter/access_alignments.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -270,4 +272,33 @@ TEST_SUITE("rewriter") {
       }
     }
   }
+}
+
+TEST_CASE("alignments: from the dump of a function into the names that it calls") {
+  const std::string dump = R"(
+;; Function k (_Z1kv, funcdef_no=7, decl_uid=1)
+;; Full RTL generated for this function:
+(call_insn 38 37 39 7 (call (mem:QI (symbol_ref:DI ("__tsan_write_range")) [0 S1 A8])
+(call_insn 40 39 41 7 (call (mem:QI (symbol_ref:DI ("__tsan_read_range")) [0 S1 A8])
+(insn 41 40 42 7 (set (reg:TI 94)
+        (mem:TI (reg/f:DI 87) [6 *_8+0 S16 A16])) "a.cu":11:1 -1
+(insn 42 41 43 7 (set (mem:TI (reg/f:DI 88) [6 MEM[(struct T *)_9 + 8B]+0 S16 A256])
+        (reg:TI 94)) "a.cu":11:1 -1
+(call_insn 50 49 51 7 (call (mem:QI (symbol_ref:DI ("__tsan_read16")) [0 S1 A8])
+(jump_insn 51 50 52 7 (set (pc) (label_ref 60))
+(insn 61 60 62 8 (set (reg:TI 95) (mem:TI (reg/f:DI 87) [6 *_8+0 S16 A64]))
+)";
+  const auto calls = [](const char* function, const char* read, const char* write) {
+    return std::string(function) + ":\n\tcall\t__tsan_write_range" + write +
+           "@PLT\t# 38\t[c=0 l=5]  *call\n\tcall\t__tsan_read_range" + read +
+           "@PLT\t# 40\t[c=0 l=5]  *call\n"
+           // A jump lies between this one and the access; and the last is not of interest.
+           "\tcall\t__tsan_read16@PLT\t# 50\t[c=0 l=5]  *call\n"
+           "\tcall\t__tsan_read4@PLT\t# 40\t[c=0 l=5]  *call\n";
+  };
+  using onepass::rewriter::with_alignments;
+  CHECK(with_alignments(calls("_Z1kv", "", ""), dump) ==
+        calls("_Z1kv", "_aligned_2", "_aligned_16"));
+  CHECK(with_alignments(calls("_Z1lv", "", ""), dump) == calls("_Z1lv", "", ""));
+  CHECK(with_alignments(calls("_Z1kv", "", ""), "") == calls("_Z1kv", "", ""));
 }

@@ -116,8 +116,7 @@ std::string with_alignments(const std::string& assembly, const std::string& dump
       const auto known = functions.find(line.substr(0, line.size() - 1));
       if (known != functions.end()) function = &known->second;
     }
-    // "	call	__tsan_read16@PLT	# 38	[c=0 l=5]  *call": the number of the instruction, for
-    // -dp.
+    // "call __tsan_read16@PLT # 38 [c=0 l=5] *call", with tabs: the number of the instruction.
     const std::size_t comment = line.rfind("\t[c=");
     const std::string_view code = line.substr(0, comment);
     const std::string_view name = function == nullptr ? std::string_view() : called(code);

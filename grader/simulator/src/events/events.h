@@ -56,7 +56,7 @@ struct ThreadReturn {
 struct Access {
   std::uintptr_t address;
   unsigned size;       // bytes, 1 to 16
-  unsigned alignment;  // that it needs and the compiler knows; see Traffic
+  unsigned alignment;  // that it needs; what is wider is several instructions
   AccessType type;
   CodeAddress site;
   bool is_atomic = false;          // type atomic, and the loads and stores of std::atomic
