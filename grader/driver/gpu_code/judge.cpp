@@ -119,7 +119,7 @@ void refuse_launches(Json& exercise, const std::vector<KernelResources>& kernels
       const std::string place = place_of(launch, source, text(exercise, "file"));
       check.update({{"status", "launch error"},
                     {"message", why_refused(*kernel, shape_of(launch).threads)},
-                    {"diagnosis", "invalid-launch"},
+                    {"diagnosis", "launch-failed"},
                     {"location", place.empty() ? Json(nullptr) : Json(place)}});
       note_refusal(exercise, "launch error");
       break;

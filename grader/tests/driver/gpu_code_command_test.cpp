@@ -118,7 +118,7 @@ TEST_CASE_FIXTURE(Fixture, "a launch that registers do not allow is a failure, a
   const Json checks = exercise(0)["checks"];
   CHECK(checks[0]["status"] == "passed");
   CHECK(checks[1]["status"] == "launch error");
-  CHECK(checks[1]["diagnosis"] == "invalid-launch");
+  CHECK(checks[1]["diagnosis"] == "launch-failed");
   CHECK(exercise(0)["gpu_code"]["refused"] == "launch error");
   // From then on that is known before the verdict.
   const auto again = workbook.onepass("grade");
