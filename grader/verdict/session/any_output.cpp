@@ -27,8 +27,7 @@ std::optional<std::string> not_finite(const Case& call) {
 }  // namespace
 
 Oracle cut_off(const std::function<Expectation(const Case&)>& expected) {
-  return {"cut-off",
-          kCutOff,
+  return {"cut-off", kCutOff,
           [expected](const Case& call, const std::string& output,
                      const WrongRows&) -> std::optional<Field> {
             const Dtype dtype = call.buffer(output).dtype;
