@@ -72,7 +72,7 @@ class Reader {
         const auto type = ELF64_R_TYPE(one.r_info);
         const bool is_wide = type == R_X86_64_64 || type == R_AARCH64_ABS64;
         const std::size_t width = is_wide ? 8 : 4;
-        if (one.r_offset + width <= size) {
+        if (one.r_offset <= result.bytes.size() && result.bytes.size() - one.r_offset >= width) {
           std::memcpy(&result.bytes[one.r_offset], &value, width);
           result.places[one.r_offset] = {symbol.st_shndx, value};
         }
