@@ -88,9 +88,8 @@ bool has_sums_of_rows(const Case& call) {
   return call.contract() != nullptr &&
          std::any_of(call.contract()->tensors.begin(), call.contract()->tensors.end(),
                      [&](const contract::Tensor& tensor) {
-                       const Dtype dtype = tensor.dtype_in(call.dtype());
                        return tensor.is_data() && tensor.cols == contract::Extent(1) &&
-                              dtype != Dtype::int32 && dtype != Dtype::int64;
+                              !is_integer(tensor.dtype_in(call.dtype()));
                      });
 }
 

@@ -237,8 +237,7 @@ void check_not_finite(const Case& call, const verdict::Outputs& outputs,
   for (std::size_t i = 0; i < call.buffers().size(); ++i) {
     std::vector<verdict::Buffer> buffers = call.buffers();
     verdict::Buffer& input = buffers[i];
-    const bool is_integer = input.dtype == Dtype::int32 || input.dtype == Dtype::int64;
-    if (input.role == verdict::Role::output || input.null || is_integer) {
+    if (input.role == verdict::Role::output || input.null || verdict::is_integer(input.dtype)) {
       continue;
     }
     for (double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {

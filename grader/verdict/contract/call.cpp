@@ -142,7 +142,7 @@ class Maker {
       }
       buffer.dtype = buffer.values.dtype();
       buffer.rows = buffer.values.rows();
-    } else if (buffer.dtype == Dtype::int32 || buffer.dtype == Dtype::int64) {
+    } else if (is_integer(buffer.dtype)) {
       buffer.values = Matrix(buffer.dtype, buffer.rows, buffer.cols);
     } else {
       buffer.hash = {*arguments_.seed + call_.buffers().size(), tensor.traits.mean,
@@ -269,7 +269,7 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
     if (const auto given = arguments.values.find(tensor.name); given != arguments.values.end()) {
       const Buffer& old = call.buffer(tensor.name);
       const std::int64_t beyond = old.rows - tensor.rows.in(before);
-      const bool is_float = old.dtype != Dtype::int32 && old.dtype != Dtype::int64;
+      const bool is_float = !is_integer(old.dtype);
       given->second = matrix_of(
           old.dtype, tensor.rows.in(arguments.sizes) + beyond, tensor.cols.in(arguments.sizes),
           [&](auto row, auto col) {

@@ -191,7 +191,10 @@ Causes find_causes(const WrongOutput& wrong,
   if (steps_of(wrong.call) > kMostAsked) {
     return {};
   }
-  std::vector<Suspect> suspects = question({oracles.begin(), oracles.end()}, wrong);
+  const Oracle of_any_output = cut_off(expected);
+  std::vector<Suspect> all(oracles.begin(), oracles.end());
+  all.emplace_back(of_any_output);
+  std::vector<Suspect> suspects = question(std::move(all), wrong);
   bool confirmed = false;
   for (const Varying& change : kChanges) {
     if (suspects.empty()) {

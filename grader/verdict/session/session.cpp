@@ -364,9 +364,7 @@ void Session::compare(const Case& call, const Answer& answer, const Outputs& out
       const WrongOutput wrong = {call, answer, expectations[i], comparisons[i]};
       Causes causes;
       if (check_.find_causes) {
-        std::vector<Oracle> all = oracles;
-        all.push_back(cut_off(outputs[i]));
-        causes = find_causes(wrong, outputs[i], all,
+        causes = find_causes(wrong, outputs[i], oracles,
                              [this](const Case& other) { return try_out(other); });
         drop_doubt(call, outputs[i]);
       }

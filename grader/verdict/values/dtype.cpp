@@ -20,10 +20,6 @@ struct Format {
   int largest_exponent;  // of the largest number
 };
 
-inline bool is_integer(Dtype dtype) {
-  return dtype == Dtype::int32 || dtype == Dtype::int64;
-}
-
 inline Format format_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::fp16:

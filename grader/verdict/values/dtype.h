@@ -18,6 +18,10 @@ std::string name(Dtype dtype);
 /// The dtype of that name; throws std::invalid_argument for any other name.
 Dtype dtype_named(const std::string& name);
 
+constexpr bool is_integer(Dtype dtype) {
+  return dtype == Dtype::int32 || dtype == Dtype::int64;
+}
+
 /// The value of the element at `bits` (size_of(dtype) bytes, any alignment). Exact, except for
 /// int64 beyond 2^53.
 double decode(Dtype dtype, const std::byte* bits);
