@@ -15,7 +15,6 @@ namespace {
 constexpr std::int64_t kMostBlocksInY = 65535;  // and in z
 // Of the distance from the right result: so near to another one is not by chance.
 constexpr double kNearer = 0.5;
-constexpr double kTie = 0.02;  // bounds: closer together than that, two distances differ by noise
 
 /// |got - oracle| in units of the bound, which grows with the oracle's value where that is larger.
 double distance(double got, double oracle, double value, double bound) {
@@ -149,7 +148,7 @@ std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right,
   return suspects;
 }
 
-std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences) {
+std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences, double tie) {
   double least = std::numeric_limits<double>::infinity();
   for (const Suspect& suspect : suspects) {
     least = std::min(least, suspect.away);
@@ -160,7 +159,7 @@ std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool senten
     const bool known = std::any_of(all.begin(), all.end(), [&](const Diagnosis& other) {
       return other.mistake == oracle.mistake && (!sentences || other.sentence == oracle.sentence);
     });
-    if (suspect.away <= least + kTie && !known) {
+    if (suspect.away <= least + tie && !known) {
       all.push_back({oracle.mistake, oracle.sentence});
     }
   }

@@ -75,9 +75,15 @@ std::vector<Suspect> that_explain(const Case& call, const Expectation& right, co
 std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right, const Matrix& got,
                                      std::vector<Suspect> suspects);
 
+/// Bounds: closer together than that, two distances differ by noise. More where a wrong choice says
+/// something else of the same mistake, such as another eps.
+constexpr double kTie = 0.02;
+constexpr double kTieOfWays = 0.25;
+
 /// The mistakes of those that are nearest, each once, with the sentence that stands first; or each
 /// once for every sentence.
-std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences = false);
+std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences = false,
+                               double tie = kTie);
 
 /// What the pattern of wrong and unwritten elements tells, or nothing. is_left_over: does the call
 /// go well with whole blocks and vectors? It is asked where the last few of them are missing.

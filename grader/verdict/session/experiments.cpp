@@ -153,16 +153,21 @@ std::optional<Case> made_smaller(const Case& call, bool in_rows, std::int64_t mo
   return smaller;
 }
 
-/// Each mistake once, the nearest first.
-std::vector<Diagnosis> by_distance(std::vector<Suspect> suspects) {
-  std::stable_sort(suspects.begin(), suspects.end(),
+/// Each mistake once, the nearest first; of its ways to be made that which stands first among the
+/// nearest.
+std::vector<Diagnosis> by_distance(const std::vector<Suspect>& suspects) {
+  std::vector<Suspect> sorted = suspects;
+  std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Suspect& a, const Suspect& b) { return a.away < b.away; });
   std::vector<Diagnosis> all;
-  for (const Suspect& suspect : suspects) {
-    if (std::none_of(all.begin(), all.end(), [&](const Diagnosis& known) {
-          return known.mistake == suspect.oracle->mistake;
-        })) {
-      all.push_back({suspect.oracle->mistake, suspect.oracle->sentence});
+  for (const Suspect& suspect : sorted) {
+    const auto is_of_it = [&](const auto& other) { return other == suspect.oracle->mistake; };
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const Diagnosis& known) { return is_of_it(known.mistake); })) {
+      std::vector<Suspect> ways;
+      std::copy_if(suspects.begin(), suspects.end(), std::back_inserter(ways),
+                   [&](const Suspect& other) { return is_of_it(other.oracle->mistake); });
+      all.push_back(nearest(ways, false, kTieOfWays).front());
     }
   }
   return all;
@@ -225,7 +230,7 @@ Causes find_causes(const WrongOutput& wrong,
   }
   std::vector<Diagnosis> nearest_ones = nearest(suspects);
   confirmed = confirmed && nearest_ones.size() == 1;
-  return {confirmed ? by_distance(std::move(suspects)) : std::move(nearest_ones), confirmed};
+  return {confirmed ? by_distance(suspects) : std::move(nearest_ones), confirmed};
 }
 
 bool in_another_shape(const Case& call, const std::function<bool(const Case&)>& holds) {
