@@ -10,24 +10,8 @@
 namespace onepass::driver {
 namespace {
 
-// As the occupancy calculator of the toolkit has it (cuda_occupancy.h).
-constexpr std::uint64_t kWarp = 32;
-constexpr std::uint64_t kThreadsOfBlock = 1024;
-constexpr std::uint64_t kWarps = 64;  // of a multiprocessor, as all that follows
-constexpr std::uint64_t kBlocks = 32;
-constexpr std::uint64_t kParts = 4;              // with as many registers each
-constexpr std::uint64_t kRegistersAtOnce = 256;  // a warp gets a multiple
-constexpr int kMostRegisters = 255;              // of a thread
-constexpr std::uint64_t kSharedBytes = 228 << 10;
-constexpr std::uint64_t kSharedOfBlock = 227 << 10;
-constexpr std::uint64_t kSharedReserved = 1 << 10;  // of each block
-constexpr std::uint64_t kSharedAtOnce = 128;
-
+constexpr int kMostRegisters = 255;  // of a thread
 constexpr std::size_t kLongName = 60;
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 // Where the bracket that closes at `close` opens.
 std::size_t opening(const std::string& text, std::size_t close) {
@@ -79,24 +63,6 @@ std::vector<KernelResources> read_resources(const std::string& ptxas_output) {
     }
   }
   return kernels;
-}
-
-int blocks_at_once(int registers, std::uint64_t threads, std::uint64_t shared_bytes) {
-  if (threads == 0 || threads > kThreadsOfBlock || shared_bytes > kSharedOfBlock) {
-    return 0;
-  }
-  const std::uint64_t warps = (threads + kWarp - 1) / kWarp;
-  std::uint64_t blocks = std::min(kBlocks, kWarps / warps);
-  if (registers > 0) {
-    const std::uint64_t of_warp =
-        round_up(static_cast<std::uint64_t>(registers) * kWarp, kRegistersAtOnce);
-    if (of_warp * round_up(warps, kParts) > kRegisters) {
-      return 0;
-    }
-    blocks = std::min(blocks, kRegisters / kParts / of_warp * kParts / warps);
-  }
-  const std::uint64_t shared = round_up(shared_bytes + kSharedReserved, kSharedAtOnce);
-  return static_cast<int>(std::min(blocks, kSharedBytes / shared));
 }
 
 int most_registers(std::uint64_t threads) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "simulator/occupancy.h"
+
 namespace onepass::driver {
 
 /// What a kernel takes of a multiprocessor, by ptxas -v.
@@ -22,12 +24,7 @@ std::vector<KernelResources> read_resources(const std::string& ptxas_output);
 
 /// The multiprocessor of compute capability 9.0: the device that the simulator plays.
 constexpr const char* kArchitecture = "sm_90";
-constexpr int kRegisters = 65'536;
-
-/// The blocks that are on a multiprocessor at one time, as cudaOccupancyMaxActiveBlocksPer-
-/// Multiprocessor() has it; 0: not one, so that a launch fails. registers: of a thread, 0 for as
-/// few as it takes. shared_bytes: of a block, static and dynamic.
-int blocks_at_once(int registers, std::uint64_t threads, std::uint64_t shared_bytes);
+using simulator::blocks_at_once;
 
 /// The most registers that a thread can have in a block of so many, by what `blocks_at_once` says.
 int most_registers(std::uint64_t threads);

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "common/limits.h"
+#include "device_limits.h"
 
 namespace simulator {
 namespace {

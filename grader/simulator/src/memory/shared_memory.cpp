@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <new>
 
-#include "common/limits.h"
+#include "device_limits.h"
 #include "source/elf_symbols.h"
 
 namespace simulator {
@@ -85,6 +86,17 @@ std::size_t SharedMemory::static_bytes_used() const {
     bytes += variable.used_in_launch ? variable.size : 0;
   }
   return bytes;
+}
+
+std::size_t SharedMemory::static_bytes_of(const std::string& function) const {
+  std::map<std::string, std::size_t> bytes;  // by the variable's name
+  for (const SharedVariable& variable : variables_) {
+    std::size_t& most = bytes[variable.name];
+    if (variable.function == function) most = std::max(most, variable.size);
+  }
+  std::size_t sum = 0;
+  for (const auto& [name, most] : bytes) sum += most;
+  return sum;
 }
 
 const SharedVariable* SharedMemory::variable_before(std::uintptr_t address) const {

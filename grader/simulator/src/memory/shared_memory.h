@@ -54,6 +54,8 @@ class SharedMemory {
   std::size_t dynamic_size() const { return dynamic_size_; }
   /// Of the static variables that the launch has used.
   std::size_t static_bytes_used() const;
+  /// Of those that this function declares, in one of its instances.
+  std::size_t static_bytes_of(const std::string& function) const;
   const std::vector<SharedVariable>& variables() const { return variables_; }
 
   /// The static variable that holds this byte, or the one before it; nullptr if there is none.

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/limits.h"
+#include "device_limits.h"
 #include "scheduling/host_faults.h"
 #include "scheduling/machine.h"
 
@@ -91,6 +91,7 @@ void set_time_limit(double cpu_seconds_per_launch) {
 
 void limit_accesses(std::uint64_t per_launch) {
   machine().access_limit = per_launch;
+  machine().settings.wanted.initialised = true;  // until a launch has been under the limit
 }
 
 void reset() {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "common/limits.h"
-#include "common/occupancy.h"
+#include "device_limits.h"
+#include "occupancy.h"
 #include "runtime/runtime_result.h"
 
 using namespace simulator;
@@ -145,16 +145,16 @@ cudaError_t cudaFuncSetCacheConfig(const void*, cudaFuncCache) {
   return result(kSuccess);
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int block_size,
+/// How many registers a thread needs is not known, nor the shared variables of other functions.
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
+                                                          int block_size,
                                                           size_t dynamic_shared_bytes) {
-  using namespace limits;
   if (block_size <= 0) return result(kErrorInvalidValue);
-  if (block_size > static_cast<int>(kThreadsPerBlock)) {
-    *blocks = 0;
-    return result(kSuccess);
-  }
-  *blocks =
-      to_int(blocks_per_multiprocessor(static_cast<std::size_t>(block_size), dynamic_shared_bytes));
+  Machine& device = machine();
+  const std::size_t statics =
+      device.memory.shared.static_bytes_of(KernelAttributes::own_name(kernel));
+  *blocks = blocks_at_once(0, static_cast<std::size_t>(block_size), statics + dynamic_shared_bytes);
+  device.attributes.note_occupancy(kernel, static_cast<std::size_t>(*blocks));
   return result(kSuccess);
 }
 

@@ -37,7 +37,7 @@ void barrier_thread_returned(Launch& launch) {
   if (block.live > 0 && block.at_barrier == block.live) complete(launch);
 }
 
-int block_barrier(Barrier kind, int predicate) {
+int block_barrier(Barrier kind, int predicate, const void* barrier) {
   Launch* launch = launch_of_kernel();
   if (launch == nullptr) return 0;
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
@@ -49,7 +49,7 @@ int block_barrier(Barrier kind, int predicate) {
   block.barrier_kind = kind;
   block.barrier_true += predicate != 0;
   thread.state = ThreadState::at_barrier;
-  launch->checkers.tell(BarrierWait{thread.number, site});
+  launch->checkers.tell(BarrierWait{thread.number, site, reinterpret_cast<CodeAddress>(barrier)});
   if (++block.at_barrier == block.live) {
     complete(*launch);
   } else {

@@ -5,7 +5,7 @@
 
 #include <new>
 
-#include "common/limits.h"
+#include "device_limits.h"
 
 namespace simulator {
 

@@ -1,16 +1,18 @@
-// What cudaFuncSetAttribute() allowed to a kernel.
+// What cudaFuncSetAttribute() allowed to a kernel, and what it was told of its occupancy.
 //
-// It is given the kernel's address, while a launch knows the kernel by the name written before its
+// They are given the kernel's address, while a launch knows the kernel by the name written before
+// its
 // <<<...>>>. The two meet in the function's own name: the last one of the symbol, without template
 // arguments and parameters. Instances of one template are therefore not told apart.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 
-#include "common/limits.h"
+#include "device_limits.h"
 #include "source/elf_symbols.h"
 
 namespace simulator {
@@ -28,13 +30,31 @@ class KernelAttributes {
     return found == allowed_.end() ? limits::kSharedPerBlock : found->second;
   }
 
- private:
-  static std::string own_name(const char* written) { return last_name(written); }
+  /// What a block of it may have, static and dynamic.
+  std::size_t allowed_shared(const char* kernel) const {
+    return allowed_.count(own_name(kernel)) > 0 ? limits::kSharedPerBlockOptin
+                                                : limits::kSharedPerBlock;
+  }
+
+  /// A launcher may count on what it was told of the kernel: so many blocks are on a multiprocessor
+  /// at one time. (Which shared variables a kernel has shows only when it uses them.)
+  void note_occupancy(const void* kernel, std::size_t blocks) {
+    std::size_t& most = occupancy_[own_name(kernel)];
+    most = std::max(most, blocks);
+  }
+  std::size_t occupancy_told(const char* kernel) const {
+    const auto found = occupancy_.find(own_name(kernel));
+    return found == occupancy_.end() ? 0 : found->second;
+  }
+
   static std::string own_name(const void* kernel) {
     return last_name(function_name(reinterpret_cast<std::uintptr_t>(kernel)));
   }
 
-  std::map<std::string, std::size_t> allowed_;  // by own name
+ private:
+  static std::string own_name(const char* written) { return last_name(written); }
+
+  std::map<std::string, std::size_t> allowed_, occupancy_;  // by own name
 };
 
 }  // namespace simulator

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/limits.h"
+#include "device_limits.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/stopping.h"
 #include "source/elf_symbols.h"
@@ -79,6 +79,7 @@ std::uint64_t run(Launch& launch, std::uint64_t first, Share share) {
   {
     const Watchdog watchdog(machine.time_limit);
     next = Scheduler(launch).run(first, share);
+    launch.checkers.tell(LaunchEnd{});
   }
   running_launch = nullptr;
   machine.findings.end_launch();
@@ -113,13 +114,25 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
   keep_traffic(launch, shape);
   // Blocks that did not run may have been meant to write what the next launch reads.
   if (is_sampled(device, shape)) device.settings.wanted.initialised = false;
-  if (const std::size_t used = device.memory.shared.static_bytes_used();
-      used > limits::kSharedPerBlock) {
+  const std::size_t used = device.memory.shared.static_bytes_used();
+  const std::size_t allowed = device.attributes.allowed_shared(kernel);
+  if (used > limits::kSharedPerBlock) {
     refuse(device, kernel,
            "The kernel's __shared__ arrays have " + std::to_string(used) + " bytes: nvcc allows " +
                std::to_string(limits::kSharedPerBlock) +
                ", and more only as dynamic shared memory (extern __shared__).",
            kErrorInvalidConfiguration);
+  } else if (used + shape.dynamic_shared_bytes > allowed) {
+    refuse(device, kernel,
+           "The kernel's __shared__ arrays have " + std::to_string(used) +
+               " bytes, and the launch asks for " + std::to_string(shape.dynamic_shared_bytes) +
+               " more: a block can have " + std::to_string(allowed) +
+               (allowed < limits::kSharedPerBlockOptin
+                    ? " unless more dynamic shared memory is allowed first: "
+                      "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, "
+                      "bytes)."
+                    : "."),
+           kErrorInvalidConfiguration, {party(launch.begin, 0, 0, launch.inside, "uses them")});
   }
   return next;
 }

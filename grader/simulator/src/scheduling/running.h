@@ -50,11 +50,6 @@ struct Launch {
   bool failed = false;                   // an error that stops a GPU has been made
   volatile bool stop_requested = false;  // by the time limit's signal
 
-  struct {
-    std::uintptr_t address = 0;
-    unsigned alignment = 1;  // that it lacks
-  } misaligned;              // the last structure that was
-
   /// The launch ends with the runtime error that a GPU would give.
   void fail(ErrorCode error) {
     failed = true;

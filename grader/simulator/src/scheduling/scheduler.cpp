@@ -1,7 +1,9 @@
 #include "scheduling/scheduler.h"
 
-#include "common/occupancy.h"
+#include <algorithm>
+
 #include "findings/texts.h"
+#include "occupancy.h"
 #include "scheduling/waiting.h"
 
 namespace simulator {
@@ -134,12 +136,19 @@ void Scheduler::give_up(const Block& block, std::uint64_t unstarted) {
   launch_.fail(kErrorLaunchTimeout);
 }
 
+/// The blocks that the device holds at one time, by what is known of the kernel so far.
+std::size_t Scheduler::most_seats() const {
+  const SharedMemory& shared = launch_.machine.memory.shared;
+  const int fit = blocks_at_once(0, volume(launch_.begin.block),
+                                 shared.dynamic_size() + shared.static_bytes_used());
+  const std::size_t told = launch_.machine.attributes.occupancy_told(launch_.begin.kernel);
+  return limits::kMultiprocessors * std::max({std::size_t{1}, static_cast<std::size_t>(fit), told});
+}
+
 std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   const ChosenBlocks chosen(launch_.machine.blocks, launch_.begin.grid, launch_.begin.block);
   const std::uint64_t blocks = chosen.count();
   const std::uint64_t end = share == Share::half ? blocks / 2 : blocks;
-  const std::size_t most_seats =
-      blocks_on_device(volume(launch_.begin.block), launch_.machine.memory.shared.dynamic_size());
   running_block_size = launch_.begin.block;
   running_grid_size = launch_.begin.grid;
 
@@ -148,7 +157,7 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   bool is_aside = false;       // the block that ran last
   while (next < end || !waiting_.empty()) {
     const bool start_new =
-        next < blocks && (waiting_.empty() || (idle_turns > 0 && waiting_.size() < most_seats) ||
+        next < blocks && (waiting_.empty() || (idle_turns > 0 && waiting_.size() < most_seats()) ||
                           (is_aside && waiting_.size() < kTogether));
     Block* block = nullptr;
     if (start_new) {
@@ -170,7 +179,7 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
     launch_.machine.memory.shared.park(block->parked);
     waiting_.push_back(block);
     if (idle_turns > kIdleTurns * waiting_.size() &&
-        (next == blocks || waiting_.size() == most_seats)) {
+        (next == blocks || waiting_.size() >= most_seats())) {
       // Of a sample, they may wait for a block that is not among them.
       if (!chosen.is_sample()) give_up(*block, blocks - next);
       return blocks;

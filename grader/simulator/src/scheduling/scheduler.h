@@ -46,6 +46,7 @@ class Scheduler {
   void go_on(Block& block);
   Outcome run_block(Block& block);
   void give_up(const Block& block, std::uint64_t unstarted);
+  std::size_t most_seats() const;
 
   Launch& launch_;
   StackSets stacks_;
