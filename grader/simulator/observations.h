@@ -112,6 +112,14 @@ enum class Missing {
   fence,    // before that atomic, if not a barrier too
 };
 
+/// What a kernel does as a whole, at one line or at many: it is told once.
+enum class Habit {
+  none,
+  early_return,   // threads return before a barrier of the others
+  same_value,     // several threads write a value where one is enough
+  lanes_in_step,  // lanes share volatile memory as if they ran in step
+};
+
 struct Finding {
   Kind kind = {};
   std::string kernel;
@@ -121,6 +129,7 @@ struct Finding {
   std::string buffer = {};  // the name of the memory concerned, "" if none
   std::int64_t index = -1;  // the element of that buffer, -1 if none
   Missing missing = Missing::nothing;
+  Habit habit = Habit::none;
 };
 
 // ---- Traffic --------------------------------------------------------------------------------

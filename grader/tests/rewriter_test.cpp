@@ -304,7 +304,7 @@ TEST_CASE("alignments: from the dump of a function into the names that it calls"
   };
   using onepass::rewriter::with_alignments;
   CHECK(with_alignments(calls("_Z1kv", "", ""), dump) ==
-        calls("_Z1kv", "_aligned_2", "_aligned_16"));
+        calls("_Z1kv", "_aligned_2", "_aligned_32"));
   CHECK(with_alignments(calls("_Z1lv", "", ""), dump) == calls("_Z1lv", "", ""));
   CHECK(with_alignments(calls("_Z1kv", "", ""), "") == calls("_Z1kv", "", ""));
 }

@@ -101,6 +101,7 @@ TEST_CASE("every checker finds its mistake, and nothing in right kernels") {
     } else {
       CHECK(!findings.empty());
       if (!findings.empty()) check_finding(findings.front(), entry.expected);
+      if (entry.expected.findings > 0) CHECK(findings.size() == entry.expected.findings);
     }
   }
   simulator::reset();

@@ -10,6 +10,8 @@
 namespace onepass::rewriter {
 namespace {
 
+constexpr unsigned kMost = 256;  // bytes: as far as device memory is aligned
+
 /// Of the calls of one function, by the number of the instruction: bytes.
 using Alignments = std::map<unsigned, unsigned>;
 
@@ -56,7 +58,7 @@ struct Pending {
 
   void look_into(std::string_view instruction, Alignments& found) {
     const unsigned alignment = call == 0 ? 0 : alignment_of(instruction, is_write);
-    if (alignment > 0) found[std::exchange(call, 0)] = std::min(alignment, 16u);
+    if (alignment > 0) found[std::exchange(call, 0)] = std::min(alignment, kMost);
   }
 };
 
@@ -126,11 +128,11 @@ std::string with_alignments(const std::string& assembly, const std::string& dump
     const auto alignment = name.empty() ? Alignments::const_iterator()
                                         : function->find(number_at(code, code.rfind(' ') + 1));
     // g++ calls those for 16 bytes only where it knows of 8.
-    const unsigned least = !name.empty() && name.back() == '6' ? 8 : 1;
-    if (!name.empty() && alignment != function->end() && alignment->second >= least) {
+    const bool is_16 = !name.empty() && name.back() == '6';
+    if (!name.empty() && alignment != function->end() && alignment->second >= (is_16 ? 8 : 1)) {
       const std::size_t end = static_cast<std::size_t>(name.data() - line.data()) + name.size();
       result.append(line.substr(0, end));
-      result.append("_aligned_" + std::to_string(alignment->second));
+      result.append("_aligned_" + std::to_string(std::min(alignment->second, is_16 ? 16 : kMost)));
       result.append(line.substr(end));
     } else {
       result.append(line);

@@ -1,5 +1,6 @@
 // How well aligned is what an access reads or writes? A structure of eight halves may begin at any
-// even address, so nvcc makes eight loads of it; with alignas(16) it makes one.
+// even address, so nvcc makes eight loads of it; with alignas(16) it makes one, and must not find
+// it elsewhere.
 //
 // The calls that g++ -fsanitize=thread makes before an access tell its address and its size.
 // The alignment that g++ may assume there stands in its dump of the first instructions (-fdump-rtl-

@@ -6,7 +6,8 @@
 // The kind is that of the first finding, behind "warning: " for a warning; "" means that nothing
 // may be found. Then, as far as they are given, what its message must contain, and its parties: the
 // comment at the end of their line, their thread, their block (both in x). A case without parties
-// has a line that ends in the comment "here", which one of the parties must be at.
+// has a line that ends in the comment "here", which one of the parties must be at. Last, how many
+// findings there are.
 #pragma once
 
 #include <string>
@@ -24,6 +25,7 @@ struct Expected {
   std::string finds;
   std::vector<const char*> words = {};
   std::vector<Who> parties = {};
+  std::size_t findings = 0;  // how many there are; 0: the first alone is looked at
 };
 
 struct Case {

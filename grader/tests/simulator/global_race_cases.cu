@@ -320,7 +320,7 @@ CASE_OF_EACH_SIZE(pieces_after_words, "") {
 __global__ void vector_and_scalar(float* x, bool barrier) {
   reinterpret_cast<float4*>(x)[threadIdx.x] = float4{1, 2, 3, 4};  // vectors
   if (barrier) __syncthreads();
-  x[128 + threadIdx.x] = 1;  // scalars
+  x[128 + threadIdx.x] = 5;  // scalars
 }
 CASE(vectors_then_scalars, "") {
   vector_and_scalar<<<1, 64>>>(zeros<float>(), true);

@@ -355,7 +355,7 @@ CASE(memory_that_nobody_has_touched_is_copied, "") {
   cudaMemset(from + kBytes / 2 - 3000, 7, 6000);
   cudaMemset(to + kBytes - 1000, 1, 1000);
   simulator::limit_accesses(1);  // of such a call nobody asks what is initialised
-  cudaMemcpy(to + 100, from, kBytes - 100, cudaMemcpyDeviceToDevice);
+  cudaMemcpy2D(to + 100, 4, from, 4, 4, (kBytes - 100) / 4, cudaMemcpyDeviceToDevice);
   cudaMemset2D(from, 1 << 20, 0, 1 << 19, kBytes >> 20);
   simulator::limit_accesses(0);
   char seen[6002];

@@ -64,6 +64,23 @@ CASE(address_of_a_local, "out-of-bounds-local", {"the local memory of another th
   hand_on<<<1, 32>>>(zeros<float*>(1), zeros<float>());
 }
 
+struct alignas(32) Eight {
+  float values[8];
+};
+__global__ void cast_local(Eight* y, int offset) {
+  alignas(32) float values[32];
+  for (int i = 0; i < 32; ++i) values[i] = static_cast<float>(i);
+  *reinterpret_cast<Eight*>(values + offset) = *y;  // here
+  y[1] = *reinterpret_cast<const Eight*>(values);
+}
+CASE(aligned_structure_in_local, "") {
+  cast_local<<<1, 1>>>(zeros<Eight>(), 8);
+}
+CASE(misaligned_structure_in_local, "misaligned",
+     {"Writes 32 bytes at an address that is 16 past a multiple of 32"}, {{"here", 0}}) {
+  cast_local<<<1, 1>>>(zeros<Eight>(), 4);
+}
+
 __device__ float descend(float* y, int depth) {
   volatile float frame[256];
   frame[depth % 256] = y[32];  // overflows

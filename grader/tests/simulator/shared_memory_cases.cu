@@ -146,5 +146,15 @@ CASE(misaligned_in_shared_8, "misaligned", {"an address that 8 divides"}, {{"her
 CASE(misaligned_in_shared_16, "misaligned", {"an address that 16 divides"}, {{"here", 0}}) {
   misplaced<<<1, 64, 64>>>(zeros<float4>(), 8);
 }
+struct alignas(64) Sixteen {
+  float values[16];
+};
+CASE(misaligned_structure_in_shared, "misaligned",
+     {"Reads 64 bytes at an address that is 8 past a multiple of 64"}, {{"here", 0}}) {
+  misplaced<<<1, 128, 128>>>(zeros<Sixteen>(), 8);
+}
+CASE(aligned_structure_in_shared, "") {
+  misplaced<<<1, 128, 128>>>(zeros<Sixteen>(), 64);
+}
 
 }  // namespace

@@ -164,6 +164,72 @@ CASE(more_blocks_than_shared_memory_holds, "deadlock", {"have not begun"}) {
   meet_once<<<2 * 132 + 1, 64, 100 << 10>>>(zeros<int>(1), zeros<float>());
 }
 
+/// Five blocks a multiprocessor, by what each has in static shared memory.
+__global__ void meet_with_arrays(int* arrived, float* y) {
+  __shared__ float kept[10000];
+  kept[threadIdx.x] = y[threadIdx.x];
+  if (threadIdx.x == 0) {
+    atomicAdd(arrived, 1);
+    while (atomicAdd(arrived, 0) < static_cast<int>(gridDim.x)) {  // here
+    }
+  }
+  __syncthreads();
+  y[64 + 32 * blockIdx.x + threadIdx.x] = kept[threadIdx.x];
+}
+CASE(as_many_blocks_as_static_shared_memory_holds, "") {
+  meet_with_arrays<<<5 * 132 / 2, 32>>>(zeros<int>(1), zeros<float>());
+  meet_with_arrays<<<5 * 132 - 200, 32>>>(zeros<int>(1), zeros<float>());
+}
+CASE(more_blocks_than_static_shared_memory_holds, "deadlock", {"have not begun"}) {
+  meet_with_arrays<<<5 * 132 + 1, 32>>>(zeros<int>(1), zeros<float>());
+}
+
+/// A launcher that asks how many there may be is told of the arrays that its kernel declares; and
+/// as many as it is told there are, whatever shows later.
+__device__ float kept_by_a_helper(float v) {
+  __shared__ float kept[5000];
+  kept[threadIdx.x] = v;
+  __syncthreads();
+  return kept[31 - threadIdx.x];
+}
+__global__ void meet_as_told(int* arrived, float* y) {
+  __shared__ float kept[5000];
+  kept[threadIdx.x] = kept_by_a_helper(y[threadIdx.x]);
+  if (threadIdx.x == 0) {
+    atomicAdd(arrived, 1);
+    while (atomicAdd(arrived, 0) < static_cast<int>(gridDim.x)) {
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) y[64 + blockIdx.x] = kept[0];
+}
+CASE(as_many_blocks_as_the_launcher_is_told, "") {
+  int blocks = 0;
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, meet_with_arrays, 32, 0);
+  assert(blocks == 5);
+  cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, meet_as_told, 32, 0);
+  assert(blocks >= 5);
+  meet_as_told<<<blocks * 132, 32>>>(zeros<int>(1), zeros<float>());
+}
+
+// ---- Shared memory that a block cannot have
+
+template <int n>
+__global__ void static_and_dynamic(float* y) {
+  extern __shared__ float more[];
+  __shared__ float own[n];
+  own[threadIdx.x] = more[threadIdx.x] = 1;
+  __syncthreads();
+  y[threadIdx.x] = own[31 - threadIdx.x] + more[31 - threadIdx.x];  // here
+}
+CASE(static_and_dynamic_up_to_48_KB, "") {
+  static_and_dynamic<2048><<<1, 32, 40 << 10>>>(zeros<float>());
+}
+CASE(static_and_dynamic_of_more, "invalid-launch",
+     {"__shared__ arrays have 8192 bytes, and the launch asks for 40961 more", "allowed first"}) {
+  static_and_dynamic<2048><<<1, 32, (40 << 10) + 1>>>(zeros<float>());
+}
+
 __global__ void lock_without_release(int* lock, float* y) {
   while (atomicCAS(lock, 0, 1) != 0) {  // here
   }

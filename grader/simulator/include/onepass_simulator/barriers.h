@@ -3,16 +3,21 @@
 
 #include "indices.h"
 
-__forceinline__ void __syncthreads() {
-  simulator::block_barrier(simulator::Barrier::plain, 0);
-}
+/// Each call that is inlined gets a label of its own. Code that the compiler doubles afterwards
+/// (loops, the way behind a branch) keeps one: so the label tells one barrier of the source from
+/// another, which neither its line nor the address of the call does.
+#define ONEPASS_BARRIER(Result, name, parameters, kind, predicate)                 \
+  __forceinline__ Result name parameters {                                         \
+  barrier:                                                                         \
+    return static_cast<Result>(                                                    \
+        simulator::block_barrier(simulator::Barrier::kind, predicate, &&barrier)); \
+  }
+ONEPASS_BARRIER(void, __syncthreads, (), plain, 0)
 /// count: how many threads of the block gave a predicate that is not zero.
-ONEPASS_INTRINSIC(int, __syncthreads_count, (int predicate),
-                  simulator::block_barrier(simulator::Barrier::count, predicate != 0))
-ONEPASS_INTRINSIC(int, __syncthreads_and, (int predicate),
-                  simulator::block_barrier(simulator::Barrier::all, predicate != 0))
-ONEPASS_INTRINSIC(int, __syncthreads_or, (int predicate),
-                  simulator::block_barrier(simulator::Barrier::any, predicate != 0))
+ONEPASS_BARRIER(int, __syncthreads_count, (int predicate), count, predicate != 0)
+ONEPASS_BARRIER(int, __syncthreads_and, (int predicate), all, predicate != 0)
+ONEPASS_BARRIER(int, __syncthreads_or, (int predicate), any, predicate != 0)
+#undef ONEPASS_BARRIER
 
 __forceinline__ void __syncwarp(unsigned mask = 0xffffffffu) {
   simulator::warp_operation(simulator::WarpOperation::sync, mask, 0, 0, warpSize);

@@ -52,8 +52,9 @@ const char* kernel_name(const void* function);
 
 enum class Barrier : int { plain, count, all, any };
 
-/// __syncthreads and its _count, _and (all), _or (any). The answer of `plain` is 0.
-int block_barrier(Barrier kind, int predicate);
+/// __syncthreads and its _count, _and (all), _or (any). The answer of `plain` is 0. `barrier` tells
+/// one call in the source from another.
+int block_barrier(Barrier kind, int predicate, const void* barrier);
 
 // ---- Warps ----------------------------------------------------------------------------------
 

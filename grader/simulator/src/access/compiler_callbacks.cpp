@@ -1,6 +1,5 @@
 // The functions that g++ -fsanitize=thread calls: one before each load and store of a kernel; and
-// those that -fsanitize=bounds-strict calls for an index that is out of bounds, and
-// -fsanitize=alignment for an address that is no multiple of what its type is aligned to.
+// those that -fsanitize=bounds-strict calls for an index that is out of bounds.
 //
 // Only the calls of these options are used, never their libraries (the Linux kernel's race detector
 // works in the same way). The return address is the place in the student's code.
@@ -19,19 +18,18 @@ namespace {
 using simulator::AccessType;
 using simulator::CodeAddress;
 
-/// memcpy-like accesses, and structures copied whole: taken in aligned pieces of up to 16 bytes,
-/// of which the compiler knows this alignment.
+/// memcpy-like accesses, and structures copied whole: taken in aligned pieces of up to 16 bytes.
+/// alignment: that the compiler counts on; 0 if it does not tell.
 void check_range(std::uintptr_t address, std::size_t size, unsigned alignment, AccessType type,
                  CodeAddress site) {
-  if (simulator::Launch* launch = simulator::launch_of_kernel();
-      launch != nullptr && launch->misaligned.address == address) {
-    simulator::check_access(
-        {address, static_cast<unsigned>(size), launch->misaligned.alignment, type, site});
+  const unsigned known = alignment == 0 ? 16 : alignment;
+  if (alignment != 0 && address % alignment != 0) {
+    simulator::check_access({address, static_cast<unsigned>(size), alignment, type, site});
   }
   while (size > 0) {
     unsigned piece = 16;
     while (piece > size || address % piece != 0) piece /= 2;
-    simulator::check_access({address, piece, std::min(piece, alignment), type, site});
+    simulator::check_access({address, piece, std::min(piece, known), type, site});
     address += piece;
     size -= piece;
   }
@@ -55,14 +53,6 @@ struct IndexOutOfBounds {
     char name[1];  // for instance 'float [4]', quoted
   } * array;
   const void* index_type;
-};
-
-/// What -fsanitize=alignment hands over.
-struct TypeMismatch {
-  SourcePlace place;
-  const void* type;
-  std::uint8_t log_alignment;
-  std::uint8_t use;  // 0: a load, 1: a store; others, as a reference, are no access
 };
 
 void tell_index(const char* array_type, std::int64_t index, CodeAddress site) {
@@ -107,12 +97,16 @@ ONEPASS_SIZE(8)
 ONEPASS_SIZE(16)
 
 // Of structures. Which alignment has come into the names tells rewriter/access_alignments.h.
-ONEPASS_RANGES(, 16)
+ONEPASS_RANGES(, 0)
 ONEPASS_RANGES(_aligned_1, 1)
 ONEPASS_RANGES(_aligned_2, 2)
 ONEPASS_RANGES(_aligned_4, 4)
 ONEPASS_RANGES(_aligned_8, 8)
 ONEPASS_RANGES(_aligned_16, 16)
+ONEPASS_RANGES(_aligned_32, 32)
+ONEPASS_RANGES(_aligned_64, 64)
+ONEPASS_RANGES(_aligned_128, 128)
+ONEPASS_RANGES(_aligned_256, 256)
 ONEPASS_ACCESS(check_access, read16_aligned_, 8, 16, 8, read)
 ONEPASS_ACCESS(check_access, write16_aligned_, 8, 16, 8, write)
 ONEPASS_ACCESS(check_access, read16_aligned_, 16, 16, 16, read)
@@ -139,19 +133,6 @@ void __ubsan_handle_out_of_bounds(void* data, std::uintptr_t index) {
 }
 void __ubsan_handle_out_of_bounds_abort(void* data, std::uintptr_t index) {
   __ubsan_handle_out_of_bounds(data, index);
-}
-
-/// What comes next is the access. If it is of a structure of more than 16 bytes, a range, only this
-/// call tells the alignment.
-void __ubsan_handle_type_mismatch_v1(void* data, std::uintptr_t address) {
-  const auto& mismatch = *static_cast<const TypeMismatch*>(data);
-  simulator::Launch* launch = simulator::launch_of_kernel();
-  if (launch != nullptr && mismatch.use <= 1) {
-    launch->misaligned = {address, 1u << mismatch.log_alignment};
-  }
-}
-void __ubsan_handle_type_mismatch_v1_abort(void* data, std::uintptr_t address) {
-  __ubsan_handle_type_mismatch_v1(data, address);
 }
 
 // Objects with virtual functions: host code.

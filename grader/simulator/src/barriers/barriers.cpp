@@ -39,22 +39,23 @@ int BarrierChecker::first_in(unsigned Warp::*lanes) const {
   return -1;
 }
 
-void BarrierChecker::check_same_line() {
+void BarrierChecker::check_same_barrier() {
   const Block& block = blocks_.running();
   const std::vector<Thread>& threads = block.threads;
   const auto first = static_cast<unsigned>(first_in(&Warp::at_barrier));
-  const CodeAddress site = threads[first].site;
   for (unsigned i = first + 1; i < threads.size(); ++i) {
     const Thread& other = threads[i];
-    if (!(block.warps[i / 32].at_barrier >> i % 32 & 1) || other.site == site ||
-        source_line(other.site) == source_line(site)) {
+    if (other.barrier == threads[first].barrier ||
+        !(block.warps[i / 32].at_barrier >> i % 32 & 1)) {
       continue;
     }
-    if (!findings_.is_first(Kind::barrier_divergence, site, other.site)) return;
+    if (!findings_.is_first(Kind::barrier_divergence, threads[first].site, other.site)) return;
     const Findings::Writing writing(findings_);
+    const bool in_one_line = source_line(threads[first].site) == source_line(other.site);
     findings_.add(Kind::barrier_divergence, launch_.kernel,
-                  "Threads of one block wait at different barriers: every thread of the block must "
-                  "reach the same __syncthreads().",
+                  std::string("Threads of one block wait at different barriers") +
+                      (in_one_line ? " (two calls, though in one line)" : "") +
+                      ": every thread of the block must reach the same __syncthreads().",
                   {waiting_party(first), waiting_party(i)});
     return;
   }
@@ -69,16 +70,20 @@ void BarrierChecker::check_early_return() {
   const Findings::Writing writing(findings_);
   const auto waiting = static_cast<unsigned>(first_in(&Warp::at_barrier));
   if (!findings_.is_first(Kind::early_return, block.threads[waiting].site)) return;
-  findings_.add(
-      Kind::early_return, launch_.kernel,
-      "Some threads of the block returned before a __syncthreads() that the others "
-      "reach. Current GPUs do not wait for them, but CUDA does not promise it.",
-      {waiting_party(waiting), party_of(static_cast<unsigned>(returned), 0, "had returned before")},
-      true);
+  Finding found{Kind::early_return,
+                launch_.kernel,
+                "Some threads of the block returned before a __syncthreads() that the others "
+                "reach. Since Volta it waits only for those that have not returned: that is "
+                "harmless where no result needs the others.",
+                true,
+                {waiting_party(waiting),
+                 party_of(static_cast<unsigned>(returned), 0, "had returned before")}};
+  found.habit = Habit::early_return;
+  findings_.add(std::move(found));
 }
 
 void BarrierChecker::on(const BarrierMet&) {
-  check_same_line();
+  check_same_barrier();
   check_early_return();
   for (Warp& warp : blocks_.running().warps) warp.at_barrier = 0;
 }

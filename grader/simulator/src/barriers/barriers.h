@@ -28,6 +28,7 @@ class BarrierChecker {
   void on(const BarrierWait& event) {
     warp_of(event.thread).at_barrier |= 1u << event.thread % 32;
     thread(event.thread).site = event.site;
+    thread(event.thread).barrier = event.barrier;
   }
   void on(const BarrierMet&);
 
@@ -62,7 +63,8 @@ class BarrierChecker {
   };
 
   struct Thread {
-    CodeAddress site = 0;  // where it waits, or has waited last
+    CodeAddress site = 0;     // where it waits, or has waited last
+    CodeAddress barrier = 0;  // that it waits at, or has waited at last
     // Of its last warp operation:
     WarpOperation operation = WarpOperation::sync;
     unsigned mask = 0;
@@ -81,7 +83,7 @@ class BarrierChecker {
   Party waiting_party(unsigned thread) const;
   int first_in(unsigned Warp::*lanes) const;
 
-  void check_same_line();
+  void check_same_barrier();
   void check_early_return();
   ErrorCode refuse(const WarpCall& call);
 

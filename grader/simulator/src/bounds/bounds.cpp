@@ -43,9 +43,9 @@ ErrorCode BoundsChecker::report_misaligned(AccessEvent event) {
                               std::to_string(access.address % access.alignment) +
                               " past a multiple of " + alignment + ": " +
                               (access.size == access.alignment && access.size <= 16
-                                   ? "a " + std::to_string(access.size) + "-byte access"
-                                   : "their type") +
-                              " needs an address that " + alignment + " divides.");
+                                   ? "a " + std::to_string(access.size) + "-byte access needs"
+                                   : "their type, or what is said of the pointer, promises") +
+                              " an address that " + alignment + " divides.");
   if (DeviceMemory::in_range(access.address)) {
     if (const Allocation* memory = memory_.device.candidate(access.address)) {
       found.buffer = memory->label.name;

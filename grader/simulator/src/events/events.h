@@ -47,6 +47,8 @@ struct BlockResume {
 
 struct BlockEnd {};  // all its threads have returned
 
+struct LaunchEnd {};  // its blocks have ended, or it was stopped
+
 struct ThreadReturn {
   unsigned thread;
 };
@@ -127,6 +129,7 @@ struct EarlyRead {
 struct BarrierWait {
   unsigned thread;
   CodeAddress site;
+  CodeAddress barrier;  // the same for all that wait at the same call of the source
 };
 
 /// All threads of the block that have not returned wait at the barrier, and now go on.

@@ -22,6 +22,29 @@ Reach reach_of(const Finding& race) {
   return first.warp != second.warp ? Reach::block : Reach::warp;
 }
 
+int last_line(const Finding& finding) {
+  int line = 0;
+  for (const Party& party : finding.parties) line = std::max(line, party.line);
+  return line;
+}
+
+bool is_alike(const Finding& a, const Finding& b) {
+  if (a.kernel != b.kernel) return false;
+  return (a.kind == b.kind && same_lines(a, b)) || (a.habit == b.habit && a.habit != Habit::none);
+}
+
+/// Of two that are alike, whether the first is to be told. A race that fails, then one that shows
+/// in the values, then the wider one; of those that go through a kernel the one that comes first.
+bool is_told_before(const Finding& race, const Finding& other) {
+  const auto weight = [](const Finding& one) {
+    return std::make_tuple(!one.warning, one.habit != Habit::same_value, reach_of(one));
+  };
+  if (!same_lines(race, other)) {
+    return race.habit == Habit::lanes_in_step && last_line(race) < last_line(other);
+  }
+  return weight(race) > weight(other);
+}
+
 bool is_race(const Finding& finding) {
   return finding.kind == Kind::shared_race || finding.kind == Kind::global_race;
 }
@@ -64,15 +87,10 @@ bool Findings::is_first(Kind kind, CodeAddress site, CodeAddress other, Reach re
 }
 
 void Findings::add(Finding finding) {
-  const auto known = std::find_if(findings_.begin(), findings_.end(), [&](const Finding& other) {
-    return other.kind == finding.kind && other.kernel == finding.kernel &&
-           same_lines(other, finding);
-  });
+  const auto known = std::find_if(findings_.begin(), findings_.end(),
+                                  [&](const Finding& other) { return is_alike(other, finding); });
   if (known != findings_.end()) {
-    const auto weight = [](const Finding& race) {
-      return std::make_pair(!race.warning, reach_of(race));
-    };
-    if (is_race(finding) && weight(finding) > weight(*known)) *known = std::move(finding);
+    if (is_race(finding) && is_told_before(finding, *known)) *known = std::move(finding);
     return;
   }
   if (findings_.size() < kMost) {

@@ -1,5 +1,6 @@
 // The list of what was found. A mistake in a kernel shows in thousands of threads: the list keeps
-// one finding for each kind and pair of source lines, and at most kMost of them.
+// one finding for each kind and pair of source lines, one of a habit of the kernel, and at most
+// kMost of them.
 #pragma once
 
 #include <cstdint>

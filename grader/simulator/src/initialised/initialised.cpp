@@ -1,6 +1,6 @@
 #include "initialised/initialised.h"
 
-#include "common/limits.h"
+#include "device_limits.h"
 #include "findings/texts.h"
 #include "memory/names.h"
 

@@ -1,5 +1,6 @@
 #include "races/race_report.h"
 
+#include <cstring>
 #include <utility>
 
 #include "findings/texts.h"
@@ -22,6 +23,19 @@ Reach reach_within_block(unsigned thread, unsigned other) {
 std::string with_note(std::string message, const std::string& note) {
   return std::move(message) + ": which comes first is left to chance." +
          (note.empty() ? "" : ' ' + note);
+}
+
+/// Of lanes of one warp at one instruction the programming guide leaves open only which of them is
+/// the last.
+std::string about_same_value(Reach between, bool is_one_instruction) {
+  const char* const who = between == Reach::warp    ? "several lanes of a warp"
+                          : between == Reach::block ? "several threads of a block"
+                                                    : "threads of several blocks";
+  return std::string(" is written by ") + who +
+         " that nothing orders, each time with the same value: whoever comes last, it holds that." +
+         (between == Reach::warp && is_one_instruction
+              ? ""
+              : " By the letter of CUDA's memory model it is a race all the same.");
 }
 
 }  // namespace
@@ -69,9 +83,18 @@ RaceReport::Reason RaceReport::within_block(const Racer& first, const Racer& sec
       in_warp ? Missing::syncwarp : Missing::barrier};
 }
 
+bool RaceReport::is_volatile(const AccessRecord& earlier, const Access& access) const {
+  return access.is_volatile || sites_.is_volatile(earlier.site());
+}
+
 std::string RaceReport::about_volatile(const AccessRecord& earlier, const Access& access,
                                        Missing missing) const {
-  if (!access.is_volatile && !sites_.is_volatile(earlier.site())) return "";
+  if (!is_volatile(earlier, access)) return "";
+  if (missing == Missing::syncwarp) {
+    return " volatile makes no access atomic and keeps no lanes in step: since Volta each lane "
+           "goes "
+           "its own way.";
+  }
   const bool may_be_flag = missing == Missing::order || missing == Missing::barrier;
   return std::string(" volatile makes no access atomic and makes no thread wait.") +
          (may_be_flag ? " A flag is written with atomicExch(), and read with atomicAdd(pointer, 0)."
@@ -85,6 +108,39 @@ Reach RaceReport::reach(const AccessRecord& earlier, const AccessEvent& event) c
 }
 
 void RaceReport::race(AccessRecord earlier, AccessType earlier_type, AccessEvent event) {
+  if (earlier_type == AccessType::write && event.access.type == AccessType::write) {
+    hold_back(earlier, event);
+  } else {
+    tell(earlier, earlier_type, event, Values::unknown);
+  }
+}
+
+void RaceReport::hold_back(AccessRecord earlier, AccessEvent write) {
+  if (!held_.is(write)) settle();
+  if (is_known(earlier, write)) return;
+  if (held_.earlier.empty()) {
+    held_.thread = write.thread;
+    held_.access = write.access;
+    held_.place = write.place;
+    std::memcpy(held_.before, reinterpret_cast<const void*>(write.access.address),
+                write.access.size);
+  }
+  held_.earlier.push_back(earlier);
+}
+
+bool RaceReport::is_changed() const {
+  return std::memcmp(held_.before, reinterpret_cast<const void*>(held_.access.address),
+                     held_.access.size) != 0;
+}
+
+void RaceReport::settle_as(Values values) {
+  for (const AccessRecord& earlier : std::exchange(held_.earlier, {})) {
+    tell(earlier, AccessType::write, {held_.thread, held_.access, held_.place}, values);
+  }
+}
+
+void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent event,
+                      Values values) {
   const Access& access = event.access;
   const Kind kind = kind_of(event);
   const CodeAddress site = sites_.address(earlier.site());
@@ -94,26 +150,36 @@ void RaceReport::race(AccessRecord earlier, AccessType earlier_type, AccessEvent
   const bool is_carried = between == Reach::warp && earlier_type == AccessType::read &&
                           access.type == AccessType::write &&
                           ordering_.is_carried(earlier, event.thread);
-  if (!findings_.is_first(kind, site, access.site, between, is_carried)) return;
+  const bool is_same = values == Values::same;
+  if (!findings_.is_first(kind, site, access.site, between, is_carried || is_same)) return;
   const Findings::Writing writing(findings_);
   const ElementName element = element_at(memory_, event.place.space, access.address, access.size);
   Finding found{kind, launch_.kernel, "", false, {}, element.buffer, element.index};
   Reason reason = between == Reach::grid
                       ? between_blocks(earlier, event)
                       : within_block({earlier.thread(), site}, {event.thread, access.site});
-  found.message = element.text + " is " + participles(earlier_type, access.type) + ' ' +
-                  std::move(reason.text) + about_volatile(earlier, access, reason.missing);
-  if (is_carried) {
+  found.missing = reason.missing;
+  if (is_same) {
+    found.message = element.text + about_same_value(between, site == access.site);
+    found.habit = Habit::same_value;
+  } else if (is_carried) {
     found.message = element.text +
                     " is read and then written by two lanes of a warp, with a shuffle or a vote "
                     "between. Where that hands on what was read, the write cannot come first, but "
                     "CUDA promises no order of memory by it: put a __syncwarp() between.";
+  } else {
+    found.message = element.text + " is " + participles(earlier_type, access.type) + ' ' +
+                    std::move(reason.text) + about_volatile(earlier, access, reason.missing);
   }
-  found.missing = reason.missing;
-  // All threads may write one and the same value, and often do: that harms nobody.
-  found.warning =
-      is_carried || (earlier_type == AccessType::write && access.type == AccessType::write &&
-                     source_line(site) == source_line(access.site));
+  // Of those that write at one line it is the result that must not depend on who comes last.
+  found.warning = is_carried || is_same ||
+                  (earlier_type == AccessType::write && access.type == AccessType::write &&
+                   source_line(site) == source_line(access.site));
+  if (between == Reach::warp && !found.warning && is_volatile(earlier, access)) {
+    found.habit = Habit::lanes_in_step;
+  }
+  if (values == Values::different && found.warning)
+    found.message += " They write different values.";
   found.parties = {
       party(launch_, other_block, earlier.thread(), site, action_text(earlier_type, access.size)),
       party(launch_, ordering_.block(), event.thread, access.site,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "events/events.h"
 #include "findings/findings.h"
@@ -27,8 +28,20 @@ class RaceReport {
   void on(const BlockResume& event) { calls_.on(event); }
   void on(const WarpCall& event) { calls_.on(event); }
 
-  /// The access conflicts with an earlier one of another thread.
+  /// The access conflicts with an earlier one of another thread. If both write, what the second one
+  /// writes is not known yet, and it is held back.
   void race(AccessRecord earlier, AccessType earlier_type, AccessEvent event);
+
+  /// Before anything that may order a write behind the one that is held back: is its value the same
+  /// as before?
+  void settle() {
+    if (!held_.earlier.empty()) settle_as(is_changed() ? Values::different : Values::same);
+  }
+  /// Another block goes on, and shared memory is its own already.
+  void settle_without_shared_memory() {
+    if (held_.place.space == MemorySpace::global) return settle();
+    if (!held_.earlier.empty()) settle_as(Values::unknown);
+  }
 
   /// Is this one told already, or its like?
   bool is_known(const AccessRecord& earlier, const AccessEvent& event) const {
@@ -41,6 +54,27 @@ class RaceReport {
   void early_read(const EarlyRead& read, AccessEvent write);
 
  private:
+  /// What two writes leave behind.
+  enum class Values { unknown, same, different };
+
+  /// A write that races with earlier ones, and what the memory held before it.
+  struct HeldWrite {
+    std::vector<AccessRecord> earlier;
+    unsigned thread = 0;
+    Access access = {};
+    Place place = {};
+    unsigned char before[16] = {};
+
+    bool is(const AccessEvent& event) const {
+      return thread == event.thread && access.address == event.access.address &&
+             access.site == event.access.site;
+    }
+  };
+  void hold_back(AccessRecord earlier, AccessEvent write);
+  bool is_changed() const;
+  void settle_as(Values values);
+  void tell(AccessRecord earlier, AccessType earlier_type, AccessEvent event, Values values);
+
   /// A part of the message, and what the two lack.
   struct Reason {
     std::string text;
@@ -52,6 +86,7 @@ class RaceReport {
     return event.place.space == MemorySpace::shared ? Kind::shared_race : Kind::global_race;
   }
   Reach reach(const AccessRecord& earlier, const AccessEvent& event) const;
+  bool is_volatile(const AccessRecord& earlier, const Access& access) const;
   std::string about_volatile(const AccessRecord& earlier, const Access& access,
                              Missing missing) const;
 
@@ -61,6 +96,7 @@ class RaceReport {
   const Ordering& ordering_;
   Findings& findings_;
   LastCalls calls_;
+  HeldWrite held_;
 };
 
 }  // namespace simulator

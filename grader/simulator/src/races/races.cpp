@@ -3,6 +3,7 @@
 namespace simulator {
 
 void RaceChecker::on(const BlockBegin& event) {
+  report_.settle();
   ordering_.on(event);
   report_.on(event);
   SharedShadows& shared = shared_.begin(event);
@@ -14,6 +15,7 @@ void RaceChecker::on(const BlockBegin& event) {
 }
 
 void RaceChecker::on(const BlockResume& event) {
+  report_.settle_without_shared_memory();
   ordering_.on(event);
   report_.on(event);
   shared_.resume(event);

@@ -42,15 +42,26 @@ class RaceChecker {
 
   void on(const BlockBegin& event);
   void on(const BlockResume& event);
-  void on(const BarrierMet& event) { ordering_.on(event); }
-  void on(const SyncwarpMet& event) { ordering_.on(event); }
+  void on(const BlockEnd&) { report_.settle(); }
+  void on(const LaunchEnd&) { report_.settle(); }
+  void on(const BarrierMet& event) {
+    report_.settle();
+    ordering_.on(event);
+  }
+  void on(const SyncwarpMet& event) {
+    report_.settle();
+    ordering_.on(event);
+  }
   void on(const ValuesCarried& event) { ordering_.on(event); }
   void on(const ThreadReturn& event) {
     ordering_.on(event);
     first_reads_.on(event);
   }
   void on(const Fence& event) { ordering_.on(event); }
-  void on(const Synchronisation& event) { ordering_.on(event); }
+  void on(const Synchronisation& event) {
+    report_.settle();
+    ordering_.on(event);
+  }
   void on(const WarpCall& event) { report_.on(event); }
 
   [[gnu::always_inline]] void on(const AccessEvent& event) {

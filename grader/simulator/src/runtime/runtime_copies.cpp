@@ -52,6 +52,9 @@ struct Rows {
   void each(Visit visit) const {  // visit(offset of a row)
     for (std::size_t row = 0; row < count; ++row) visit(row * pitch);
   }
+  bool have_gaps() const { return !is_empty() && pitch != width; }
+  /// Without gaps they are one: there may be hundreds of millions.
+  Rows as_one() const { return is_empty() ? *this : Rows{bytes()}; }
 };
 
 void* within(const void* memory, std::size_t offset) {
@@ -251,8 +254,10 @@ cudaError_t noted_copy_of_rows(void* to, size_t to_pitch, const void* from, size
     return refused(cudaErrorInvalidPitchValue, too_long(width, std::min(to_pitch, from_pitch)),
                    call);
   }
-  return noted_copy(to, {width, height, to_pitch}, from, {width, height, from_pitch}, kind, stream,
-                    call);
+  const Rows to_rows = {width, height, to_pitch}, from_rows = {width, height, from_pitch};
+  return to_rows.have_gaps() || from_rows.have_gaps()
+             ? noted_copy(to, to_rows, from, from_rows, kind, stream, call)
+             : noted_copy(to, to_rows.as_one(), from, from_rows.as_one(), kind, stream, call);
 }
 
 cudaError_t noted_set(void* pointer, int value, Rows rows, cudaStream_t stream, const Call& call) {
@@ -274,7 +279,8 @@ cudaError_t noted_set_of_rows(void* pointer, size_t pitch, int value, size_t wid
   if (width > pitch) {
     return refused(cudaErrorInvalidPitchValue, too_long(width, pitch), call);
   }
-  return noted_set(pointer, value, {width, height, pitch}, stream, call);
+  const Rows rows = {width, height, pitch};
+  return noted_set(pointer, value, rows.have_gaps() ? rows : rows.as_one(), stream, call);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "common/limits.h"
+#include "device_limits.h"
 #include "runtime/page_locked.h"
 #include "runtime/runtime_result.h"
 #include "simulator.h"

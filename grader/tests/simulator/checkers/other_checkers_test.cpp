@@ -108,15 +108,15 @@ TEST_CASE("barriers: all threads at one line, or at two") {
   begin_block(checker, 0);
   const CodeAddress one = here();
   const CodeAddress other = here();
-  for (unsigned thread = 0; thread < 64; ++thread) checker.on(BarrierWait{thread, one});
+  for (unsigned thread = 0; thread < 64; ++thread) checker.on(BarrierWait{thread, one, one});
   checker.on(BarrierMet{});
   CHECK(scene.found().empty());
-  for (unsigned thread = 0; thread < 63; ++thread) checker.on(BarrierWait{thread, one});
-  checker.on(BarrierWait{63, other});
+  for (unsigned thread = 0; thread < 63; ++thread) checker.on(BarrierWait{thread, one, one});
+  checker.on(BarrierWait{63, other, other});
   checker.on(BarrierMet{});
   CHECK(scene.found() == Kinds{"barrier-divergence"});
   checker.on(ThreadReturn{63});
-  for (unsigned thread = 0; thread < 63; ++thread) checker.on(BarrierWait{thread, one});
+  for (unsigned thread = 0; thread < 63; ++thread) checker.on(BarrierWait{thread, one, one});
   checker.on(BarrierMet{});
   CHECK(scene.found() == Kinds{"early-return"});
 }
@@ -136,7 +136,7 @@ TEST_CASE("barriers: the mask of a warp operation, and who waits when nobody can
   checker.on(UndefinedSource{0, 5});
   CHECK(scene.found() == Kinds{"inactive-lane-read"});
   checker.on(shuffle);
-  checker.on(BarrierWait{1, here()});
+  checker.on(BarrierWait{1, here(), here()});
   CHECK(checker.on(BlockStuck{}) == kErrorLaunchTimeout);
   CHECK(scene.found() == Kinds{"deadlock"});
 }
@@ -149,7 +149,7 @@ TEST_CASE("traffic: 32 floats side by side are 4 sectors, of 32 rows 32") {
     const CodeAddress site = here();
     for (unsigned lane = 0; lane < 32; ++lane) {
       access_x(scene, lane, AccessType::read, lane * step, site, to(checker));
-      checker.on(BarrierWait{lane, site});
+      checker.on(BarrierWait{lane, site, site});
     }
     LaunchTraffic traffic;
     std::vector<TracedRequest> trace;
@@ -168,7 +168,7 @@ TEST_CASE("traffic: where no requests are counted, bytes of global memory are") 
   for (unsigned lane = 0; lane < 32; ++lane) {
     access_x(scene, lane, AccessType::read, lane, here(), to(checker));
     access_shared(scene, lane, AccessType::write, lane, here(), to(checker));
-    checker.on(BarrierWait{lane, here()});
+    checker.on(BarrierWait{lane, here(), here()});
   }
   LaunchTraffic traffic;
   std::vector<TracedRequest> trace;
