@@ -3,6 +3,7 @@
 //   compare collect FOLDER > data.json    a folder that compare.sh made
 //   compare table data.json               as Markdown
 //   compare check data.json PAGE          does the docs page hold these very tables?
+//   compare findings REPLY                the kind of what the simulator found first, or "-"
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -97,7 +98,12 @@ int main(int count, char** arguments) {
                  words[2], words[1]);
       return 1;
     }
-    fmt::print(stderr, "Usage: compare collect FOLDER | table DATA | check DATA PAGE\n");
+    if (words.size() == 2 && words[0] == "findings") {
+      fmt::print("{}\n", first_finding(words[1]));
+      return 0;
+    }
+    fmt::print(stderr,
+               "Usage: compare collect FOLDER | table DATA | check DATA PAGE | findings REPLY\n");
   } catch (const std::exception& error) {
     fmt::print(stderr, "compare: {}\n", error.what());
   }

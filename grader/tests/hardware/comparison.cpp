@@ -169,30 +169,47 @@ std::string memory_table(const std::vector<Comparison>& all) {
   return text;
 }
 
-}  // namespace
-
-std::vector<std::vector<Launch>> read_replies(const std::string& file) {
+/// What came back from each call.
+std::vector<wire::Ran> read_all(const std::string& file) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor == -1) {
     throw std::runtime_error(file + " cannot be read");
   }
-  std::vector<std::vector<Launch>> replies;
+  std::vector<wire::Ran> replies;
   worker::Message message;
   while (worker::read_message(descriptor, message) == worker::Transfer::done) {
     if (message.body.at("op") != "ran") {
       throw std::runtime_error(file + ": " + message.body.dump());
     }
-    const auto ran = wire::read<wire::Ran>(message.body.at("content"));
+    replies.push_back(wire::read<wire::Ran>(message.body.at("content")));
+  }
+  close(descriptor);
+  return replies;
+}
+
+}  // namespace
+
+std::vector<std::vector<Launch>> read_replies(const std::string& file) {
+  std::vector<std::vector<Launch>> replies;
+  for (const wire::Ran& ran : read_all(file)) {
     if (ran.ending.outcome != wire::Outcome::ok || !ran.observations.findings.empty()) {
-      throw std::runtime_error(file + ": " + message.body.dump());
+      throw std::runtime_error(file + ": a call failed");
     }
     replies.emplace_back();
     for (const simulator::LaunchTraffic& launch : ran.observations.traffic) {
       replies.back().push_back(launch_from(launch));
     }
   }
-  close(descriptor);
   return replies;
+}
+
+std::string first_finding(const std::string& file) {
+  for (const wire::Ran& ran : read_all(file)) {
+    for (const simulator::Finding& finding : ran.observations.findings) {
+      return (finding.warning ? "warning: " : "") + std::string(simulator::kind_name(finding.kind));
+    }
+  }
+  return "-";
 }
 
 std::vector<Launch> read_profile(const std::string& file) {

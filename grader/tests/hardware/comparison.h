@@ -40,6 +40,9 @@ struct Launch {
 /// std::runtime_error for what is no such file, and for a call that failed.
 std::vector<std::vector<Launch>> read_replies(const std::string& file);
 
+/// The kind of what the simulator found first in those calls, or "-". Throws likewise.
+std::string first_finding(const std::string& file);
+
 /// The launches in a table of Nsight Compute (--csv --page raw --print-units base), without those
 /// of the worker itself.
 std::vector<Launch> read_profile(const std::string& file);

@@ -1,0 +1,47 @@
+// Runs some of the simulator's cases on a GPU, for compute-sanitizer to look at: `run_case
+// NAME...`. Without a name it prints every case, with the kind of what the simulator finds in it or
+// "-".
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "simulator/simulator.h"
+#include "tests/simulator/cases.h"
+
+// What the cases ask of the simulator, as far as there is anything like it on a GPU.
+namespace simulator {
+
+void* allocate(std::size_t bytes, std::size_t, const Label&) {
+  void* memory = nullptr;
+  cudaMalloc(&memory, bytes);
+  return memory;
+}
+void release(void* memory) {
+  cudaFree(memory);
+}
+void mark_initialised(void* memory, std::size_t bytes, bool initialised) {
+  if (initialised) cudaMemset(memory, 0, bytes);
+}
+void set_block_order(BlockOrder, std::uint64_t) {}
+void run_sample_of_blocks(std::uint64_t) {}
+void limit_accesses(std::uint64_t) {}
+
+}  // namespace simulator
+
+int main(int count, char** arguments) {
+  if (count < 2) {
+    for (const Case& one : cases()) {
+      const std::string kind = one.expected.finds.empty() ? "-" : one.expected.finds;
+      std::printf("%s\t%s\n", one.name.c_str(), kind.c_str());
+    }
+    return 0;
+  }
+  for (const Case& one : cases()) {
+    if (std::find(arguments + 1, arguments + count, one.name) != arguments + count) {
+      one.run();
+    }
+  }
+  return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+}
