@@ -33,6 +33,7 @@ std::vector<Case> forward_calls() {
       add(dtype, 3, cols, 0.5, 1.0, 1e-5f, {});
     }
     add(dtype, 17, 17, 0.5, 1.0, 1e-5f, {});
+    add(dtype, 4, 1500, 0.5, 1.0, 1e-5f, {});  // as many rows as a block may have at once
     add(dtype, 3, 300, 0.0, 0.5, 0.25f, {});
     add(dtype, 4, 256, 0.0, 300.0, 1e-5f, {});
     add(dtype, 4, 100, 0.5, 1.0, 1e-5f, {{"x", {7}}, {"y", {4}}});

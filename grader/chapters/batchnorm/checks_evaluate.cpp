@@ -1,6 +1,5 @@
 // The checks of exercise 4.2. Those of TODO 1 have a single channel: until an element's channel is
 // found, all are taken for channel 0.
-#include <cmath>
 #include <utility>
 
 #include "chapters/batchnorm/mistakes.h"
@@ -27,10 +26,12 @@ TEST_SUITE("batchnorm/evaluate") {
 
   CHECK_CASE("eps is added to the variance, inside the root, as it is given", points(1), todo(1)) {
     for (float eps : {0.0f, 1e-5f, 1e-3f, 0.25f}) {
-      Arguments arguments = random_arguments(Dtype::fp32, {4, 1, 9});
-      arguments.eps = eps;
-      arguments.running_var.set(0, 0, eps == 0.0f ? 0.01 : 0.5 * static_cast<double>(eps));
-      check_y(arguments);
+      for (Dtype dtype : kEveryDtype) {
+        Arguments arguments = random_arguments(dtype, {4, 1, 90});
+        arguments.eps = eps;
+        arguments.running_var.set(0, 0, eps == 0.0f ? 0.01 : 0.5 * static_cast<double>(eps));
+        check_y(arguments);
+      }
     }
   }
 

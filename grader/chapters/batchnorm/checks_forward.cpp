@@ -117,11 +117,17 @@ TEST_SUITE("batchnorm/forward") {
     for (float eps : {0.0f, 1e-5f, 1e-3f, 0.25f}) {
       // About as large as sqrt(eps), where its place is most easily seen; then without influence.
       const double size = eps == 0.0f ? 0.01 : std::sqrt(static_cast<double>(eps));
-      for (double spread : {size, 1.0}) {
-        Arguments arguments = random_arguments(Dtype::fp32, {4, 3, 9}, 0.0, spread);
+      for (const auto& [dtype, spread] : {std::pair(Dtype::fp32, size),
+                                          {Dtype::fp32, 1.0},
+                                          {Dtype::fp16, size},
+                                          {Dtype::bf16, size}}) {
+        Arguments arguments = random_arguments(dtype, {4, 3, 9}, 0.0, spread);
         arguments.eps = eps;
         check({"save_rstd"}, arguments);
       }
+    }
+    for (const Shape& shape : {Shape{3, 1, 3000}, Shape{2, 1, 40000}}) {  // other code, maybe
+      check({"save_rstd"}, random_arguments(Dtype::fp32, shape, 0.0, 3e-3));
     }
   }
 

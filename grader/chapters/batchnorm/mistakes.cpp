@@ -1,6 +1,8 @@
 // Chapter 4: what the outputs would be with one mistake.
 #include "chapters/batchnorm/mistakes.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "chapters/batchnorm/calls.h"
@@ -101,6 +103,29 @@ Hooks statistics_of(bool (*counted)(std::int64_t j, std::int64_t space)) {
   }};
 }
 
+/// The squares of each sample's distances from its own mean. x: [channels, count].
+Hooks squares_within_samples() {
+  return {.norm = [](const Inputs& in) {
+    ForwardHooks hooks;
+    hooks.square = [](const common::Element& e) { return e.x; };
+    hooks.sum_of_squares = [space = in.space()](verdict::Dtype, const Field& x) {
+      Field sums(x.rows, 1);
+      for (std::int64_t c = 0; c < x.rows; ++c) {
+        for (std::int64_t first = 0; first < x.cols; first += space) {
+          const Field sample =
+              verdict::field_of(1, space, [&](auto, auto s) { return x(c, first + s); });
+          const double mean = common::row_means(sample)(0, 0);
+          for (const double value : sample.values) {
+            sums(c, 0) += (value - mean) * (value - mean);
+          }
+        }
+      }
+      return std::optional(sums);
+    };
+    return hooks;
+  }};
+}
+
 /// Sums divided by something else than the count.
 Hooks divided_by(std::int64_t (*divisor)(const Inputs& in)) {
   return {.norm = [divisor](const Inputs& in) {
@@ -120,34 +145,39 @@ Hooks misplaced(std::int64_t (*place)(const Inputs& in, std::int64_t c, std::int
 }
 
 Table statistics_mistakes() {
-  return {{"one-sample-only",
-           {{"These are the statistics of the first sample only: a channel has elements in all "
-             "samples.",
-             statistics_of([](auto j, auto space) { return j < space; })},
-            {"These are the statistics of each sample's first position only: all positions count.",
-             statistics_of([](auto j, auto space) { return j % space == 0; })}}},
-          {"unbiased-variance",
-           {{"The batch was normalised with the variance divided by count - 1: that one is for the "
-             "running variance, here it is divided by count.",
-             in_norm({.rstd =
-                          [](const Row& r) {
-                            return 1.0 / std::sqrt(r.squares / (r.cols - 1.0) + r.eps);
-                          }})}}},
-          {"sum-not-mean",
-           {{"The sum was divided by batch: divide by batch * space.",
-             divided_by([](const Inputs& in) { return in.batch; })},
-            {"The sum was divided by space: divide by batch * space.",
-             divided_by([](const Inputs& in) { return in.space(); })}}},
-          {"integer-division",
-           {{"The mean came out as 0: count divides an integer, or nothing was added up.",
-             in_norm({.mean = [](const Row&) { return 0.0; }})}}},
-          {"transposed-index",
-           {{"The elements were looked for as if x were [channels, batch, space]: it is [batch, "
-             "channels, space].",
-             misplaced([](const Inputs& in, auto c, auto j) { return c * in.count() + j; })},
-            {"The elements were looked for as if the channel were the last dimension: x is [batch, "
-             "channels, space].",
-             misplaced([](const Inputs& in, auto c, auto j) { return j * in.channels() + c; })}}}};
+  return {
+      {"one-sample-only",
+       {{"These are the statistics of the first sample only: a channel has elements in all "
+         "samples.",
+         statistics_of([](auto j, auto space) { return j < space; })},
+        {"These are the statistics of each sample's first position only: all positions count.",
+         statistics_of([](auto j, auto space) { return j % space == 0; })}}},
+      {"welford-counts",
+       {{"The variance is the mean of the samples' own variances: how far their means lie apart "
+         "belongs to it too.",
+         squares_within_samples()}}},
+      {"unbiased-variance",
+       {{"The batch was normalised with the variance divided by count - 1: that one is for the "
+         "running variance, here it is divided by count.",
+         in_norm({.rstd =
+                      [](const Row& r) {
+                        return 1.0 / std::sqrt(r.squares / (r.cols - 1.0) + r.eps);
+                      }})}}},
+      {"sum-not-mean",
+       {{"The sum was divided by batch: divide by batch * space.",
+         divided_by([](const Inputs& in) { return in.batch; })},
+        {"The sum was divided by space: divide by batch * space.",
+         divided_by([](const Inputs& in) { return in.space(); })}}},
+      {"integer-division",
+       {{"The mean came out as 0: count divides an integer, or nothing was added up.",
+         in_norm({.mean = [](const Row&) { return 0.0; }})}}},
+      {"transposed-index",
+       {{"The elements were looked for as if x were [channels, batch, space]: it is [batch, "
+         "channels, space].",
+         misplaced([](const Inputs& in, auto c, auto j) { return c * in.count() + j; })},
+        {"The elements were looked for as if the channel were the last dimension: x is [batch, "
+         "channels, space].",
+         misplaced([](const Inputs& in, auto c, auto j) { return j * in.channels() + c; })}}}};
 }
 
 // ---- Where the running statistics go: 4.1 ----
@@ -166,6 +196,9 @@ std::vector<common::Way<Hooks>> wrong_correction() {
   static constexpr auto corrected = [](std::int64_t n) {
     return static_cast<double>(n) / static_cast<double>(n - 1);
   };
+  static constexpr auto divided_by_less = [](const Inputs& in, std::int64_t n) {
+    return static_cast<double>(in.count()) / static_cast<double>(n > 1 ? n - 1 : n);
+  };
   const Wrong all[] = {
       {"The running variance was corrected by batch / (batch - 1): a channel has batch * space "
        "elements.",
@@ -183,13 +216,41 @@ std::vector<common::Way<Hooks>> wrong_correction() {
        [](const Inputs& in) { return 1.0 / corrected(in.count()); }},
       {"The running variance was corrected twice as much as it takes: by count / (count - 1), "
        "once.",
-       [](const Inputs& in) { return corrected(in.count()) * corrected(in.count()); }}};
+       [](const Inputs& in) { return corrected(in.count()) * corrected(in.count()); }},
+      {"The squares were divided by batch - 1 for the running variance: divide them by batch * "
+       "space "
+       "- 1.",
+       [](const Inputs& in) { return divided_by_less(in, in.batch); }},
+      {"The squares were divided by space - 1 for the running variance: divide them by batch * "
+       "space "
+       "- 1.",
+       [](const Inputs& in) { return divided_by_less(in, in.space()); }},
+      {"The variance, which is divided by count already, was divided by count - 1 once more: the "
+       "running variance takes the sum of the squares divided by count - 1.",
+       [](const Inputs& in) { return 1.0 / static_cast<double>(in.count() - 1); }},
+      {"The running variance was corrected by (count + 1) / count: it is count / (count - 1).",
+       [](const Inputs& in) { return corrected(in.count() + 1); }},
+      {"The sum of the squares went into the running variance as it is: divide it by count - 1.",
+       [](const Inputs& in) { return static_cast<double>(in.count()); }}};
   std::vector<common::Way<Hooks>> ways;
-  for (const auto& [sentence, factor] : all) {
+  const auto add = [&](const std::string& sentence, const auto& factor) {
     ways.push_back({sentence, {.running_var = [factor](const Running& r) {
                       return r.moved_to(r.biased * factor(r.in));
                     }}});
+  };
+  for (const auto& [sentence, factor] : all) {
+    add(sentence, factor);
   }
+  for (std::int64_t threads : {1024, 512, 256, 128, 64, 32}) {
+    add(fmt::format("The running variance was corrected by {} / {}, it seems by the number of "
+                    "threads: it is count / (count - 1), with count = batch * space.",
+                    threads, threads - 1),
+        [threads](const Inputs&) { return corrected(threads); });
+  }
+  ways.push_back(
+      {"The running variance took the variance less 1, as var * count / count - 1 gives: put "
+       "count - 1 in parentheses.",
+       {.running_var = [](const Running& r) { return r.moved_to(r.biased - 1.0); }}});
   return ways;
 }
 

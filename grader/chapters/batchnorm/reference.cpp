@@ -81,7 +81,7 @@ std::optional<Statistics> batch_statistics(const Inputs& in, const Hooks& hooks)
 std::optional<Statistics> running_statistics(const Inputs& in, const Hooks& hooks) {
   const auto rstd_of = hooks.norm(in).rstd;
   const Field rstd = common::map(in.running_var, [&](double variance) {
-    return rstd_of({.eps = in.eps, .variance = variance});
+    return rstd_of({.dtype = in.dtype, .eps = in.eps, .variance = variance});
   });
   return Statistics{in.running_mean, in.running_var, rstd};
 }

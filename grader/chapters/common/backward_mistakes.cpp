@@ -125,6 +125,10 @@ Mistake<BackwardHooks> wrong_count(bool centred) {
   return mistake;
 }
 
+const char* const kFirst =
+    " always the block's first row's: go on to the next row's in each turn of the loop.";
+const char* const kNext = " the block's next row's already: keep this row's until it is done.";
+
 /// Where a block asks for its next row's numbers while it works on this one.
 Mistake<BackwardHooks> prefetch_mixed_up(bool centred) {
   Mistake<BackwardHooks> mistake{"prefetch-mixed-up", {}};
@@ -150,10 +154,38 @@ Mistake<BackwardHooks> prefetch_mixed_up(bool centred) {
              }});
       }
     };
-    add_walks(" always the block's first row's: go on to the next row's in each turn of the loop.",
-              walks_right_at_first(), first_rows);
-    add_walks(" the block's next row's already: keep this row's until it is done.",
-              walks_right_at_last(), next_rows);
+    // Of sums down the columns no row is seen to be wrong, and the launches tell how rows are
+    // shared.
+    const auto add_launches = [&](const std::string& whose, auto rows_of) {
+      for (std::size_t launch : {0, 1}) {
+        for (bool side_by_side : {false, true}) {
+          mistake.ways.push_back(
+              {.sentence = what + whose,
+               .hooks = {},
+               .of_rows = [=](const verdict::WrongRows& wrong) -> std::optional<BackwardHooks> {
+                 if (wrong.rows != 1 || launch >= wrong.blocks.size()) {
+                   return std::nullopt;
+                 }
+                 return BackwardHooks{
+                     .read = [fields, side_by_side, rows_of, blocks = wrong.blocks[launch]](
+                                 const Case&, Backward& pass) {
+                       const auto before = rows_of_blocks(blocks, pass.x.rows, side_by_side);
+                       for (Field Backward::*field : fields) {
+                         pass.*field = before ? taken(pass.*field, rows_of(*before)) : pass.*field;
+                       }
+                       return before.has_value();
+                     }};
+               }});
+        }
+      }
+    };
+    add_walks(kFirst, walks_right_at_first(), first_rows);
+    add_walks(kNext, walks_right_at_last(), next_rows);
+    // Where a block has two rows, both are the same.
+    const char* const before = " those of a row that the block had before: go on to this row's.";
+    add_launches(before, previous_rows);
+    add_launches(before, first_rows);
+    add_launches(kNext, next_rows);
   };
   if (centred) {
     add("mean and rstd are", {&Backward::mean, &Backward::rstd});
@@ -207,10 +239,12 @@ BackwardTable wrong_row_sums(bool centred) {
     sixteen_bits.ways.push_back(
         {std::string(centred ? "The two sums are" : "The row's sum is") +
              " what adding up in the 16-bit type gives: convert to float and add in float.",
-         sum, verdict::kSixteenBitSlack});
+         sum, verdict::kSixteenBitNoise});
   }
-  return placed(joined<RowSum>({{sixteen_bits}, wrong_shares(), wrong_totals(), carried_sums()}),
-                [](const RowSum& sum) { return BackwardHooks{.row_sum = sum}; });
+  return placed(
+      joined<RowSum>(
+          {{sixteen_bits}, wrong_shares(), wrong_totals(), carried_sums(), shared_sums()}),
+      [](const RowSum& sum) { return BackwardHooks{.row_sum = sum}; });
 }
 
 /// Do the hooks concern that output?

@@ -107,7 +107,7 @@ Ways rounded_sums() {
         }
         return column_sums(rounded(dtype, partial));
       };
-      all.push_back({sentence, {.column_sums = sums}, verdict::kSixteenBitSlack});
+      all.push_back({sentence, {.column_sums = sums}, verdict::kSixteenBitNoise});
     }
   }
   return all;

@@ -6,7 +6,8 @@ using verdict::field_of;
 
 std::optional<Statistics> statistics(const Forward& pass, const ForwardHooks& hooks) {
   const Field& x = pass.x;
-  Row row{.cols = static_cast<double>(x.cols),
+  Row row{.dtype = pass.dtype,
+          .cols = static_cast<double>(x.cols),
           .eps = pass.eps,
           .stride = static_cast<double>(pass.stride > 0 ? pass.stride : x.cols)};
   Statistics all{Field(x.rows, 1), {}, {}};

@@ -34,6 +34,7 @@ struct Forward {
 
 /// What is known of a row once it is summed up.
 struct Row {
+  verdict::Dtype dtype = verdict::Dtype::fp32;  // of x
   double cols = 0.0, eps = 0.0;
   double sum = 0.0, mean = 0.0;          // of x
   double squares = 0.0, variance = 0.0;  // the sum of (x - mean)^2

@@ -164,7 +164,8 @@ Table<Hooks> index_mistakes(const std::vector<std::string>& strides) {
   for (const RowWalk& walk : walks_right_at_first()) {
     not_moved.ways.push_back(
         {.sentence = "Each row came out as the first one of its block: go on to the next row's x "
-                     "in each turn of the loop.",
+                     "in each turn of the loop, and give rows that a block has at once slots of "
+                     "their own.",
          .hooks = {},
          .of_rows = [walk](const verdict::WrongRows& wrong) -> std::optional<Hooks> {
            const std::optional<RowsBefore> before = walk(wrong);
@@ -212,8 +213,9 @@ Table<Hooks> statistics_mistakes(const ForwardWords& words) {
   }
   for (Of of : sums_of(words)) {
     const auto in_sums = [of](const RowSum& sum) { return summed_by(sum, of); };
-    all = joined<Hooks>(
-        {all, placed(wrong_shares(words.of), in_sums), placed(carried_sums(words.of), in_sums)});
+    all = joined<Hooks>({all, placed(wrong_shares(words.of), in_sums),
+                         placed(carried_sums(words.of), in_sums),
+                         placed(shared_sums(words.of), in_sums)});
   }
   const Of all_sums = words.centred ? Of::both : Of::squares;
   all = joined<Hooks>({all, placed(wrong_totals(), [all_sums](const RowSum& sum) {

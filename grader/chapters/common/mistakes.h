@@ -28,7 +28,7 @@ template <typename Hooks>
 struct Way {
   std::string sentence;  // what to tell the student
   Hooks hooks;
-  double slack = verdict::kSlack;
+  verdict::Noise noise = {};
   HooksOfRows<Hooks> of_rows{};  // instead, if there are any
 };
 
@@ -64,7 +64,7 @@ std::vector<verdict::Oracle> oracles(const Table<Hooks>& table, const Reference<
              const std::optional<Hooks> hooks = way.of_rows(wrong);
              return hooks ? reference(call, output, *hooks) : std::nullopt;
            },
-           way.slack});
+           way.noise});
     }
   }
   return all;
@@ -98,7 +98,7 @@ auto placed(const Table<Part>& table, Place place) {
     all.push_back({mistake.id, {}});
     for (const Way<Part>& way : mistake.ways) {
       auto& ways = all.back().ways;
-      ways.push_back({way.sentence, place(way.hooks), way.slack});
+      ways.push_back({way.sentence, place(way.hooks), way.noise});
       if (way.of_rows) {
         ways.back().of_rows = [of_rows = way.of_rows, place](const verdict::WrongRows& wrong) {
           const std::optional<Part> hooks = of_rows(wrong);

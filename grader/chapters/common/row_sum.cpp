@@ -143,10 +143,13 @@ std::vector<RowSum> sums_in_sixteen_bits() {
   std::vector<RowSum> all;
   for (std::int64_t threads : {256, 1024, 512, 128, 64, 32, 1}) {
     for (bool tree : {true, false}) {
-      all.push_back([=](Dtype dtype, const Field& terms) {
-        return dtype == Dtype::fp32 ? std::nullopt
-                                    : std::optional(sum_in(dtype, terms, {threads, tree}));
-      });
+      for (std::int64_t pack : {1, 8}) {
+        all.push_back([=](Dtype dtype, const Field& terms) {
+          return dtype == Dtype::fp32 || terms.cols % pack != 0
+                     ? std::nullopt
+                     : std::optional(sum_in(dtype, terms, {threads, tree, pack}));
+        });
+      }
     }
   }
   return all;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "chapters/common/rows.h"
 
 namespace onepass::common {
@@ -65,6 +68,11 @@ std::vector<RowWalk> walks_right_at_last() {
           }};
 }
 
+std::optional<RowsBefore> rows_of_blocks(std::int64_t blocks, std::int64_t rows,
+                                         bool are_side_by_side) {
+  return are_side_by_side ? side_by_side((rows + blocks - 1) / blocks, rows) : every(blocks, rows);
+}
+
 std::vector<std::int64_t> first_rows(const RowsBefore& before) {
   std::vector<std::int64_t> first;
   for (std::size_t row = 0; row < before.size(); ++row) {
@@ -83,6 +91,14 @@ std::vector<std::int64_t> next_rows(const RowsBefore& before) {
     }
   }
   return next;
+}
+
+std::vector<std::int64_t> previous_rows(const RowsBefore& before) {
+  std::vector<std::int64_t> previous;
+  for (std::size_t row = 0; row < before.size(); ++row) {
+    previous.push_back(before[row] < 0 ? static_cast<std::int64_t>(row) : before[row]);
+  }
+  return previous;
 }
 
 Field taken(const Field& field, const std::vector<std::int64_t>& whose) {
@@ -107,6 +123,41 @@ Table<RowSum> carried_sums(const RowWords& words) {
                                 return before ? std::optional(carried(*before, times))
                                               : std::nullopt;
                               }});
+    }
+  }
+  return {mistake};
+}
+
+constexpr std::int64_t kUsual = 4;  // rows that a block has at once
+
+Table<RowSum> shared_sums(const RowWords& words) {
+  enum class Whose { first, last, all };
+  Mistake<RowSum> mistake{"prefetch-mixed-up", {}};
+  for (std::int64_t together : {4, 8, 2, 16, 32}) {
+    for (const auto& [whose, name] : {std::pair(Whose::first, "the first of them"),
+                                      {Whose::last, "the last of them"},
+                                      {Whose::all, "all of them together"}}) {
+      mistake.ways.push_back(
+          {fmt::format(
+               "Of {0} {1}s side by side each has the sum of {2}: where a block has several "
+               "{1}s at once, each needs slots of its own for its sums.",
+               together, words.row, name),
+           [together, whose = whose](verdict::Dtype, const Field& terms) -> std::optional<Field> {
+             if (whose == Whose::last && together > kUsual && terms.rows < together) {
+               return std::nullopt;  // 0 for all of them comes of much else
+             }
+             const Field sums = row_sums(terms);
+             return verdict::field_of(terms.rows, 1, [&](auto row, auto) {
+               const std::int64_t first = row / together * together;
+               const std::int64_t end = first + together;
+               double sum = whose == Whose::first ? sums(first, 0) : 0.0;
+               for (std::int64_t r = first; r < std::min(end, terms.rows); ++r) {
+                 const bool counts = whose == Whose::all || (whose == Whose::last && r == end - 1);
+                 sum += counts ? sums(r, 0) : 0.0;
+               }
+               return sum;
+             });
+           }});
     }
   }
   return {mistake};

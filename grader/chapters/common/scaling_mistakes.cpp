@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace onepass::common {
 
+using verdict::Dtype;
 using verdict::round_to;
 
 namespace {
@@ -55,6 +57,19 @@ std::vector<Way<Hooks>> variance_clamped(const ForwardWords& words) {
                     }}});
   }
   return ways;
+}
+
+/// To the type of the tensors, or to one that is the same whatever theirs is.
+std::vector<Way<Hooks>> eps_rounded() {
+  const auto rounded_to = [](const std::string& type, std::optional<Dtype> fixed) {
+    return Way<Hooks>{"The result is what comes out when eps is rounded to " + type +
+                          ", before it is added: leave it a float.",
+                      {.rstd = [fixed](const Row& r) {
+                        return inverse_root(r.variance + round_to(fixed.value_or(r.dtype), r.eps));
+                      }}};
+  };
+  return {rounded_to("the 16-bit type", std::nullopt), rounded_to("fp16", Dtype::fp16),
+          rounded_to("bf16", Dtype::bf16)};
 }
 
 // ---- y ----
@@ -160,7 +175,8 @@ Table<Hooks> scaling_mistakes(const ForwardWords& words) {
          {.rstd = [](const Row& r) { return std::sqrt(r.variance + r.eps); }}}}},
       {"no-root",
        {{say("The result is what 1 / ({v} + eps) gives: take the root too, with rsqrtf().", words),
-         {.rstd = [](const Row& r) { return 1.0 / (r.variance + r.eps); }}}}}};
+         {.rstd = [](const Row& r) { return 1.0 / (r.variance + r.eps); }}}}},
+      {"cast-order", eps_rounded()}};
   return joined<Hooks>({roots, y_mistakes(words)});
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace onepass::common {
 
 namespace {
@@ -27,6 +29,34 @@ Generation::~Generation() {
 Matrix random_tensor(const std::string& tensor, Dtype dtype, std::int64_t rows, std::int64_t cols,
                      double mean, double deviation) {
   return numbers(tensor, dtype, rows, cols).normal_matrix(dtype, rows, cols, mean, deviation);
+}
+
+namespace {
+
+std::pair<Matrix, double> with_eps(double eps, Dtype dtype, std::int64_t rows, std::int64_t cols) {
+  const double size = eps == 0.0 ? 0.01 : std::sqrt(eps);
+  return {random_tensor("x", dtype, rows, cols, 0.0, size), eps};
+}
+
+}  // namespace
+
+WithEps rows_for_eps() {
+  WithEps all;
+  for (double eps : {0.0, 1e-6, 1e-5, 0.25}) {
+    all.push_back(with_eps(eps, Dtype::fp32, 3, 300));
+    all.push_back(with_eps(eps, Dtype::bf16, 3, 65));
+    all.push_back(with_eps(eps, Dtype::fp16, 3, 65));
+    all.emplace_back(random_tensor("x", Dtype::fp16, 3, 65), eps);
+  }
+  return all;
+}
+
+WithEps rows_for_eps(const std::vector<std::int64_t>& widths) {
+  WithEps all;
+  for (std::int64_t cols : widths) {
+    all.push_back(with_eps(1e-5, kEveryDtype[all.size() % kEveryDtype.size()], 1, cols));
+  }
+  return all;
 }
 
 Matrix random_weight(Dtype dtype, std::int64_t cols) {

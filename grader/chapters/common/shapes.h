@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chapters/common/calls.h"
@@ -27,6 +28,13 @@ struct Generation {
 /// Such numbers, normally distributed.
 Matrix random_tensor(const std::string& tensor, Dtype dtype, std::int64_t rows, std::int64_t cols,
                      double mean = 0.0, double deviation = 1.0);
+
+/// Tensors, each with an eps: numbers about as large as its root, where its place is most easily
+/// seen, and some beside which it is without influence. Narrow rows; or one row of each width, for
+/// which kernels may have other code.
+using WithEps = std::vector<std::pair<Matrix, double>>;
+WithEps rows_for_eps();
+WithEps rows_for_eps(const std::vector<std::int64_t>& widths);
 
 /// A mean beside which a deviation of 1 is so small that mean(x^2) - mean(x)^2 loses digits of it,
 /// but not all: it is known by what is left. In bf16, which has few digits, one beside which there

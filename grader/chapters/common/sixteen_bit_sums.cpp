@@ -36,7 +36,7 @@ Field sum_in(Dtype dtype, const Field& terms, SixteenBitSum how) {
   for (std::int64_t row = 0; row < terms.rows; ++row) {
     std::vector<double> shares(static_cast<std::size_t>(how.threads), 0.0);
     for (std::int64_t col = 0; col < terms.cols; ++col) {
-      double& share = shares[static_cast<std::size_t>(col % how.threads)];
+      double& share = shares[static_cast<std::size_t>(col / how.pack % how.threads)];
       share = verdict::round_to(dtype, share + terms(row, col));
     }
     sums(row, 0) = tree_sum(shares, how.tree ? dtype : Dtype::fp32);

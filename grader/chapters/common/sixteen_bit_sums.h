@@ -10,8 +10,9 @@
 namespace onepass::common {
 
 struct SixteenBitSum {
-  std::int64_t threads;  // thread t adds up columns t, t + threads, t + 2 threads, ...
-  bool tree;             // are the threads' shares added in 16 bits too, or in fp32?
+  std::int64_t threads;   // thread t adds up packs t, t + threads, t + 2 threads, ...
+  bool tree;              // are the threads' shares added in 16 bits too, or in fp32?
+  std::int64_t pack = 1;  // columns
 };
 
 /// The sum of each row in `dtype`.  terms: [rows, cols]. Returns [rows, 1].

@@ -41,7 +41,19 @@ const char* const kAsIfEqual =
     "The squares were merged as if both parts had equally many elements: it is delta * delta * n_a "
     "* n_b / (n_a + n_b), with the counts that there are.";
 
+const char* const kCountsKept =
+    "The counts did not grow with the merges: what two parts have together weighs as much as one "
+    "of them in the next merge. Add the counts up too.";
+const char* const kTakenAsEqual =
+    "The parts were put together as if each had equally many elements: weigh their means, and the "
+    "squares of the distances between them, with the counts that there are.";
+
+// What a whole row gives in several of these ways is told by the one that says least.
 const std::pair<const char*, Merge> kMerges[] = {
+    {kNothingBetween,
+     [](const Part& a, const Part& b) {
+       return Part{a.count + b.count, weighted_mean(a, b), a.squares + b.squares};
+     }},
     {kHalfAndHalf,
      [](const Part& a, const Part& b) {
        return Part{a.count + b.count, (a.mean + b.mean) / 2.0,
@@ -61,9 +73,9 @@ const std::pair<const char*, Merge> kMerges[] = {
      [](const Part& a, const Part& b) {
        return Part{a.count + b.count, (a.mean + b.mean) / 2.0, a.squares + b.squares};
      }},
-    {kNothingBetween,
+    {kCountsKept,
      [](const Part& a, const Part& b) {
-       return Part{a.count + b.count, weighted_mean(a, b), a.squares + b.squares};
+       return Part{a.count, weighted_mean(a, b), a.squares + b.squares + between(a, b)};
      }},
     {kAsIfEqual,
      [](const Part& a, const Part& b) {
@@ -111,6 +123,33 @@ Part by_warps(const std::vector<Part>& parts, Merge merge) {
   return halved(slots, merge);
 }
 
+Part merged_rightly(const Part& a, const Part& b) {
+  return {a.count + b.count, weighted_mean(a, b), a.squares + b.squares + between(a, b)};
+}
+
+/// The parts of the threads, or of their warps, each with as many elements as another. Their number
+/// is a power of two.
+Part taken_as_equal(std::vector<Part> parts, Merge merge) {
+  double count = 0.0;
+  for (const Part& part : parts) {
+    count += part.count;
+  }
+  for (Part& part : parts) {
+    part.count = count / static_cast<double>(parts.size());
+  }
+  return halved(parts, merge);
+}
+Part taken_as_equal_by_warps(const std::vector<Part>& parts, Merge merge) {
+  std::vector<Part> warps;
+  for (auto first = parts.begin(); first != parts.end(); first += kSlots) {
+    warps.push_back(halved({first, first + kSlots}, merged_rightly));
+  }
+  return taken_as_equal(std::move(warps), merge);
+}
+Part taken_as_equal_by_threads(const std::vector<Part>& parts, Merge merge) {
+  return taken_as_equal(parts, merge);
+}
+
 using Whole = Part (*)(const std::vector<Part>& parts, Merge merge);
 
 /// Of every row what `part` is of all of it.
@@ -131,17 +170,24 @@ RowSum merged(std::int64_t threads, bool packs, Merge merge, Whole whole,
 
 Table<ForwardHooks> wrong_merges() {
   Mistake<ForwardHooks> mistake{"welford-counts", {}};
+  const auto add_way = [&](const char* sentence, std::int64_t threads, Whole whole, Merge merge) {
+    for (bool packs : {false, true}) {
+      mistake.ways.push_back(
+          {sentence,
+           {.sum = merged(threads, packs, merge, whole,
+                          [](const Part& all, double cols) { return all.mean * cols; }),
+            .square = [](const Element& e) { return e.x; },
+            .sum_of_squares = merged(threads, packs, merge, whole,
+                                     [](const Part& all, double) { return all.squares; })}});
+    }
+  };
   const auto add = [&](std::int64_t threads, Whole whole) {
     for (const auto& [sentence, merge] : kMerges) {
-      for (bool packs : {false, true}) {
-        mistake.ways.push_back(
-            {sentence,
-             {.sum = merged(threads, packs, merge, whole,
-                            [](const Part& all, double cols) { return all.mean * cols; }),
-              .square = [](const Element& e) { return e.x; },
-              .sum_of_squares = merged(threads, packs, merge, whole,
-                                       [](const Part& all, double) { return all.squares; })}});
-      }
+      add_way(sentence, threads, whole, merge);
+    }
+    add_way(kTakenAsEqual, threads, taken_as_equal_by_threads, merged_rightly);
+    if (threads > 32) {
+      add_way(kTakenAsEqual, threads, taken_as_equal_by_warps, merged_rightly);
     }
   };
   add(32, halved);

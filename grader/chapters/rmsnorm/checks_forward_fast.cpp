@@ -3,7 +3,6 @@
 //
 // What the exercise is about is traffic, and on the simulator that can be seen: how often x was
 // loaded, and in accesses of how many bytes. On a GPU the same calls are checked for their results.
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -29,6 +28,12 @@ void check(const Outputs& outputs, Matrix x, const Arrangement& arrangement = {}
 
 void check_both(Dtype dtype, std::int64_t rows, std::int64_t cols, const Arrangement& arrangement) {
   check(kBoth, random_x(dtype, rows, cols), arrangement);
+}
+
+void check_eps(const common::WithEps& all) {
+  for (const auto& [x, eps] : all) {
+    check({expected_rstd}, x, {}, eps);
+  }
 }
 
 void check_without_weight(Matrix x) {
@@ -75,16 +80,14 @@ TEST_SUITE("rmsnorm/forward_fast") {
   // ---- TODO 1: rstd ----
 
   CHECK_CASE("1 to 257 columns: rstd of narrow rows", points(2), todo(1)) {
-    for (double eps : {0.0, 1e-5, 0.25}) {
-      const double size = eps == 0.0 ? 0.01 : 0.7 * std::sqrt(eps);  // where eps is easily seen
-      check({expected_rstd}, random_x(Dtype::fp32, 3, 300, 0.0, size), {}, eps);
-    }
+    check_eps(rows_for_eps());
     sweep_widths(1, 257, rows_of({expected_rstd}));
   }
 
   CHECK_CASE("769 to 16,384 columns: rstd of rows that the registers of a block hold", points(2),
              todo(1)) {
     check_held({expected_rstd});
+    check_eps(rows_for_eps({2064, 8200, 9216}));
   }
 
   CHECK_CASE("one large number in a row of small ones: its square counts wherever it is", points(1),
@@ -195,6 +198,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
     sweep_ends(kForwardFast, check_both);
     sweep_wide_ways(kForwardFast, check_both);
     check({expected_rstd}, small_but_for(Dtype::fp16, 40000, {0, 32767, 32768, 39999}));
+    check_eps(rows_for_eps({20000, 32769, 70000}));
     for (Dtype dtype : kEveryDtype) {
       check_packs(1, 20000, dtype);
     }

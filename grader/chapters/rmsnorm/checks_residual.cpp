@@ -117,8 +117,8 @@ TEST_SUITE("rmsnorm/residual") {
     }
   }
 
-  CHECK_CASE("a residual that cancels x: a row of zeros has rstd 1 / sqrt(eps)", points(1),
-             todo(2)) {
+  CHECK_CASE("eps is inside the root, as it is given: a row of zeros has rstd 1 / sqrt(eps)",
+             points(1), todo(2)) {
     for (Dtype dtype : kEveryDtype) {
       Inputs inputs = cancelling(dtype, 3, 100);
       inputs.residual = changed(inputs.residual, [&](auto row, auto col, double value) {
@@ -126,6 +126,12 @@ TEST_SUITE("rmsnorm/residual") {
       });
       check({expected_residual_rstd}, inputs, {}, 1e-5);
       check({expected_residual_rstd}, std::move(inputs), {}, 0.25);
+    }
+    for (const auto& all : {rows_for_eps(), rows_for_eps({2064, 8200, 17000, 33001})}) {
+      for (const auto& [x, eps] : all) {
+        const Matrix quarter = changed(x, [](auto, auto, double value) { return 0.25 * value; });
+        check({expected_residual_rstd}, {x, quarter}, {}, eps);
+      }
     }
   }
 

@@ -37,7 +37,7 @@ std::vector<common::Way<SumHooks>> half_accumulation() {
         {"The sum is what adding up in the 16-bit type gives: it stops growing once the terms are "
          "smaller than its last digit. Convert each element to float and add in float.",
          {.sum = sum},
-         verdict::kSixteenBitSlack});
+         verdict::kSixteenBitNoise});
   }
   return ways;
 }

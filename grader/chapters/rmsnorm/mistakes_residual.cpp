@@ -65,7 +65,11 @@ std::optional<Field> residual(const Case& call, const std::string& buffer,
     return common::saved(rows->rstd);
   }
   if (hooks.scaled) {
-    pass->x = *hooks.scaled(call, sum);
+    const std::optional<Field> scaled = hooks.scaled(call, sum);
+    if (!scaled) {
+      return std::nullopt;
+    }
+    pass->x = *scaled;
   }
   const Field y = common::scaled_and_shifted(*pass, *rows, norm);
   return hooks.residual_after_norm ? added(y, residual_of(call)) : y;
@@ -92,16 +96,22 @@ std::vector<common::Way<ResidualHooks>> stride_ignored() {
 
 common::Table<ResidualHooks> own_mistakes() {
   const auto x_alone = [](const Case& call, const Field&) { return x_of(call); };
+  const auto unrounded = [](const Case& call, const Field&) {
+    return call.dtype() == Dtype::fp32 ? std::nullopt
+                                       : std::optional(added(x_of(call), residual_of(call)));
+  };
+  const auto as_stored = [](const Case&, const Field& sum) { return std::optional(sum); };
   return {
       {"unrounded-sum",
        {{"This is what comes out when the sum is normalised before it is rounded: normalise the "
          "sum that is stored, rounded to T.",
-         {.normalised =
-              [](const Case& call, const Field&) {
-                return call.dtype() == Dtype::fp32
-                           ? std::nullopt
-                           : std::optional(added(x_of(call), residual_of(call)));
-              }}}}},
+         {.normalised = unrounded}},
+        {"rstd is that of the sum before it is rounded: take the squares of the sum that is "
+         "stored, rounded to T.",
+         {.normalised = unrounded, .scaled = as_stored}},
+        {"y is made of the sum before it is rounded: make it of the sum that is stored, rounded to "
+         "T.",
+         {.scaled = unrounded}}}},
       {"residual-missing",
        {{"x alone was normalised: normalise the sum.", {.normalised = x_alone}},
         {"This is what comes out of x alone: add the residual.", {.sum = x_of}},

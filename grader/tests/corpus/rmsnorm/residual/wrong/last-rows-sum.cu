@@ -1,0 +1,62 @@
+// diagnosis: prefetch-mixed-up
+// not: integer-division
+// Four rows a block, which come to the slots one after the other; then all read what the last has left.
+
+#include <onepass/rmsnorm.h>
+
+namespace onepass {
+
+constexpr int kWide = 64;  // threads of a row
+constexpr int kRows = 4;   // of a block
+
+template <typename T>
+__global__ void residual_kernel(const T* x, int64_t x_stride, const T* residual,
+                                int64_t residual_stride, const T* weight, T* sum,
+                                int64_t sum_stride, T* y, int64_t y_stride, float* rstd, int rows,
+                                int cols, float eps) {
+  __shared__ float partial[kWide / 32];
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * kRows + threadIdx.y;
+  const bool there = row < rows;
+  float squares = 0.0f;
+  for (int col = threadIdx.x; there && col < cols; col += kWide) {
+    const T rounded = static_cast<T>(static_cast<float>(x[row * x_stride + col]) +
+                                     static_cast<float>(residual[row * residual_stride + col]));
+    sum[row * sum_stride + col] = rounded;
+    squares += static_cast<float>(rounded) * static_cast<float>(rounded);
+  }
+  for (int offset = 16; offset > 0; offset /= 2) {
+    squares += __shfl_xor_sync(0xffffffffu, squares, offset);
+  }
+  for (int r = 0; r < kRows; ++r) {
+    if (threadIdx.y == r && threadIdx.x % 32 == 0) {
+      partial[threadIdx.x / 32] = squares;
+    }
+    __syncthreads();
+  }
+  squares = partial[0] + partial[1];
+  if (!there) {
+    return;
+  }
+  const float scale = rsqrtf(squares / cols + eps);
+  if (threadIdx.x == 0) {
+    rstd[row] = scale;
+  }
+  for (int col = threadIdx.x; col < cols; col += kWide) {
+    y[row * y_stride + col] = static_cast<T>(static_cast<float>(sum[row * sum_stride + col]) *
+                                             scale * static_cast<float>(weight[col]));
+  }
+}
+
+template <typename T>
+void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
+                      const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride,
+                      float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
+  if (rows == 0) {
+    return;
+  }
+  residual_kernel<<<(rows - 1) / kRows + 1, dim3(kWide, kRows), 0, stream>>>(
+      x, x_stride, residual, residual_stride, weight, sum, sum_stride, y, y_stride, rstd, rows, cols,
+      eps);
+}
+
+}  // namespace onepass
