@@ -100,6 +100,8 @@ int grade(const Config& config, GradeOptions options) {
   // the report is written all the same. And the other way round.
   const Json told = run.report();
   print(render_verdict(told, style));
+  until_interrupted([&] { run.count_traffic(); });
+  print(render_figures(run.report(), style));
   until_interrupted([&] {
     run.experiment();
     run.add_gpu_code();

@@ -21,6 +21,11 @@ namespace {
 
 constexpr std::size_t kExplained = 6;  // failed checks of an exercise that the simulator looks at
 
+// Two kernels at once on one GPU would spoil each other's times.
+std::size_t exercises_at_once(Device device) {
+  return device == Device::cpu ? processors() : 1;
+}
+
 std::size_t idle_beside(std::size_t busy) {
   return processors() - std::min(busy, processors());
 }
@@ -48,20 +53,31 @@ Run::Run(const Config& config, const std::vector<Task>& tasks, const GradeOption
 void Run::work() {
   list();
   parallel_for(items_.size(), processors(), [this](std::size_t index) { build(index); });
-  // Two kernels at once on one GPU would spoil each other's times.
-  const std::size_t at_once = device_ == Device::cpu ? processors() : 1;
   find_gpu_code();
-  begin_gpu_code(idle_beside(items_.size() * this->at_once()));
-  parallel_for(items_.size(), at_once, [this](std::size_t index) { grade(index); });
-  parallel_for(items_.size(), processors(),
-               [this](std::size_t index) { build_what_to_measure_beside(index); });
-  begin_gpu_code(idle_beside(items_.size()));
-  parallel_for(items_.size(), at_once, [this](std::size_t index) { measure(index); });
+  begin_gpu_code(idle_beside(items_.size() * at_once()));
+  parallel_for(items_.size(), exercises_at_once(device_),
+               [this](std::size_t index) { grade(index); });
   if (device_ == Device::gpu) {
+    measure();
     parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
   }
   progress_.show("");
   add_known_gpu_code();
+}
+
+void Run::count_traffic() {
+  if (device_ == Device::cpu) {
+    measure();
+    progress_.show("");
+  }
+}
+
+void Run::measure() {
+  parallel_for(items_.size(), processors(),
+               [this](std::size_t index) { build_what_to_measure_beside(index); });
+  begin_gpu_code(idle_beside(items_.size()));
+  parallel_for(items_.size(), exercises_at_once(device_),
+               [this](std::size_t index) { measure(index); });
 }
 
 void Run::finish() {

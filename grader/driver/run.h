@@ -29,8 +29,12 @@ class Run {
   Run(const Config& config, const std::vector<Task>& tasks, const GradeOptions& options,
       Device device);
 
-  /// Builds, grades and measures all tasks. After Ctrl-C it returns early or throws GraderFault.
+  /// Builds and grades all tasks, and measures their times on a GPU. After Ctrl-C it returns early
+  /// or throws GraderFault.
   void work();
+
+  /// Then, on the simulator: what do those that have passed ask of memory?
+  void count_traffic();
 
   /// Then: which TODOs of the exercises that failed are right? Each that has code is graded with
   /// the solution's code in place of all others.
@@ -68,6 +72,7 @@ class Run {
   void build_theirs(std::size_t index);
   std::size_t at_once() const;
   void grade(std::size_t index);
+  void measure();
   void build_what_to_measure_beside(std::size_t index);
   void measure(std::size_t index);
   void find_gpu_code();

@@ -209,7 +209,12 @@ std::string render_verdict(const Json& report, Style style) {
   const Out out(result);
   write_heading(out, report);
   write_exercises(out, report, style);
-  result += traffic_table(report);
+  return result;
+}
+
+std::string render_figures(const Json& report, Style style) {
+  std::string result = traffic_table(report);
+  const Out out(result);
   write_lines(out, report, style);
   result += bandwidth_table(report);
   result += measurement_notes(report);

@@ -15,9 +15,10 @@ struct Style {
 /// Colour for a terminal, none in a pipe or where NO_COLOR is set (no-color.org).
 Style style_for(int file_descriptor);
 
-/// The report in two parts, both settled: what the checks and measurements say; then what
+/// The report in three parts, all settled: what the checks say; what was measured; then what
 /// experiments say of the TODOs, the score, and what to open next.
 std::string render_verdict(const Json& report, Style style);
+std::string render_figures(const Json& report, Style style);
 std::string render_end(const Json& report, Style style);
 
 }  // namespace onepass::driver

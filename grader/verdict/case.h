@@ -119,6 +119,7 @@ enum class Poison : std::uint8_t { nan = 0xFF, finite = 0x5A };
 struct Answer {
   std::map<std::string, Matrix> buffers;
   Poison poison = Poison::nan;
+  std::vector<std::int64_t> blocks = {};  // of each launch, where the device tells
 
   const Matrix& operator[](const std::string& name) const { return buffers.at(name); }
 };

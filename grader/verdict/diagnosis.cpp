@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "verdict/contract/function.h"
+#include "verdict/contract/call.h"
 #include "verdict/pattern.h"
 
 namespace onepass::verdict {
@@ -65,8 +65,9 @@ std::optional<double> mean_distance(const Matrix& got, const Expectation& expect
   return sum / static_cast<double>(got.size());
 }
 
-WrongRows wrong_rows(const Expectation& right, const Matrix& got) {
-  WrongRows wrong{.rows = got.rows()};
+WrongRows wrong_rows(const Expectation& right, const Matrix& got,
+                     const std::vector<std::int64_t>& blocks) {
+  WrongRows wrong{.rows = got.rows(), .blocks = blocks};
   for (std::int64_t row = 0; row < got.rows(); ++row) {
     bool is_right = true;
     for (std::int64_t col = 0; col < got.cols() && is_right; ++col) {
@@ -124,15 +125,37 @@ Diagnosis explain_unwritten(const std::string& output, const Comparison& compari
                       unwritten.text)};
 }
 
+/// Does the simulator say so of a side of the grid? A GPU tells no numbers.
+bool is_grid_negative(const std::string& error) {
+  const std::size_t grid = error.find("The grid is ");
+  return grid != std::string::npos && error.find('-', grid) < error.find(':', grid);
+}
+
+/// Are there, of all sizes together, more elements than an int can count?
+bool is_beyond_int(const Case& call) {
+  double elements = 1.0;
+  if (call.contract() != nullptr) {
+    for (const contract::Size& size : call.contract()->sizes) {
+      elements *= size.is_argument ? static_cast<double>(call.integer(size.name)) : 1.0;
+    }
+  }
+  return elements > std::numeric_limits<int>::max();
+}
+
 }  // namespace
 
+std::optional<Case> in_fp32(const Case& call) {
+  return contract::in_dtype(call, Dtype::fp32);
+}
+
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
-                                  std::vector<Suspect> suspects) {
-  const WrongRows wrong = wrong_rows(right, got);
+                                  std::vector<Suspect> suspects,
+                                  const std::vector<std::int64_t>& blocks) {
+  const WrongRows wrong = wrong_rows(right, got, blocks);
   std::erase_if(suspects, [&](Suspect& suspect) {
     const std::optional<Field> result = suspect.oracle->result(call, right.output, wrong);
     const std::optional<double> away =
-        result ? mean_distance(got, right, *result, suspect.oracle->slack) : std::nullopt;
+        result ? mean_distance(got, right, *result, suspect.oracle->noise.slack) : std::nullopt;
     suspect.away += away.value_or(0.0);
     return !away;
   });
@@ -140,8 +163,9 @@ std::vector<Suspect> that_explain(const Case& call, const Expectation& right, co
 }
 
 std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right, const Matrix& got,
-                                     std::vector<Suspect> suspects) {
-  const WrongRows wrong = wrong_rows(right, got);
+                                     std::vector<Suspect> suspects,
+                                     const std::vector<std::int64_t>& blocks) {
+  const WrongRows wrong = wrong_rows(right, got, blocks);
   std::erase_if(suspects, [&](const Suspect& suspect) {
     return suspect.oracle->result(call, right.output, wrong).has_value();
   });
@@ -201,6 +225,14 @@ Diagnosis explain_launch_error(const Case& call, const std::string& error) {
   }
   const bool bad_value =
       error.find("Invalid") != std::string::npos || error.find("invalid") != std::string::npos;
+  if (is_grid_negative(error)) {
+    if (is_beyond_int(call)) {
+      return {"index-overflow",
+              "The number of blocks was computed in an int, and came out negative: compute it in "
+              "64 bits, as int64_t."};
+    }
+    return {"launch-failed", "The number of blocks came out negative: look at how it is computed."};
+  }
   if (bad_value && call.contract() != nullptr) {
     for (const std::string& size : call.contract()->row_sizes()) {
       if (call.integer(size) > kMostBlocksInY) {

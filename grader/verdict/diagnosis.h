@@ -25,10 +25,17 @@ struct Diagnosis {
   std::string sentence;                // one or more
 };
 
-/// How many bounds an output may be away from an oracle's result; and where sums in 16 bits depend
-/// on the order of additions.
+/// How many bounds an output may be away from an oracle's result.
 constexpr double kSlack = 4.0;
-constexpr double kSixteenBitSlack = 16.0;
+/// More where a mistake's result depends on the order of operations. As others come near it then, a
+/// call like that one in which it leaves no trace has to be right: else there is another reason.
+struct Noise {
+  double slack = kSlack;
+  std::optional<Case> (*harmless)(const Case& call) = nullptr;
+};
+/// That of sums in 16 bits. The same call in fp32 shows nothing of those.
+std::optional<Case> in_fp32(const Case& call);
+inline constexpr Noise kSixteenBitNoise = {16.0, in_fp32};
 
 inline constexpr const char* kCutOff =
     "Numbers were cut off to the 16-bit type: take the nearest one, as a cast or "
@@ -36,9 +43,10 @@ inline constexpr const char* kCutOff =
 
 /// Which rows of an output are wrong. Where a block has several rows, they tell which.
 struct WrongRows {
-  std::int64_t rows = 0;               // of the output
-  std::int64_t first = -1, last = -1;  // that is wrong; -1: none is
-  std::int64_t right_again = -1;       // the first that is right after one that is not
+  std::int64_t rows = 0;                  // of the output
+  std::int64_t first = -1, last = -1;     // that is wrong; -1: none is
+  std::int64_t right_again = -1;          // the first that is right after one that is not
+  std::vector<std::int64_t> blocks = {};  // Answer::blocks
 };
 
 struct Oracle {
@@ -50,9 +58,7 @@ struct Oracle {
   std::function<std::optional<Field>(const Case& call, const std::string& output,
                                      const WrongRows& wrong)>
       result;
-  /// How many bounds the output may be away from this result. Raise it for mistakes whose result
-  /// depends on the order of operations, such as sums in 16 bits.
-  double slack = kSlack;
+  Noise noise = {};
 };
 
 /// An oracle that explains every output it was asked about. away: how far those were from its
@@ -64,16 +70,18 @@ struct Suspect {
   Suspect(const Oracle& one) : oracle(&one) {}
 };
 
-/// Those that explain this output too. An oracle explains one if every element is within slack
-/// bounds of its result (the bound grows with that where it is larger than the value), if most
+/// Those that explain this output too. An oracle explains one if every element is within its slack
+/// of its result (the bound grows with that where it is larger than the value), if most
 /// elements that are wrong are wrong in it too, and if all together are much nearer to it than to
 /// what is right. Where every element is NaN, none does.
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
-                                  std::vector<Suspect> suspects);
+                                  std::vector<Suspect> suspects,
+                                  const std::vector<std::int64_t>& blocks = {});
 
 /// Those that say nothing of this output.
 std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right, const Matrix& got,
-                                     std::vector<Suspect> suspects);
+                                     std::vector<Suspect> suspects,
+                                     const std::vector<std::int64_t>& blocks = {});
 
 /// Bounds: closer together than that, two distances differ by noise. More where a wrong choice says
 /// something else of the same mistake, such as another eps.

@@ -275,6 +275,16 @@ echo '{"event":"traffic","rows":2,"cols":8,"dtype":"fp32","least_bytes":128}' >>
   CHECK(read_file(root + "/calls") == calls);
 }
 
+TEST_CASE("on the simulator the verdict does not wait for what is counted") {
+  const Workbook workbook;
+  const std::string root = workbook.root().string();
+  workbook.set_measuring("cp " + root + "/screen " + root + "/seen\n" + Workbook::kEnd);
+  CHECK(workbook.onepass("grade > " + root + "/screen").code == 0);
+  const std::string seen = read_file(root + "/seen");
+  CHECK(has(seen, "toy/second    4 of 4   passed"));
+  CHECK_FALSE(has(seen, "Score"));
+}
+
 TEST_CASE("the naive version and the solution are compiled when they are first needed") {
   const Workbook workbook;
   const std::string root = workbook.root().string();

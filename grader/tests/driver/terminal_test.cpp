@@ -12,6 +12,14 @@
 using namespace onepass::driver;
 namespace fs = std::filesystem;
 
+namespace {
+
+std::string rendered(const Json& report) {
+  return render_verdict(report, {}) + render_figures(report, {}) + render_end(report, {});
+}
+
+}  // namespace
+
 TEST_CASE("reports look as the golden files show") {
   const fs::path folder = fs::path(ONEPASS_SOURCE_DIR) / "grader/tests/driver/golden";
   int count = 0;
@@ -22,7 +30,7 @@ TEST_CASE("reports look as the golden files show") {
     ++count;
     Json report = Json::parse(read_file(entry.path()));
     settle(report);
-    const std::string text = render_verdict(report, {}) + render_end(report, {});
+    const std::string text = rendered(report);
     fs::path golden = entry.path();
     golden.replace_extension(".txt");
     if (std::getenv("ONEPASS_ACCEPT") != nullptr) {
@@ -37,7 +45,7 @@ TEST_CASE("reports look as the golden files show") {
 
 TEST_CASE("colour is added around the same words") {
   Json report = make_report(Device::cpu, "CPU simulator", 1);
-  const std::string plain = render_verdict(report, {}) + render_end(report, {});
+  const std::string plain = rendered(report);
   const std::string coloured = render_end(report, {true});
   CHECK(plain.find('\x1b') == std::string::npos);
   CHECK(coloured.find("\x1b[1mScore: 0 of 0\x1b[0m") != std::string::npos);
@@ -56,7 +64,7 @@ TEST_CASE("of several failures the first one with a cause is told first, and ope
   report["exercises"][0]["checks"][1]["diagnosis"] = "eps-ignored";
   report["complete"] = true;
   settle(report);
-  const std::string text = render_verdict(report, {}) + render_end(report, {});
+  const std::string text = rendered(report);
   CHECK(text.find("check 2") < text.find("check 1"));
   CHECK(text.find("check 1") < text.find("check 3"));
   CHECK(text.find("Open next: first.cu, TODO 2\n") != std::string::npos);

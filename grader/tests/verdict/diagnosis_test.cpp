@@ -114,14 +114,18 @@ TEST_CASE("a launch error is told by what the call asked for") {
   const std::string error = "cudaErrorInvalidValue: invalid argument";
   const contract::Function turn = {
       "turn", {{"tokens"}, {"dim", 1, 65'536}}, {{"x", Role::input, "tokens", "dim"}}};
-  const auto told = [&](std::int64_t tokens, std::int64_t dim) {
+  const auto told = [&](std::int64_t tokens, std::int64_t dim, const std::string& grid = "") {
     const Case call =
         contract::call(turn, Dtype::fp32, {.sizes = {{"tokens", tokens}, {"dim", dim}}, .seed = 1});
-    return explain_launch_error(call, error);
+    return explain_launch_error(call, error + grid);
   };
   CHECK(told(65537, 1).mistake == "grid-limit");
   CHECK(told(65537, 1).sentence.find("put the tokens in x") != std::string::npos);
   CHECK(told(1, 65536).mistake == "shared-row-too-big");
+  const std::string negative = "The grid is -8377211 x 1 x 1: from 1 to 2147483647";
+  CHECK(told(65537, 65536, negative).mistake == "index-overflow");
+  CHECK(told(65537, 1, negative).mistake == "launch-failed");
+  CHECK(told(65537, 1, "The grid is 1 x 65537 x 1: from 1").mistake == "grid-limit");
   CHECK(told(1, 1024).mistake == "launch-failed");
   CHECK(explain_launch_error(Case("f", Dtype::fp32), error).mistake == "launch-failed");
 }

@@ -181,6 +181,25 @@ TEST_CASE("a race is advised about by what it lacks") {
   CHECK(sentence_of(finding).find("Blocks run in no order") == std::string::npos);
 }
 
+TEST_CASE("who writes to one place and differs in threadIdx.y alone lacks it in an index") {
+  Finding finding = race("writes 4 bytes", 30, "writes 4 bytes", 30);
+  finding.parties[1].thread = {0, 1, 0};
+  CHECK(mistake_of(finding) == "lost-updates");
+  CHECK(sentence_of(finding).find("threadIdx.y belongs in the index") != std::string::npos);
+  finding.warning = true;
+  CHECK(telling_warning({finding}) != nullptr);
+  finding.parties[1].thread = {32, 0, 0};
+  CHECK(mistake_of(finding) == "missing-barrier");
+  CHECK(telling_warning({finding}) == nullptr);
+  finding.parties[1].thread = {0, 1, 0};
+  finding.parties[1].action = "reads 4 bytes";  // as in a tree without barriers
+  CHECK(mistake_of(finding) == "missing-barrier");
+  finding.parties[1].action = "writes 4 bytes";
+  finding.habit = simulator::Habit::same_value;
+  CHECK(sentence_of(finding).find("One of them is enough") != std::string::npos);
+  CHECK(mistake_of(finding) != "lost-updates");
+}
+
 TEST_CASE("advice calls the columns what the function does") {
   CHECK(stride_advice(strided(80), "x").find("not with cols or") != std::string::npos);
 }

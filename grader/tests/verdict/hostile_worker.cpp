@@ -39,11 +39,16 @@ Message answer(const wire::Call& call, const std::vector<Blob>& blobs) {
   wire::Ran ran;
   std::vector<Blob> back;
   std::size_t x = 0;
-  for (const wire::BufferSpec& buffer : call.buffers) {
-    x = buffer.fill == wire::Fill::blob ? buffer.blob : x;
-    ran.buffers.push_back({buffer.name, static_cast<std::int64_t>(back.size())});
-    back.push_back(blobs.at(x));
-  }
+  const auto copy = [&](const std::vector<wire::BufferSpec>& buffers,
+                        std::vector<wire::SeenBuffer>& seen) {
+    for (const wire::BufferSpec& buffer : buffers) {
+      x = buffer.fill == wire::Fill::blob ? buffer.blob : x;
+      seen.push_back({buffer.name, static_cast<std::int64_t>(back.size())});
+      back.push_back(blobs.at(x));
+    }
+  };
+  copy(call.buffers, ran.buffers);
+  copy(call.beside_buffers, ran.beside_buffers);
   Message reply = message_of("ran", ran);
   reply.blobs = std::move(back);
   return reply;
@@ -281,9 +286,13 @@ const std::map<std::string, void (*)()> kDeeds = {
     {"honest", [] {}},
 };
 
-/// As long as another program has the device's memory, until a time that the call names.
+/// As long as another program has the device's memory, until a time that the call names, or that
+/// the one beside it does.
 Message served_busily(const wire::Call& call, const std::vector<Blob>& blobs) {
-  const double left = call.scalars.at("until") - static_cast<double>(time(nullptr));
+  const auto beside = call.beside_scalars.find("until_beside");
+  const double until =
+      beside != call.beside_scalars.end() ? beside->second : call.scalars.at("until");
+  const double left = until - static_cast<double>(time(nullptr));
   if (left <= 0) {
     return answer(call, blobs);
   }

@@ -85,8 +85,16 @@ TEST_CASE("a GPU's memory that others had for a while is charged to nobody") {
   Session session(settings);
   session.begin_check("busy");
   Case call = copying("busy");
-  call.integer("until", std::time(nullptr) + 1);
-  session.expect(call, kCopy);
+  SUBCASE("during a call") {
+    call.integer("until", std::time(nullptr) + 1);
+    session.expect(call, kCopy);
+  }
+  SUBCASE("during two calls at the same time") {
+    call.integer("until", 0).integer("until_beside", std::time(nullptr) + 1);
+    const Session::SideBySide both(session);
+    session.expect(call, kCopy);
+    session.expect(call, kCopy);
+  }
   CHECK_FALSE(session.check().failure);
   fs::remove(worker);
 }

@@ -205,6 +205,17 @@ std::optional<Taken> taken_apart(const Case& call) {
   return taken;
 }
 
+/// With them. Nothing of a hash filled one.
+std::optional<Taken> taken_with_values(const Case& call) {
+  std::optional<Taken> taken = is_hash_filled(call) ? std::nullopt : taken_apart(call);
+  if (taken) {
+    for (auto& [name, values] : taken->arguments.values) {
+      values = call.values(name);
+    }
+  }
+  return taken;
+}
+
 }  // namespace
 
 Case call(const Function& function, Dtype dtype, Arguments arguments,
@@ -281,13 +292,23 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
   return contract::call(function, call.dtype(), std::move(arguments), taken->arrangement);
 }
 
-std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
-  std::optional<Taken> taken = taken_apart(call);
-  if (!taken || is_hash_filled(call)) {
+std::optional<Case> in_dtype(const Case& call, Dtype dtype) {
+  std::optional<Taken> taken = taken_with_values(call);
+  if (!taken) {
     return std::nullopt;
   }
   for (auto& [name, values] : taken->arguments.values) {
-    values = call.values(name);
+    if (!call.contract()->find(name)->traits.dtype) {
+      values = Matrix::rounded(dtype, values->field());
+    }
+  }
+  return contract::call(*call.contract(), dtype, std::move(taken->arguments), taken->arrangement);
+}
+
+std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
+  std::optional<Taken> taken = taken_with_values(call);
+  if (!taken) {
+    return std::nullopt;
   }
   bool changed = false;
   for (auto& [name, place] : taken->arrangement.places) {

@@ -67,6 +67,9 @@ Sizes sizes_of(const Case& call);
 std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most,
                             double root = 1.0);
 
+/// The same call on the same numbers in another dtype. Nothing of a hash filled call.
+std::optional<Case> in_dtype(const Case& call, Dtype dtype);
+
 /// The same call with rows that lie nearer: gaps of more than `most` elements are closed, or, if
 /// `most` is not 0, as small as leaves each row aligned as it was; it is at least 128 then. Nothing
 /// if no gap is so large, or of a hash filled call.

@@ -11,26 +11,27 @@ constexpr std::int64_t kAnyGpuHas = std::int64_t{1} << 30;  // bytes
 
 }  // namespace
 
-/// The worker says that it cannot do the call, and a fresh one with the same code says so too: what
-/// else is on the device may have gone meanwhile. If a trusted one can do it, it is what the code
-/// did that keeps it from it. The simulator always can: its memory is only reserved, and that there
-/// is room for that was seen before it was started.
-void Session::settle_refusal(const Case& call, const Turn& turn, Run& run) const {
+/// The worker says that it cannot do what it was asked, and a fresh one with the same code says so
+/// too: what else is on the device may have gone meanwhile. If a trusted one can do it, it is what
+/// the code did that keeps it from it. The simulator always can: its memory is only reserved, and
+/// that there is room for that was seen before it was started.
+void Session::settle_refusal(const std::function<Run(WorkerClient&)>& ask, Run& run) const {
   const auto is_refused = [&run] {
     return run.outcome == Outcome::refused || run.outcome == Outcome::out_of_memory;
   };
-  const auto fresh = [&](const std::string& worker, const Turn& how) {
-    return WorkerClient(worker, settings_.device).run(call, how, settings_.time_limit);
+  const auto ask_fresh = [&](const std::string& program) {
+    WorkerClient worker(program, settings_.device);
+    return ask(worker);
   };
   if (is_refused() && settings_.device != "cpu") {
-    run = fresh(settings_.worker, turn);
+    run = ask_fresh(settings_.worker);
   }
   if (!is_refused()) {
     return;
   }
   const bool possible = settings_.reference.empty()
                             ? settings_.device == "cpu"
-                            : fresh(settings_.reference, {}).outcome == Outcome::ok;
+                            : ask_fresh(settings_.reference).outcome == Outcome::ok;
   if (possible) {
     run.outcome = Outcome::ended_early;
     run.error = fmt::format(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "verdict/contract/call.h"
@@ -27,11 +28,25 @@ constexpr std::int64_t kStepsOfRow =
 /// Those that explain this output too.
 std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& wrong) {
   return that_explain(wrong.call, wrong.expectation, wrong.answer[wrong.expectation.output],
-                      std::move(suspects));
+                      std::move(suspects), wrong.answer.blocks);
 }
 
 Comparison comparison_of(const Answer& answer, const Expectation& expectation) {
   return compare(answer[expectation.output], expectation.value, expectation.bound, std::nullopt);
+}
+
+/// Drops those that leave no trace in another call, unless that is right.
+void drop_harmless(std::vector<Suspect>& suspects, const Case& call,
+                   const std::function<bool(const Case&)>& is_right) {
+  std::map<decltype(Noise::harmless), bool> known = {{nullptr, false}};
+  std::erase_if(suspects, [&](const Suspect& suspect) {
+    const auto [entry, is_new] = known.emplace(suspect.oracle->noise.harmless, false);
+    if (is_new) {
+      const std::optional<Case> other = entry->first(call);
+      entry->second = !other || !is_right(*other);
+    }
+    return entry->second;
+  });
 }
 
 /// Do those that are nearest say the same?
@@ -200,6 +215,10 @@ Causes find_causes(const WrongOutput& wrong,
   std::vector<Suspect> all(oracles.begin(), oracles.end());
   all.emplace_back(of_any_output);
   std::vector<Suspect> suspects = question(std::move(all), wrong);
+  drop_harmless(suspects, wrong.call, [&](const Case& other) {
+    const std::optional<Answer> answer = attempt(other);
+    return answer && comparison_of(*answer, expected(other)).right();
+  });
   bool confirmed = false;
   for (const Varying& change : kChanges) {
     if (suspects.empty()) {
@@ -225,7 +244,7 @@ Causes find_causes(const WrongOutput& wrong,
       confirmed = confirmed || !comparison.right();
     } else if (other->is_alike && decides) {
       suspects = that_are_silent(other->call, expectation, (*answer)[expectation.output],
-                                 std::move(suspects));
+                                 std::move(suspects), answer->blocks);
     }
   }
   std::vector<Diagnosis> nearest_ones = nearest(suspects);

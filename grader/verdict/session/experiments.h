@@ -66,6 +66,11 @@ std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong);
 std::optional<Diagnosis> explain_first_turn(const WrongOutput& wrong, const Threads& threads,
                                             const TryAgain& again);
 
+/// Are rows NaN up to a width at which threads of a block have no element of them, and wider ones
+/// right?
+std::optional<Diagnosis> explain_empty_threads(const WrongOutput& wrong, const Threads& threads,
+                                               const TryAgain& again);
+
 /// Of calls with too many rows to ask the oracles: are the sums down the columns those of the first
 /// rows only?
 std::optional<Diagnosis> explain_lost_rows(const WrongOutput& wrong,

@@ -35,6 +35,12 @@ const Finding* first_of_kind(const std::vector<Finding>& findings, Kind kind) {
   return found == findings.end() ? nullptr : &*found;
 }
 
+/// Rows of a block that write to one place of shared memory.
+const Finding* in_one_place(const std::vector<Finding>& findings) {
+  const auto found = std::find_if(findings.begin(), findings.end(), lacks_thread_y);
+  return found == findings.end() ? nullptr : &*found;
+}
+
 /// An address far from every buffer, in a call whose offsets do not fit an int. An index that
 /// counts from the start of the far buffer is no overflow, which leads to before the start; unless
 /// nothing is there, between two rows, where an offset without a sign ends.
@@ -223,8 +229,12 @@ const Finding* refused_launch(const std::vector<Finding>& findings) {
 }
 
 const Finding* telling_warning(const std::vector<Finding>& findings) {
-  const Finding* returned = first_of_kind(findings, Kind::early_return);
-  return returned != nullptr ? returned : first_of_kind(findings, Kind::inactive_lane_read);
+  for (const Kind kind : {Kind::early_return, Kind::inactive_lane_read}) {
+    if (const Finding* finding = first_of_kind(findings, kind)) {
+      return finding;
+    }
+  }
+  return in_one_place(findings);
 }
 
 bool goes_well_in_whole(const Case& call, const GoesWell& goes_well) {
@@ -304,6 +314,11 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
   }
   if (finding.kind == Kind::global_race && finding.parties.size() == 2) {
     return explain_global_race(call, finding);
+  }
+  const Finding* written = in_one_place(run.findings);
+  if (written != nullptr && finding.kind == Kind::shared_race &&
+      written->buffer == finding.buffer) {
+    return with_advice(finding, mistake_of(*written), kThreadYAdvice);
   }
   if (is_overwriting(finding)) {
     return explain_overwriting(call, run, finding);

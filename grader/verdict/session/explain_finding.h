@@ -21,8 +21,9 @@ const Finding* telling_error(const std::vector<Finding>& findings);
 /// Why a launch was refused, or nullptr.
 const Finding* refused_launch(const std::vector<Finding>& findings);
 
-/// The warning that some threads returned before a barrier or a shuffle, or that a shuffle reads a
-/// lane that takes no part: what may be the reason of wrong numbers. nullptr if there is neither.
+/// The warning that some threads returned before a barrier or a shuffle, that a shuffle reads a
+/// lane that takes no part, or that rows write to one place: what may be the reason of wrong
+/// numbers. nullptr if there is none.
 const Finding* telling_warning(const std::vector<Finding>& findings);
 
 /// Does another call of the function go well? Asked of calls that differ in one thing from the one

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "verdict/contract/call.h"
 #include "verdict/pattern.h"
@@ -47,6 +48,12 @@ std::int64_t columns_of_first_turn(const Mask& wrong, const Threads& threads) {
   return is_tail ? first_turn(threads.of_blocks, pattern.cols.first, 0) : 0;
 }
 
+/// What the call's function calls the number of its columns; empty where that is no single size.
+std::string width_of(const Case& call) {
+  const contract::Tensor* x = call.contract() == nullptr ? nullptr : call.contract()->find("x");
+  return x != nullptr && x->cols.factors.size() == 1 && x->cols.divisor == 1 ? x->cols.text() : "";
+}
+
 Diagnosis of_first_turn(std::int64_t elements, const char* what) {
   return {"first-turn-only",
           fmt::format("Right are the first {} {} only, those that the threads come to first. What "
@@ -75,6 +82,54 @@ std::optional<Diagnosis> explain_first_turn(const WrongOutput& wrong, const Thre
   return columns > 0 && in_another_shape(wrong.call, same_again)
              ? std::optional(of_first_turn(columns, "columns"))
              : std::nullopt;
+}
+
+std::optional<Diagnosis> explain_empty_threads(const WrongOutput& wrong, const Threads& threads,
+                                               const TryAgain& again) {
+  const std::string width = width_of(wrong.call);
+  if (width.empty() || threads.of_blocks.empty() || !std::isnan(wrong.comparison.got) ||
+      wrong.comparison.unwritten > 0) {
+    return std::nullopt;
+  }
+  const std::int64_t most = *std::max_element(threads.of_blocks.begin(), threads.of_blocks.end());
+  const auto is = [&](bool nan, std::int64_t cols) {
+    contract::Sizes sizes = contract::sizes_of(wrong.call);
+    for (const std::string& rows : wrong.call.contract()->row_sizes()) {
+      sizes[rows] = 1;
+    }
+    sizes[width] = cols;
+    const std::optional<Case> other = contract::resized(wrong.call, sizes, kMostRowElements);
+    const auto now = other ? again(*other) : std::nullopt;
+    return now &&
+           (nan ? std::isnan(now->first.got) && now->first.unwritten == 0 : now->first.right());
+  };
+  // Odd ones: no vector divides them. Widest that is NaN, narrowest that is right.
+  std::int64_t narrow = 3;
+  std::int64_t wide = 2 * most + 1;
+  if (!is(true, narrow) || !is(false, wide)) {
+    return std::nullopt;
+  }
+  while (wide - narrow > 2) {
+    const std::int64_t middle = (narrow + wide) / 4 * 2 + 1;
+    if (is(true, middle)) {
+      narrow = middle;
+    } else if (is(false, middle)) {
+      wide = middle;
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (narrow >= most || !is(true, narrow / 4 * 2 + 1) || !is(false, 2 * wide + 1)) {
+    return std::nullopt;
+  }
+  return Diagnosis{
+      "wrong-when-narrow",
+      fmt::format(
+          "With {0} = {1} and fewer the results are NaN, with {0} = {2} and more they are "
+          "right, and a block has {3} threads: it seems to come of those that have no element. "
+          "Does their count of 0 divide something, as where two empty parts are merged? "
+          "Leave such parts out.",
+          width, narrow, wide, most)};
 }
 
 std::optional<Diagnosis> explain_lost_rows(

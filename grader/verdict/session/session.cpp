@@ -113,11 +113,12 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const
                                          settings_.check_limit)});
   }
   const double limit = time_limit(turn);
-  Run run = timed([&] {
-    return beside == nullptr ? worker_->run(call, turn, limit, count_lines)
-                             : worker_->run_both(call, *beside, turn, limit);
-  });
-  settle_refusal(call, turn, run);
+  const auto ask = [&](WorkerClient& worker) {
+    return beside == nullptr ? worker.run(call, turn, limit, count_lines)
+                             : worker.run_both(call, *beside, turn, limit);
+  };
+  Run run = timed([&] { return ask(*worker_); });
+  settle_refusal(ask, run);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;
@@ -133,8 +134,11 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const
   }
   for (const Finding& finding : run.findings) {
     const std::string where = location_of(finding).value_or("");
-    // Once a line: the next shape shows the same at another element.
-    if (finding.warning && warned_.emplace(finding.kind, where).second) {
+    // Once a line, or a kernel: the next shape shows the same at another element.
+    const auto told = finding.habit == simulator::Habit::none
+                          ? std::tuple(finding.kind, finding.habit, where)
+                          : std::tuple(Kind(), finding.habit, finding.kernel);
+    if (finding.warning && warned_.insert(told).second) {
       check_.warnings.push_back((where.empty() ? "" : where + ": ") + sentence_of(finding));
     }
   }
@@ -235,11 +239,7 @@ void Session::look_past_the_end(const Case& call, const Outputs& outputs,
 std::optional<Diagnosis> Session::explain_parts(
     const WrongOutput& wrong, const std::function<Expectation(const Case&)>& expected,
     const Threads& threads) {
-  if (const std::optional<Diagnosis> hidden = explain_hidden(wrong)) {
-    return hidden;
-  }
-  const std::optional<Diagnosis> lost = explain_lost_rows(wrong, expected);
-  return lost ? lost : explain_first_turn(wrong, threads, [&](const Case& other) {
+  const TryAgain again = [&](const Case& other) {
     const std::optional<Run> run = retry(other);
     if (!run || judge_ending(other, *run, kNobodyAsked)) {
       return std::optional<std::pair<Comparison, Threads>>();
@@ -247,7 +247,11 @@ std::optional<Diagnosis> Session::explain_parts(
     const auto [output, value, bound] = expected(other);
     return std::optional(std::pair(
         verdict::compare(run->answer[output], value, bound, run->answer.poison), threads_of(*run)));
-  });
+  };
+  std::optional<Diagnosis> cause = explain_hidden(wrong);
+  cause = cause ? cause : explain_empty_threads(wrong, threads, again);
+  cause = cause ? cause : explain_lost_rows(wrong, expected);
+  return cause ? cause : explain_first_turn(wrong, threads, again);
 }
 
 /// What the simulator warned of is no reason if the numbers are wrong without it too.

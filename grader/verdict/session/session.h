@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -193,15 +194,15 @@ class Session {
                                          const Threads& threads);
   void drop_doubt(const Case& call, const std::function<Expectation(const Case&)>& expected);
   bool machine_is_sound() const;
-  void settle_refusal(const Case& call, const Turn& turn, Run& run) const;
+  void settle_refusal(const std::function<Run(WorkerClient&)>& ask, Run& run) const;
   bool fits(const Case& call);
 
   Settings settings_;
   std::unique_ptr<WorkerClient> worker_;
   Check check_;
-  double seconds_ = 0.0;                           // that its calls have taken
-  bool any_right_ = false;                         // did some call write what it should?
-  std::set<std::pair<Kind, std::string>> warned_;  // of what, and where
+  double seconds_ = 0.0;    // that its calls have taken
+  bool any_right_ = false;  // did some call write what it should?
+  std::set<std::tuple<Kind, simulator::Habit, std::string>> warned_;  // of what, and where
   Sample sample_ = Sample::none;
   bool in_full_ = true;  // if the numbers of a sample are not right, all blocks run, however many
   bool side_by_side_ = false;

@@ -102,6 +102,16 @@ bool is_race(const Finding& finding) {
 
 /// What to do about it; empty where the kind is not known.
 std::string advice_on(const Finding& finding) {
+  if (lacks_thread_y(finding)) {
+    return kThreadYAdvice;
+  }
+  if (finding.habit == simulator::Habit::same_value) {
+    return "One of them is enough: let the others leave it out.";
+  }
+  if (finding.habit == simulator::Habit::lanes_in_step) {
+    return "Put a __syncwarp() behind each write that other lanes read, and behind each read "
+           "of what is written next.";
+  }
   const char* of_race = is_race(finding) ? advice_on_race(finding) : nullptr;
   if (of_race != nullptr) {
     return of_race;
@@ -114,6 +124,22 @@ std::string advice_on(const Finding& finding) {
 }
 
 }  // namespace
+
+const char* const kThreadYAdvice =
+    "They differ in threadIdx.y only: if that stands for another row, each needs a place of its "
+    "own, and threadIdx.y belongs in the index.";
+
+bool lacks_thread_y(const Finding& finding) {
+  if (finding.kind != Kind::shared_race || !is_race(finding) ||
+      finding.habit == simulator::Habit::same_value) {
+    return false;
+  }
+  const Party& one = finding.parties[0];
+  const Party& other = finding.parties[1];
+  return one.action.starts_with("writes") && other.action.starts_with("writes") &&
+         one.line == other.line && one.file == other.file && one.thread.x == other.thread.x &&
+         one.thread.y != other.thread.y && one.thread.z == other.thread.z;
+}
 
 std::optional<std::string> location_of(const Party& party) {
   if (party.file.empty() || party.line <= 0) {
@@ -153,6 +179,9 @@ std::optional<std::string> mistake_of(const Finding& finding) {
   const KnownKind* known = known_kind(finding.kind);
   if (known == nullptr || known->mistake == nullptr) {
     return std::nullopt;
+  }
+  if (lacks_thread_y(finding)) {
+    return "lost-updates";
   }
   if (finding.kind == Kind::shared_race && finding.missing == Missing::syncwarp) {
     return "missing-syncwarp";

@@ -26,6 +26,11 @@ std::optional<std::string> location_of(const Finding& finding);
 /// Did the simulator stop a launch that would never have come to an end?
 bool is_endless(const Finding& finding);
 
+/// Do two threads write different values to one place at one line, which differ in threadIdx.y and
+/// not in threadIdx.x?
+bool lacks_thread_y(const Finding& finding);
+extern const char* const kThreadYAdvice;
+
 /// The id of the mistake behind it, or nothing where the kind does not tell.
 std::optional<std::string> mistake_of(const Finding& finding);
 
