@@ -235,7 +235,7 @@ std::string complaint(const Entry& entry, int seed, Margin& margin) {
 }
 
 bool can_be_seen(const Entry& entry) {
-  return entry.needs.empty() || (entry.needs == "gpu" && device() == "gpu");
+  return entry.needs.empty() || entry.needs == device();
 }
 
 struct Job {
