@@ -86,11 +86,12 @@ void check_finding(const Finding& finding, const Expected& expected) {
 }  // namespace
 
 TEST_CASE("every checker finds its mistake, and nothing in right kernels") {
-  simulator::set_time_limit(1);
   REQUIRE(cases().size() > 200);
   for (const Case& entry : cases()) {
     CAPTURE(entry.name);
     simulator::reset();
+    // Where page faults are slow, the stacks of all threads that a device holds take over a second.
+    simulator::set_time_limit(entry.expected.finds == "endless-loop" ? 1 : 20);
     entry.run();
     const std::vector<Finding> findings = simulator::take_findings();
     std::string all;
