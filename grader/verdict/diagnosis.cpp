@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
+#include <optional>
 
 #include "verdict/contract/call.h"
 #include "verdict/pattern.h"
@@ -131,6 +133,37 @@ bool is_grid_negative(const std::string& error) {
   return grid != std::string::npos && error.find('-', grid) < error.find(':', grid);
 }
 
+/// Was it the grid's y or z that was asked too much for? A GPU does not say what was: nothing.
+std::optional<bool> is_grid_limit(const std::string& error) {
+  int x = 0;
+  int y = 0;
+  int z = 0;
+  const std::size_t grid = error.find("The grid is ");
+  if (grid != std::string::npos) {
+    return std::sscanf(error.c_str() + grid, "The grid is %d x %d x %d", &x, &y, &z) == 3 &&
+           std::max(y, z) > kMostBlocksInY;
+  }
+  const bool other = error.find("The block is ") != std::string::npos ||
+                     error.find("The launch asks for ") != std::string::npos;
+  return other ? std::optional(false) : std::nullopt;
+}
+
+/// The one size that is larger than the grid's y may be, of those that have no end of their own: a
+/// launch has blocks for them. Empty if there are several or none.
+std::string most_numerous(const Case& call) {
+  std::string name;
+  for (const contract::Size& size : call.contract()->sizes) {
+    if (size.is_argument && size.most == contract::Size().most &&
+        call.integer(size.name) > kMostBlocksInY) {
+      if (!name.empty()) {
+        return "";
+      }
+      name = size.name;
+    }
+  }
+  return name;
+}
+
 /// Are there, of all sizes together, more elements than an int can count?
 bool is_beyond_int(const Case& call) {
   double elements = 1.0;
@@ -234,13 +267,12 @@ Diagnosis explain_launch_error(const Case& call, const std::string& error) {
     return {"launch-failed", "The number of blocks came out negative: look at how it is computed."};
   }
   if (bad_value && call.contract() != nullptr) {
-    for (const std::string& size : call.contract()->row_sizes()) {
-      if (call.integer(size) > kMostBlocksInY) {
-        return {"grid-limit",
-                fmt::format("The grid may be at most 65,535 blocks in y and z, but 2^31 - 1 in x: "
-                            "put the {} in x.",
-                            size)};
-      }
+    const std::string most = most_numerous(call);
+    if (is_grid_limit(error).value_or(!most.empty())) {
+      return {"grid-limit",
+              fmt::format("The grid may be at most 65,535 blocks in y and z, but 2^31 - 1 in x: "
+                          "put the {} in x.",
+                          most.empty() ? "most numerous" : most)};
     }
     for (const std::string& size : call.contract()->col_sizes()) {
       if (call.integer(size) > kMostThreads) {

@@ -126,6 +126,9 @@ TEST_CASE("a launch error is told by what the call asked for") {
   CHECK(told(65537, 65536, negative).mistake == "index-overflow");
   CHECK(told(65537, 1, negative).mistake == "launch-failed");
   CHECK(told(65537, 1, "The grid is 1 x 65537 x 1: from 1").mistake == "grid-limit");
+  CHECK(told(1, 65537, "The grid is 1 x 65537 x 1: from 1").mistake == "grid-limit");
+  CHECK(told(65537, 1, "The grid is 0 x 1 x 1: a launch").mistake == "launch-failed");
+  CHECK(told(65537, 1, "The block is 2048 x 1 x 1: it may").mistake == "launch-failed");
   CHECK(told(1, 1024).mistake == "launch-failed");
   CHECK(explain_launch_error(Case("f", Dtype::fp32), error).mistake == "launch-failed");
 }
