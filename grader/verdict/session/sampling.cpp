@@ -6,7 +6,6 @@
 
 #include "verdict/compare.h"
 #include "verdict/contract/call.h"
-#include "verdict/session/explain_finding.h"
 #include "verdict/session/session.h"
 #include "verdict/worker/worker_client.h"
 
@@ -30,20 +29,6 @@ constexpr std::int64_t kMostHalf = std::int64_t{1} << 22;  // elements
 
 // From how many blocks on a grid has them for the rows, not for the device.
 constexpr std::int64_t kBlocksForRows = 4096;
-
-// What the blocks of a loop over the rows have done at least, of their share.
-constexpr double kWholeShare = 0.75;
-
-/// Bytes from the first row of the outputs to the last. few: the same call, with few rows.
-double span_of(const Case& call, const Outputs& outputs, const Case& few) {
-  double bytes = 0.0;
-  for (const auto& expected : outputs) {
-    const Buffer& buffer = call.buffer(expected(few).output);
-    const std::int64_t elements = (buffer.rows - 1) * buffer.stride() + buffer.cols;
-    bytes += static_cast<double>(elements) * static_cast<double>(size_of(buffer.dtype));
-  }
-  return bytes;
-}
 
 /// Of the launch with the most.
 struct Blocks {
@@ -223,73 +208,6 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
     check_.warnings.push_back(fmt::format(
         "Left out: the simulator takes too long for the call {}. Grade on a GPU to see it.",
         call.describe()));
-  }
-}
-
-/// In a sample nothing can be said of an element that is not written, or that other blocks have a
-/// share in: near or far.
-void Session::expect_far(const Case& few, const Case& far, const Case& below, const Case& near,
-                         const Outputs& outputs) {
-  if (!can_hold(far)) {
-    return;
-  }
-  const bool sampled = settings_.device == "cpu";
-  // Nothing where it takes too long.
-  const auto is_right = [&](const Case& call) -> std::optional<bool> {
-    bool right = true;
-    const bool in_time = this->in_time([&] {
-      const Turn turn = {next_turn().poison};
-      if (sampled) {
-        right = is_right_in_sample(call, turn, outputs, &few);
-      } else {
-        compare(few, complete(call, turn, kNobodyAsked).answer, outputs);
-      }
-    });
-    return in_time ? std::optional(right) : std::nullopt;
-  };
-  std::optional<Failure> failure;
-  bool ended = false;
-  // To whom a call far away does not come to its end, one that does is well enough: its blocks may
-  // be others than those of the rows that have numbers.
-  const auto goes_well = [&](const Case& call) {
-    try {
-      const std::optional<bool> right = is_right(call);
-      return right == true || (ended && right.has_value());
-    } catch (const CheckFailed&) {
-      return false;
-    }
-  };
-  try {
-    if (is_right(far) == false) {
-      failure = {.message = "Results are missing or wrong that are right among fewer rows."};
-    }
-  } catch (const CheckFailed&) {
-    failure = check_.failure;
-  }
-  ended = check_.failure.has_value();
-  const std::int64_t blocks_far = std::exchange(check_.blocks, 0);
-  const double written_far = check_.written;
-  const bool right_near = failure && goes_well(near);
-  const std::int64_t blocks_near = check_.blocks;
-  // The number of blocks has lost its upper bits. (That no rows seem right near may be for blocks
-  // too many, of which the last one has nothing to do.)
-  const bool fewer = failure && !ended && !right_near && blocks_far < blocks_near;
-  if (fewer) {
-    failure->message = fmt::format("There are {} blocks, fewer than the {} for fewer rows.",
-                                   blocks_far, blocks_near);
-  }
-  if (fewer || (right_near && goes_well(below))) {
-    failure = with_reason(*failure, "index-overflow", kOverflowAdvice);
-  }
-  // So many blocks that they do not grow with the rows any more, each with its share of all rows:
-  // the last row may be one's that the sample lacks.
-  const double share_far = span_of(far, outputs, few) / static_cast<double>(blocks_far);
-  const double share_near = span_of(near, outputs, few) / static_cast<double>(blocks_near);
-  const bool goes_on =
-      !fewer && !ended && share_far > 1.1 * share_near && written_far > kWholeShare * share_far;
-  check_.failure.reset();
-  if (fewer || (right_near && !goes_on) || ended) {
-    fail(far, *failure);
   }
 }
 

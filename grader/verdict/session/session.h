@@ -171,6 +171,8 @@ class Session {
   double time_limit(const Turn& turn) const;
   bool in_time(const std::function<void()>& work);
   bool can_hold(const Case& call);
+  struct FarRows;
+  FarRows try_far(const Case& few, const Case& call, const Outputs& outputs);
   bool is_right_in_sample(const Case& call, Turn turn, const Outputs& outputs,
                           const Case* numbers = nullptr);
   void look_for_cut_grid(const Case& call, const Outputs& outputs);
