@@ -5,7 +5,7 @@
 //     dweight        [cols]        dweight[c] = sum over r of dy[r][c] * x̂[r][c]
 //     dbias          [cols]        dbias[c]   = sum over r of dy[r][c]
 //                                  x̂[r][c]    = (x[r][c] - mean[r]) * rstd[r]
-//     scratch        2 * groups * (cols + 1) numbers, fp32, contents undefined
+//     scratch        layernorm_scratch_size(rows, cols) numbers, fp32, contents undefined
 //
 // These sums run down the columns, across rows that different blocks hold. Two kernels: in the
 // first, each group of rows is added up by threads of its own and leaves its sums in scratch; in

@@ -2,7 +2,7 @@
 //
 //     q          [tokens, q_heads, head_dim]  tokens q_stride elements apart, turned in place
 //     k          [tokens, k_heads, head_dim]  tokens k_stride elements apart, turned in place
-//     positions  [tokens]                     int32 or int64: the tables' row for each token
+//     positions  [tokens]                     int32 or int64: its row of the tables, for q and k
 //     cos, sin   [.., rotary_dim / 2]         fp32 or T
 //
 //     a = q[t][h][i], b = q[t][h][i + rotary_dim / 2], turned by row positions[t], and k likewise;

@@ -4,7 +4,7 @@
 //     weight     [cols]
 //     rstd       [rows]          fp32, saved by the forward pass
 //     dweight    [cols]
-//     scratch    [groups, cols]  fp32, contents undefined
+//     scratch    [groups, cols]  fp32, contents undefined, groups = rmsnorm_groups(rows)
 //
 //     x̂ = x * rstd    wdy = weight * dy
 //     dx      = rstd * (wdy - x̂ * mean of wdy * x̂ over the row)

@@ -4,7 +4,7 @@
 //     weight          [cols]
 //     mean, rstd      [rows]        fp32, saved by the forward pass
 //     dweight, dbias  [cols]
-//     scratch         2 * groups * (cols + 1) numbers, fp32, contents undefined
+//     scratch         layernorm_scratch_size(rows, cols) numbers, fp32, contents undefined
 //
 // Exercises 2.2 and 2.3 both read x and dy: 4 tensors in and 1 out. Here a block takes a row of
 // both into registers, once, and uses it for all three results. The blocks are persistent: there

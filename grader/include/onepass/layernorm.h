@@ -1,23 +1,9 @@
 // Chapter 2, LayerNorm: the functions that the exercises define.
 //
-// Every function is a host launcher: it gets raw device pointers, starts its kernels on `stream`
-// and returns without waiting. The caller looks for launch errors afterwards, so a launcher neither
-// prints nor throws. Calls on two streams may run at the same time: what a call needs comes with
-// its arguments, and nothing is kept in memory that another call uses.
-//
-// For all functions here:
-//   T        float, __half or __nv_bfloat16. All arithmetic is fp32; a result is rounded to T once.
-//   rows     0 to 2^31 - 1. Zero rows are legal: no row is read or written.
-//   cols     1 to 65,536.
-//   stride   the distance between the starts of two rows, in elements, at least cols. Elements
-//            between the end of one row and the start of the next belong to somebody else: they
-//            are neither read nor written.
-//   pointers aligned to their element type, to nothing more; no two buffers overlap, and none is
-//            null unless it says so. Inputs are not written to.
-//   infinity and NaN in an input: what the formula makes infinite or NaN in IEEE arithmetic is one
-//            of them, either, but for mean and rstd, which are left open in such a row. What does
-//            not depend on such an element, as in other rows, is what it is without. What else
-//            depends on it is left open.
+// What holds for all functions of all chapters (streams, errors, pointers, strides, precision, NaN)
+// stands in onepass/launchers.h. Here besides:
+//   rows     0 to 2^31 - 1
+//   cols     1 to 65,536
 //
 // The formulas are those of Ba, Kiros and Hinton, "Layer Normalization", 2016, and their
 // derivatives. mean, rstd and x̂ ("x hat", the normalised value) are
@@ -27,12 +13,7 @@
 //     x̂[r][c]  = (x[r][c] - mean[r]) * rstd[r]
 #pragma once
 
-#include <cstdint>
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
+#include <onepass/launchers.h>
 #include <onepass/layernorm_scratch.h>
 
 namespace onepass {
@@ -44,7 +25,8 @@ namespace onepass {
 /// x, y: [rows, cols], rows x_stride and y_stride elements apart. weight, bias: [cols]; each may be
 /// null, for a layer without it: then nothing is multiplied, or nothing added. mean, rstd: [rows],
 /// fp32, saved for the backward pass. eps: added to the variance as given, may be 0. The variance
-/// is biased (divided by cols) and keeps its digits where the mean is 1000 times the deviation.
+/// is biased (divided by cols), and keeps the digits that summing (x - mean)^2 in fp32 keeps, up to
+/// a mean of 10,000 times the deviation.
 template <typename T>
 void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
                        int64_t y_stride, float* mean, float* rstd, int rows, int cols, float eps,
@@ -75,10 +57,12 @@ enum class Summation {
 ///     dbias[c]   = sum over r of dy[r][c]               added up in fp32, rounded to T once
 ///
 /// dy, x: [rows, cols], rows dy_stride and x_stride elements apart. mean, rstd: [rows], fp32, as
-/// layernorm_forward saved them. dweight, dbias: [cols]. With zero rows both are all zeros.
-/// scratch: layernorm_scratch_size(rows, cols) fp32 numbers, aligned to 16 bytes, to use freely;
-/// what is in it before the call is undefined. With zero rows it has none. Returns the order in
-/// which it adds: fixed_order is a promise, and is checked. With zero rows either will do.
+/// layernorm_forward saved them; they are taken as given. dweight, dbias: [cols]. With zero rows
+/// both are all zeros, and nothing else is read or written.
+///
+/// scratch: layernorm_scratch_size(rows, cols) fp32 numbers, aligned to 16 bytes, to use as you
+/// like; what is in it before the call is undefined. With zero rows it has none. Returns the order
+/// in which it adds: fixed_order is a promise, and is checked. With zero rows either will do.
 template <typename T>
 Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const T* x,
                                            int64_t x_stride, const float* mean, const float* rstd,
@@ -86,6 +70,7 @@ Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const
                                            cudaStream_t stream);
 
 /// Exercise 2.4. The whole backward pass: what 2.2 and 2.3 give, together. weight is never null.
+/// fixed_order is promised, and checked, of dx too.
 template <typename T>
 Summation layernorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
                              const T* weight, const float* mean, const float* rstd, T* dx,

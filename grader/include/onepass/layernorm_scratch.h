@@ -14,8 +14,9 @@ constexpr int layernorm_groups(int rows) {
   return rows < kLayernormMostGroups ? rows : kLayernormMostGroups;
 }
 
-/// The size of `scratch`, in fp32 numbers: for each group a row of partial sums for dweight
-/// and one for dbias, and two numbers of 32 bits besides (a lock and a count, if you want them).
+/// The size of `scratch`, in numbers of 32 bits: for each group a row of cols partial sums for
+/// dweight, one for dbias, and two numbers more. (The solutions have no use for these two. Who lets
+/// groups share a row of sums can keep a lock and a count there.)
 constexpr int64_t layernorm_scratch_size(int rows, int cols) {
   return 2 * static_cast<int64_t>(layernorm_groups(rows)) * (static_cast<int64_t>(cols) + 1);
 }

@@ -1,30 +1,12 @@
 // Chapter 1, RMSNorm: the functions that the exercises define.
 //
-// Every function is a host launcher: it gets raw device pointers, starts its kernels on `stream`
-// and returns without waiting. The caller looks for launch errors afterwards, so a launcher neither
-// prints nor throws. Calls on two streams may run at the same time: what a call needs comes with
-// its arguments, and nothing is kept in memory that another call uses.
-//
-// For all functions here:
-//   T        float, __half or __nv_bfloat16. All arithmetic is fp32; a result is rounded to T once.
-//   rows     0 to 2^31 - 1. Zero rows are legal: no row is read or written.
-//   cols     1 to 65,536, unless it says otherwise.
-//   stride   the distance between the starts of two rows, in elements, at least cols. Elements
-//            between the end of one row and the start of the next belong to somebody else: they
-//            are neither read nor written.
-//   pointers aligned to their element type, to nothing more. No two buffers overlap, and inputs are
-//            not written to, unless it says otherwise.
-//   infinity and NaN in an input: what the formula makes infinite or NaN in IEEE arithmetic is one
-//            of them, either. What does not depend on such an element, as in other rows, is what
-//            it is without. What else depends on it is left open.
+// What holds for all functions of all chapters (streams, errors, pointers, strides, precision, NaN)
+// stands in onepass/launchers.h. Here besides:
+//   rows     0 to 2^31 - 1
+//   cols     1 to 65,536, unless it says otherwise
 #pragma once
 
-#include <cstdint>
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
+#include <onepass/launchers.h>
 #include <onepass/rmsnorm_types.h>
 
 namespace onepass {
@@ -57,14 +39,17 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
 ///     dweight[c] = sum over r of dy[r][c] * x̂[r][c]      where order is weight_in_fp32
 ///     dweight[c] = sum over r of dy[r][c] * T(x̂[r][c])   where order is llama
 ///
-/// Everything is fp32, and dx and dweight are rounded to T once, at the very end: also partial sums
-/// of dweight are fp32. T(x̂) is the fp32 product x * rstd, rounded to T. dx does not depend on
-/// `order`: what rounding does to a derivative is passed over.
+/// dx and dweight are rounded to T once, at the very end: also partial sums of dweight are fp32.
+/// T(x̂) is the fp32 product x * rstd, rounded to T. dx does not depend on `order`: what rounding
+/// does to a derivative is passed over. No order of additions is asked for, so atomics will do: two
+/// calls may differ in the last digits of dweight.
 ///
 /// dy, x, dx: [rows, cols], rows dy_stride, x_stride and dx_stride elements apart. weight, dweight:
 /// [cols]. rstd: [rows], fp32, as rmsnorm_forward saved it; it is taken as given. With zero rows
-/// dweight is all zeros. scratch: rmsnorm_scratch_size(rows, cols) fp32 numbers, aligned to 16
-/// bytes, to use freely; what is in it before the call is undefined. With zero rows it has none.
+/// dweight is all zeros, and nothing else is read or written.
+///
+/// scratch: rmsnorm_scratch_size(rows, cols) fp32 numbers, aligned to 16 bytes, to use as you like;
+/// what is in it before the call is undefined. With zero rows it has none.
 template <typename T>
 void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                       const float* rstd, T* dx, int64_t dx_stride, T* dweight, float* scratch,
@@ -73,10 +58,12 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
 /// Exercise 1.4. What rmsnorm_forward gives, for 1 to 262,144 columns, and with less traffic.
 /// weight may be null: then nothing is multiplied, y[r][c] = x[r][c] * rstd[r].
 ///
-///   - Up to 16,384 columns, each element of x is loaded once.
-///   - Where x, y and weight, if there is one, are aligned to 16 bytes, and both strides and cols
-///     are multiples of 16 bytes, x is loaded and y is stored 16 bytes at a time, at every width.
-///     How weight is loaded is yours to choose.
+///   - Up to 16,384 columns, each element of x is loaded once, and never again.
+///   - Where x, y and weight, if there is one, are aligned to 16 bytes, and x_stride, y_stride and
+///     cols come to multiples of 16 bytes (of 4 elements in fp32, of 8 in 16 bits), x is loaded and
+///     y is stored 16 bytes at a time, at every width. Where any of these is not so, weight's
+///     address alone for instance, accesses may have any size. How weight is loaded is yours to
+///     choose.
 template <typename T>
 void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                           float* rstd, int rows, int cols, float eps, cudaStream_t stream);
@@ -92,11 +79,13 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
 /// normalise the fp32 sum, before it is rounded.)
 ///
 /// x, residual, sum, y: [rows, cols], each with its stride. weight: [cols]. rstd: [rows], fp32.
+/// eps: as in 1.2. sum has no room for errors: x + residual is rounded to the nearest number.
 ///
 /// In place: sum may be residual, with the same stride, and y may be x, with the same stride; each
-/// by itself, or both. No other buffers overlap.
+/// by itself, or both. No other buffers overlap; x and residual are two tensors.
 ///
-/// Up to 16,384 columns each element of x and residual is loaded once, and sum is not loaded.
+/// Up to 16,384 columns each element of x and residual is loaded once, and never again, and sum is
+/// not loaded.
 template <typename T>
 void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
                       const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride,

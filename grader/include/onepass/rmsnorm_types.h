@@ -21,7 +21,7 @@ constexpr int rmsnorm_groups(int rows) {
   return rows < kRmsnormMostGroups ? rows : kRmsnormMostGroups;
 }
 
-/// The size of `scratch`, in fp32 numbers: a row of partial sums for each group.
+/// The size of `scratch`, in fp32 numbers: a row of cols partial sums for each group.
 constexpr int64_t rmsnorm_scratch_size(int rows, int cols) {
   return static_cast<int64_t>(rmsnorm_groups(rows)) * cols;
 }

@@ -9,30 +9,15 @@
 // Pair i of a token at position p is turned by p * base^(-2i / rotary_dim). The angles are not
 // computed here: their cosines and sines come as tables, with one column a pair.
 //
-// Every function is a host launcher: it gets raw device pointers, starts its kernels on `stream`
-// and returns without waiting. The caller looks for launch errors afterwards, so a launcher neither
-// prints nor throws. Calls on two streams may run at the same time: what a call needs comes with
-// its arguments, and nothing is kept in memory that another call uses.
-//
-// For all functions here:
-//   T         float, __half or __nv_bfloat16.
-//   tokens    0 to 2^31 - 1, all sequences of a batch one after the other. Zero tokens are legal:
-//             nothing is read or written.
-//   heads     1 or more.  heads * head_dim, of q and of k each, fits an int; tokens * heads *
-//             head_dim need not.
-//   head_dim  even, 2 to 8,192.
-//   pointers  aligned to their element type, to nothing more. Buffers do not overlap, except where
-//             it is said; q and k may be slices of one tensor, whose elements lie in turn.
-//   infinity  and NaN in an input: what the formula makes infinite or NaN in IEEE arithmetic is one
-//             of them, either. What does not depend on such an element is what it is without. What
-//             else depends on it is left open.
+// What holds for all functions of all chapters (streams, errors, pointers, strides, precision, NaN)
+// stands in onepass/launchers.h. Here besides:
+//   tokens    0 to 2^31 - 1, all sequences of a batch one after the other
+//   heads     1 or more. heads * head_dim, and in 3.3 (q_heads + k_heads) * head_dim, fit an int;
+//             tokens * heads * head_dim need not.
+//   head_dim  even, 2 to 8,192
 #pragma once
 
-#include <cstdint>
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
+#include <onepass/launchers.h>
 
 namespace onepass {
 
@@ -67,9 +52,12 @@ void rope_backward(const T* dy, const float* cos, const float* sin, T* dx, int t
 ///
 /// q: [tokens, q_heads, head_dim], tokens q_stride elements apart, q_stride >= q_heads * head_dim.
 /// k: [tokens, k_heads, head_dim], tokens k_stride elements apart, k_stride >= k_heads * head_dim.
-/// Within a token all heads are dense; elements between two tokens belong to somebody else.
-/// positions: [tokens], each the number of a row of the tables.
-/// cos, sin: [any number of rows, rotary_dim / 2], dense, in fp32 or in T, used as they are stored.
+/// Within a token all heads are dense. q and k may be parts of one tensor, which has the heads of k
+/// behind those of q in each token: no element is in both, but between two tokens of q lie elements
+/// of k, and the other way round.
+/// positions: [tokens], the same for q and k, each the number of a row of the tables, from 0 on.
+/// cos, sin: [any number of rows, rotary_dim / 2], dense, in fp32 or in T, used as they are stored;
+/// they may have more elements than an int can count.
 /// rotary_dim: even, 2 to head_dim.  Table: float or T.  Position: int32_t or int64_t.
 template <typename T, typename Table, typename Position>
 void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
