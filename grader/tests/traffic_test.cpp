@@ -15,7 +15,7 @@ namespace {
 
 using namespace onepass::hardware;
 
-/// Where nvcc made other loads of the source than it says; docs/simulator.md tells which.
+/// Where nvcc made other loads of the source than it says; docs/simulator_counts.md tells which.
 const std::set<std::string> kOtherLoads = {"divergent_unrolled", "kept_in_register"};
 
 std::vector<Comparison> micro_kernels_of_data() {
@@ -59,7 +59,7 @@ TEST_CASE("micro-kernels: requests, sectors and wavefronts as an H200 counts the
 
 TEST_CASE("the tables of the docs are those of the data") {
   shell("'" ONEPASS_COMPARE "' check '" ONEPASS_SOURCE_DIR
-        "/docs/data/traffic.json' '" ONEPASS_SOURCE_DIR "/docs/simulator.md'");
+        "/docs/data/traffic.json' '" ONEPASS_SOURCE_DIR "/docs/simulator_counts.md'");
 }
 
 }  // namespace

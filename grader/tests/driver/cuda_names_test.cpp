@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <map>
+#include <regex>
 #include <string>
 
 #include "driver/compile_errors.h"
@@ -103,6 +104,29 @@ TEST_SUITE("CUDA's names") {
         CHECK(told->find("<" + header + "> (") == 0);
       }
     }
+  }
+
+  TEST_CASE(
+      "the page of the docs lists every kind, with the number of its names and some of them") {
+    static const std::regex prefix("^(refused: |(replaced):.*)");
+    static const std::regex row(R"(\n\| ([^|*]+) \| (\d+) \|([^\n]*))");
+    static const std::regex example("`([^`(]+)(\\(\\))?`");
+    std::map<std::string, int> counts, on_page;
+    for (const auto& [name, section] : cuda_names()) {
+      ++counts[std::regex_replace(section, prefix, "$2")];
+    }
+    const std::string page = read_file(ONEPASS_SOURCE_DIR "/docs/simulator_api.md");
+    for (std::sregex_iterator found(page.begin(), page.end(), row), end; found != end; ++found) {
+      const std::string kind = (*found)[1], examples = (*found)[3];
+      on_page[kind] = std::stoi((*found)[2]);
+      for (std::sregex_iterator name(examples.begin(), examples.end(), example); name != end;
+           ++name) {
+        CAPTURE((*name)[1].str());
+        const auto known = cuda_names().find((*name)[1]);
+        CHECK((known != cuda_names().end() && known->second == "refused: " + kind));
+      }
+    }
+    CHECK(on_page == counts);
   }
 
   TEST_CASE("a name in each of g++'s messages") {

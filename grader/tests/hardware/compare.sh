@@ -6,7 +6,8 @@
 #   grader/tests/hardware/compare.sh BUILD RESULT
 #
 # BUILD is a build folder made on this machine; RESULT becomes a folder with the raw data, and with
-# data.json, from which docs/simulator.md takes its tables (`BUILD/bin/compare table data.json`).
+# data.json, from which docs/simulator_counts.md takes its tables
+# (`BUILD/bin/compare table data.json`).
 set -eu
 source=$(cd "$(dirname "$0")/../../.." && pwd)
 build=$(cd "$1" && pwd)

@@ -129,6 +129,20 @@ std::string micro_table(const std::vector<Comparison>& all) {
   return text;
 }
 
+/// How many launches agree, in everything and in what concerns global memory.
+std::string summary(const std::vector<Comparison>& all) {
+  int agreeing = 0, agreeing_in_global = 0;
+  for (Comparison one : all) {
+    agreeing += agrees(one);
+    one.gpu.shared_load_wavefronts = one.simulator.shared_load_wavefronts;
+    one.gpu.shared_store_wavefronts = one.simulator.shared_store_wavefronts;
+    agreeing_in_global += agrees(one);
+  }
+  return fmt::format(
+      "Of {} launches, {} agree in every number, and {} in all of global memory.\n\n", all.size(),
+      agreeing, agreeing_in_global);
+}
+
 std::string agreement_table(const std::vector<Comparison>& all) {
   std::map<std::string, std::pair<int, int>> launches;  // by subject: all, and those that agree
   for (const Comparison& one : all) {
@@ -242,8 +256,9 @@ bool agrees(const Comparison& one) {
 }
 
 std::string tables(const std::vector<Comparison>& all) {
-  return "### Micro-kernels\n\n" + micro_table(all) + "\n### Solutions and naive versions\n\n" +
-         agreement_table(all) + "\n### What differs\n\n" + difference_table(all) +
+  return summary(all) + "### Micro-kernels\n\n" + micro_table(all) +
+         "\n### Solutions and naive versions\n\n" + agreement_table(all) +
+         "\n### What differs\n\n" + difference_table(all) +
          "\n### Distinct sectors and the memory itself\n\n" + memory_table(all);
 }
 

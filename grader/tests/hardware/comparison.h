@@ -50,9 +50,9 @@ std::vector<Launch> read_profile(const std::string& file);
 /// True if requests, sectors and wavefronts are the same.
 bool agrees(const Comparison& one);
 
-/// As Markdown: the micro-kernels, launch by launch; how many launches of each solution and naive
-/// version agree; those that do not; and what the solutions' largest launches moved to and from the
-/// memory itself. Where the two differ it says "simulator / GPU".
+/// As Markdown: how many launches agree; the micro-kernels, launch by launch; how many launches of
+/// each solution and naive version agree; those that do not; and what the solutions' largest
+/// launches moved to and from the memory itself. Where the two differ it says "simulator / GPU".
 std::string tables(const std::vector<Comparison>& all);
 
 }  // namespace onepass::hardware

@@ -13,7 +13,7 @@
 // quarter. Loads are served to twice as many lanes if all lanes i and i ^ 1 want the same (or at
 // most one of them takes part), or all lanes i and i ^ 2.
 //
-// All this was found by comparison with the counters of an H200 (docs/simulator.md).
+// All this was found by comparison with the counters of an H200 (docs/simulator_counts.md).
 #pragma once
 
 #include <cstdint>
