@@ -1,5 +1,6 @@
-// The device that the simulator plays: an NVIDIA GPU of compute capability 9.0 (the H100's class)
-// with the limits that CUDA's programming guide states for it. Its speed is not simulated.
+// The device that the simulator plays: an NVIDIA GPU of compute capability 9.0 with the limits that
+// CUDA's programming guide states for it ("Compute Capabilities"), and with as many multiprocessors
+// and as much memory as an H100 has. Its speed is not simulated.
 #pragma once
 
 #include <cstddef>

@@ -178,7 +178,7 @@ CASE(all_blocks_use_the_atomic, "") {
 
 // ---- Atomic operations of one's own, by compare and swap
 
-/// As the programming guide writes it.
+/// As the programming guide writes it ("Atomic Functions").
 __device__ double add_by_swaps(double* address, double value) {
   auto* word = reinterpret_cast<unsigned long long*>(address);
   unsigned long long old = *word, assumed;

@@ -112,8 +112,8 @@ CASE(same_value_is_read_too, "shared-race", {"written and read"}, {{"writes", 31
   written_and_read<<<1, 64>>>(zeros<int>());
 }
 
-// ---- Threads return before a barrier of the others. The programming guide, of Volta and later: it
-// "will not succeed until reached by all non-exited threads in the block".
+// ---- Threads return before a barrier of the others. From Volta on it waits for every thread, but
+// for those that have exited (the programming guide, "Independent Thread Scheduling").
 
 __global__ void return_before(float* y, unsigned n) {
   if (threadIdx.x >= n) return;
@@ -138,7 +138,8 @@ CASE(nobody_returns_before, "") {
   return_before<<<1, 32>>>(zeros<float>(), 32);
 }
 
-// ---- A warp as if it ran in step. volatile has been no order since Volta.
+// ---- A warp as if it ran in step, which none does since Volta ("Independent Thread Scheduling").
+// That the array is volatile is no order and makes nothing atomic ("Volatile Qualifier").
 
 __device__ void add_up_in_step(volatile float* s, unsigned i) {
   s[i] += s[i + 32];  // writes
@@ -165,7 +166,7 @@ CASE(sums_of_warps_in_step, "shared-race", {"two lanes of a warp"},
   for (const int blocks : {1, 3}) sum_in_step<<<blocks, 64>>>(zeros<float>(), zeros<float>(1));
 }
 
-/// As the programming guide has it since.
+/// With a __syncwarp() between any two steps that share memory, as the guide asks for since.
 __global__ void sum_with_syncwarp(const float* x, float* y) {
   __shared__ volatile float s[64];
   const unsigned i = threadIdx.x;

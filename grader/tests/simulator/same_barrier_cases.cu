@@ -1,7 +1,7 @@
-// Which barriers are the same one. The programming guide: "__syncthreads() is allowed in
-// conditional code but only if the conditional evaluates identically across the entire thread
-// block". So two calls are two barriers, even where they stand in one line or in one helper; and
-// what the host's compiler makes of one call stays one.
+// Which barriers are the same one. All threads of a block have to reach the same call, and in
+// conditional code the condition has to be the same for all of them (CUDA's programming guide,
+// "Thread Block Synchronization Functions"). So two calls are two barriers, even where they stand
+// in one line or in one helper; and what the host's compiler makes of one call stays one.
 #include "tests/simulator/case_kernels.h"
 
 #define SYNC __syncthreads()
@@ -168,8 +168,10 @@ CASE(barriers_in_functions, "") {
   part_after(in_functions, 20);
 }
 
-// ---- Of a warp: since Volta its lanes may call from different places. "All non-exited threads
-// named in mask must execute a corresponding __syncwarp() with the same mask."
+// ---- Of a warp: from where its lanes call is not looked at. The PTX manual asks for the same
+// instruction with the same mask (vote.sync and its kin), and GPUs since Volta do no more. Newer
+// editions of the programming guide ask for the same place in the program, too ("Warp __sync
+// Intrinsic Constraints").
 
 __global__ void warps_in_both_arms(float* y, unsigned threads) {
   if (threadIdx.x < threads) {

@@ -25,8 +25,8 @@ std::string with_note(std::string message, const std::string& note) {
          (note.empty() ? "" : ' ' + note);
 }
 
-/// Of lanes of one warp at one instruction the programming guide leaves open only which of them is
-/// the last.
+/// Of lanes of one warp at one instruction the programming guide ("SIMT Architecture") leaves open
+/// only how many of them write, and which is the last.
 std::string about_same_value(Reach between, bool is_one_instruction) {
   const char* const who = between == Reach::warp    ? "several lanes of a warp"
                           : between == Reach::block ? "several threads of a block"
