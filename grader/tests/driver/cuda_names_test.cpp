@@ -126,7 +126,12 @@ TEST_SUITE("CUDA's names") {
         CHECK((known != cuda_names().end() && known->second == "refused: " + kind));
       }
     }
-    CHECK(on_page == counts);
+    for (const auto& [kind, count] : counts) {
+      CHECK_MESSAGE(on_page[kind] == count, kind, " has ", count, " names");
+    }
+    for (const auto& [kind, count] : on_page) {
+      CHECK_MESSAGE(counts.count(kind) == 1, "there is no kind ", kind);
+    }
   }
 
   TEST_CASE("a name in each of g++'s messages") {

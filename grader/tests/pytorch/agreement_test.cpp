@@ -296,7 +296,7 @@ TEST_CASE("data and back is the same, infinity too") {
   CHECK(table(back) == table(agreement));
 }
 
-TEST_CASE("docs/data/agreement.json: PyTorch agrees, and docs/grading.md shows it") {
+TEST_CASE("docs/data/agreement.json: PyTorch agrees, and docs/agreement.md shows it") {
   const fs::path data = kSource / "docs/data/agreement.json";
   if (!fs::exists(data)) {
     MESSAGE("left out: there is no docs/data/agreement.json");
@@ -306,6 +306,7 @@ TEST_CASE("docs/data/agreement.json: PyTorch agrees, and docs/grading.md shows i
   for (const std::string& sentence : disagreements(agreement)) FAIL_CHECK(sentence);
   CHECK(agreement.cases >= 20);
   CHECK(agreement.about.device.find("NVIDIA") != std::string::npos);
-  CHECK_MESSAGE(read_file(kSource / "docs/grading.md").find(table(agreement)) != std::string::npos,
-                "docs/grading.md: put in what `agreement table docs/data/agreement.json` prints");
+  CHECK_MESSAGE(
+      read_file(kSource / "docs/agreement.md").find(table(agreement)) != std::string::npos,
+      "docs/agreement.md: put in what `agreement table docs/data/agreement.json` prints");
 }

@@ -6,7 +6,7 @@
 #   grader/tests/pytorch/run.sh BUILD RESULT
 #
 # RESULT becomes a folder with agreement.json (docs/data/agreement.json), agreement.md (its tables,
-# for docs/grading.md), module.txt and timing.md. PYTHON names the Python that has PyTorch.
+# for docs/agreement.md), module.txt and timing.md. PYTHON names the Python that has PyTorch.
 set -eu
 if [ $# -ne 2 ]; then
   echo "Usage: grader/tests/pytorch/run.sh BUILD RESULT" >&2
