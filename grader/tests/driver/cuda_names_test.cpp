@@ -127,7 +127,7 @@ TEST_SUITE("CUDA's names") {
       }
     }
     for (const auto& [kind, count] : counts) {
-      CHECK_MESSAGE(on_page[kind] == count, kind, " has ", count, " names");
+      CHECK_MESSAGE(on_page[kind] == count, kind, " has ", count, " names: api/count.py");
     }
     for (const auto& [kind, count] : on_page) {
       CHECK_MESSAGE(counts.count(kind) == 1, "there is no kind ", kind);
