@@ -12,12 +12,17 @@ namespace {
 
 using onepass::rewriter::RewriteError;
 
-// The rewritten text without its #line.
-std::string rewritten(const std::string& source) {
+// The rewritten text without its first #line.
+std::string rewritten_longer(const std::string& source) {
   const std::string text = onepass::rewriter::rewrite(source, "student.cu");
   const std::string head = "#include <cuda_runtime.h>\n#line 1 \"student.cu\"\n";
   REQUIRE(text.substr(0, head.size()) == head);
-  const std::string rest = text.substr(head.size());
+  return text.substr(head.size());
+}
+
+// Of a text that gets no more lines.
+std::string rewritten(const std::string& source) {
+  std::string rest = rewritten_longer(source);
   CHECK(std::count(rest.begin(), rest.end(), '\n') ==
         std::count(source.begin(), source.end(), '\n'));
   return rest;
@@ -179,9 +184,36 @@ TEST_SUITE("rewriter") {
   TEST_CASE("launch bounds are compared in the kernel") {
     CHECK(rewritten("__global__ void __launch_bounds__(N * f(2, 3), 2) k(int a) { a(); }") ==
           "__global__ void __launch_bounds__(N * f(2, 3), 2) k(int a) { "
-          "ONEPASS_LAUNCH_BOUNDS(N * f ( 2 , 3 ) ); a(); }");
+          "ONEPASS_LAUNCH_BOUNDS( N * f ( 2 , 3 ) , 2 ); a(); }");
+    CHECK(rewritten("KERNEL(__launch_bounds__(256), k)(int a) {}") ==
+          "KERNEL(__launch_bounds__(256), k)(int a) { ONEPASS_LAUNCH_BOUNDS( 256 );}");
     unchanged("__global__ void __launch_bounds__(256) k(int a);\nvoid f() {}");
-    unchanged("#define KERNEL __global__ void __launch_bounds__(256)\nKERNEL k() {}");
+  }
+
+  TEST_CASE("launch bounds in a macro are compared in the kernel") {
+    const std::string bounds = "#define BOUNDS __launch_bounds__(256)\n";
+    CHECK(contains(rewritten_longer(bounds + "void BOUNDS k() {}"),
+                   "k() { ONEPASS_LAUNCH_BOUNDS_OF_BOUNDS;}"));
+    CHECK(contains(rewritten_longer("\n" + bounds), "\n#line 2\n" + bounds));
+    // What they say is what the preprocessor takes.
+    const std::string two =
+        rewritten_longer("#if A\n" + bounds + "#else\n#define BOUNDS\n#endif\n");
+    CHECK(contains(two, "#define ONEPASS_LAUNCH_BOUNDS_OF_BOUNDS ONEPASS_LAUNCH_BOUNDS( 256 )\n"));
+    CHECK(contains(two, "#define ONEPASS_LAUNCH_BOUNDS_OF_BOUNDS \n#line 4\n#define BOUNDS\n"));
+    // A macro of a macro, whose parameter it is
+    const std::string kernel = rewritten_longer(
+        "#define KERNEL(n) void INNER(n)\n#define INNER(m) __launch_bounds__(m)\nKERNEL(2) k() {}");
+    CHECK(contains(kernel, "_OF_KERNEL( n ) ONEPASS_LAUNCH_BOUNDS_OF_INNER( n )\n"));
+    CHECK(contains(kernel, "_OF_INNER( m ) ONEPASS_LAUNCH_BOUNDS( m )\n"));
+    CHECK(contains(kernel, "k() { ONEPASS_LAUNCH_BOUNDS_OF_KERNEL( 2 );}"));
+    // Macros which hold the kernel, too
+    CHECK(rewritten("#define K(n) void __launch_bounds__(n) k() {}\nK(2) void f() {}") ==
+          "#define K(n) void __launch_bounds__(n) k() { ONEPASS_LAUNCH_BOUNDS( n );}\n"
+          "K(2) void f() {}");
+    unchanged("#define DECLARE(n) void __launch_bounds__(n) k();\nDECLARE(2) void f() {}");
+    unchanged(
+        "#define __launch_bounds__(...)\n#if defined(__launch_bounds__)\n#endif\nvoid f() {}");
+    unchanged("#define BOUNDS 256\n__global__ void k() { int a[BOUNDS]; }");
   }
 
   TEST_CASE("launch functions get the kernel itself") {

@@ -1,53 +1,175 @@
-// __global__ void __launch_bounds__(256) kernel(float* x) { ... }
+// __global__ void __launch_bounds__(256, 2) kernel(float* x) { ... }
 //   becomes
-// __global__ void __launch_bounds__(256) kernel(float* x) { ONEPASS_LAUNCH_BOUNDS(256); ... }
+// __global__ void __launch_bounds__(256, 2) kernel(float* x) { ONEPASS_LAUNCH_BOUNDS(256, 2); ... }
 //
 // The bound may depend on the kernel's template arguments, so it is compared where they are known.
+//
+// Where a macro hides it, only the preprocessor knows what the macro stands for: another #if may
+// have defined it otherwise. So each definition gets another one before it, of what the bounds in
+// it say, and the kernel asks that one:
+//
+// #define KERNEL(n) __global__ void __launch_bounds__(n)
+// KERNEL(256) kernel(float* x) { ... }
+//   becomes
+// #define ONEPASS_LAUNCH_BOUNDS_OF_KERNEL(n) ONEPASS_LAUNCH_BOUNDS(n)
+// #define KERNEL(n) __global__ void __launch_bounds__(n)
+// KERNEL(256) kernel(float* x) { ONEPASS_LAUNCH_BOUNDS_OF_KERNEL(256); ... }
+#include <algorithm>
+#include <set>
+
 #include "passes.h"
 
 namespace onepass::rewriter {
 namespace {
 
-// The `{` of the function whose declaration goes on at tokens[first]; tokens.size() if it has none.
-std::size_t body(const Tokens& tokens, std::size_t first) {
-  for (std::size_t i = first; i < tokens.size() && !tokens[i].is(";"); ++i) {
-    if (tokens[i].directive != tokens[first - 1].directive || tokens[i].closes_bracket()) {
-      break;
+using Macros = std::set<std::string_view>;
+
+// The tokens of a #define: NAME, its parameters, and what it stands for.
+struct Definition {
+  std::size_t name;
+  std::size_t text;  // the first token of what it stands for
+  std::size_t end;
+};
+
+bool same_directive(const Tokens& tokens, std::size_t i, std::size_t k) {
+  return k < tokens.size() && tokens[i].directive == tokens[k].directive;
+}
+
+std::size_t hash_before(std::string_view source, const Token& token) {
+  return source.rfind('#', token.begin);
+}
+
+std::vector<Definition> definitions(std::string_view source, const Tokens& tokens) {
+  std::vector<Definition> result;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i].directive == 0) {
+      continue;
     }
-    if (tokens[i].is("{")) {
-      return i;
+    Definition one = {i, i + 1, i + 1};
+    while (same_directive(tokens, i, one.end)) {
+      ++one.end;
     }
-    if (tokens[i].opens_bracket()) {
-      i = closing_bracket(tokens, i);
+    if (one.text < one.end && tokens[one.text].is("(") &&
+        tokens[one.text].begin == tokens[i].end()) {
+      one.text = std::min(closing_bracket(tokens, one.text) + 1, one.end);
+    }
+    const std::size_t hash = hash_before(source, tokens[i]);
+    if (source.substr(hash, tokens[i].begin - hash).find("define") != std::string_view::npos) {
+      result.push_back(one);
+    }
+    i = one.end - 1;
+  }
+  return result;
+}
+
+std::string joined(const Tokens& tokens, std::size_t first, std::size_t end) {
+  std::string text;
+  for (std::size_t i = first; i < end; ++i) {
+    text += (i == first ? "" : " ") + std::string(tokens[i].text);
+  }
+  return text;
+}
+
+bool tells_bounds(const Token& token, const Macros& macros) {
+  return token.is("__launch_bounds__") || macros.count(token.text) > 0;
+}
+
+// The index after the arguments of the macro tokens[i], if it has any.
+std::size_t after_arguments(const Tokens& tokens, std::size_t i) {
+  if (!same_directive(tokens, i, i + 1) || !tokens[i + 1].is("(")) {
+    return i + 1;
+  }
+  return std::min(closing_bracket(tokens, i + 1), tokens.size() - 1) + 1;
+}
+
+// ONEPASS_LAUNCH_BOUNDS(256) for the __launch_bounds__(256) at tokens[i]
+std::string compared(const Tokens& tokens, std::size_t i) {
+  const std::string macro = tokens[i].is("__launch_bounds__")
+                                ? "ONEPASS_LAUNCH_BOUNDS"
+                                : "ONEPASS_LAUNCH_BOUNDS_OF_" + std::string(tokens[i].text);
+  return macro + joined(tokens, i + 1, after_arguments(tokens, i));
+}
+
+// What ends the declaration of which tokens[i] is a part: a `{`, `;` or `}`, or tokens.size(). It
+// goes on behind the directives between, and behind the bracket of a macro that it is handed to.
+std::size_t end_of_declaration(const Tokens& tokens, std::size_t i) {
+  for (std::size_t k = after_arguments(tokens, i); k < tokens.size(); ++k) {
+    if (tokens[k].directive != tokens[i].directive) {
+      if (tokens[i].directive != 0) {
+        break;
+      }
+    } else if (tokens[k].is_any({"{", ";", "}"})) {
+      return k;
+    } else if (tokens[k].opens_bracket()) {
+      k = closing_bracket(tokens, k);
     }
   }
   return tokens.size();
 }
 
+// Where the bounds stand of which what follows the macro is the kernel.
+std::vector<std::size_t> open_bounds(const Tokens& tokens, const Definition& definition,
+                                     const Macros& macros) {
+  const auto is_parameter = [&](const Token& token) {
+    return std::any_of(tokens.begin() + definition.name + 1, tokens.begin() + definition.text,
+                       [&](const Token& one) { return one.is(token.text); });
+  };
+  std::vector<std::size_t> result;
+  for (std::size_t i = definition.text; i < definition.end; ++i) {
+    if (tells_bounds(tokens[i], macros) && !is_parameter(tokens[i]) &&
+        end_of_declaration(tokens, i) == tokens.size()) {
+      result.push_back(i);
+    }
+  }
+  return result;
+}
+
+// Those that hold __launch_bounds__, or another macro that does.
+Macros macros_with_bounds(const Tokens& tokens, const std::vector<Definition>& definitions) {
+  Macros macros;
+  for (std::size_t before = 1; before != macros.size();) {
+    before = macros.size();
+    for (const Definition& one : definitions) {
+      if (!open_bounds(tokens, one, macros).empty()) {
+        macros.insert(tokens[one.name].text);
+      }
+    }
+  }
+  return macros;
+}
+
+// The lines before a definition, and a #line that takes them back.
+std::string definition_of_bounds(const Tokens& tokens, const Definition& definition,
+                                 const Macros& macros) {
+  const Token& name = tokens[definition.name];
+  const std::string bounds = "ONEPASS_LAUNCH_BOUNDS_OF_" + std::string(name.text);
+  std::string text;
+  for (const std::size_t i : open_bounds(tokens, definition, macros)) {
+    text += (text.empty() ? "" : "; ") + compared(tokens, i);
+  }
+  return "#undef " + bounds + "\n#define " + bounds +
+         joined(tokens, definition.name + 1, definition.text) + " " + text + "\n#line " +
+         std::to_string(name.line) + "\n";
+}
+
 }  // namespace
 
-void rewrite_launch_bounds(const Tokens& tokens, std::vector<Edit>& edits) {
-  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    if (!tokens[i].is("__launch_bounds__") || !tokens[i + 1].is("(")) {
-      continue;
+void rewrite_launch_bounds(std::string_view source, const Tokens& tokens,
+                           std::vector<Edit>& edits) {
+  const std::vector<Definition> all = definitions(source, tokens);
+  const Macros macros = macros_with_bounds(tokens, all);
+  for (const Definition& one : all) {
+    if (macros.count(tokens[one.name].text) > 0) {
+      const std::size_t hash = hash_before(source, tokens[one.name]);
+      edits.push_back({hash, hash, definition_of_bounds(tokens, one, macros)});
     }
-    const std::size_t close = closing_bracket(tokens, i + 1);
-    const std::size_t open = close == tokens.size() ? close : body(tokens, close + 1);
-    if (open == tokens.size()) {
-      continue;
+  }
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::size_t end =
+        tells_bounds(tokens[i], macros) ? end_of_declaration(tokens, i) : tokens.size();
+    if (end != tokens.size() && tokens[end].is("{")) {
+      edits.push_back({tokens[end].end(), tokens[end].end(), " " + compared(tokens, i) + ";"});
     }
-    std::string most;
-    for (std::size_t k = i + 2; k < close && !tokens[k].is(","); ++k) {
-      if (tokens[k].opens_bracket()) {
-        const std::size_t end = closing_bracket(tokens, k);
-        for (; k < end; ++k) {
-          most += std::string(tokens[k].text) + " ";
-        }
-      }
-      most += std::string(tokens[k].text) + " ";
-    }
-    edits.push_back(
-        {tokens[open].end(), tokens[open].end(), " ONEPASS_LAUNCH_BOUNDS(" + most + ");"});
   }
 }
 

@@ -9,7 +9,8 @@
 
 namespace onepass::rewriter {
 
-/// Replaces source[begin, end) by text, which holds as many newlines as what it replaces.
+/// Replaces source[begin, end) by text, which holds as many newlines as what it replaces, or ends
+/// in a #line.
 struct Edit {
   std::size_t begin;
   std::size_t end;
@@ -31,7 +32,7 @@ void rewrite_kernel_pointers(const Tokens& tokens, std::vector<Edit>& edits);
 void rewrite_shared_variables(const Tokens& tokens, std::vector<Edit>& edits);
 
 /// __launch_bounds__(256)
-void rewrite_launch_bounds(const Tokens& tokens, std::vector<Edit>& edits);
+void rewrite_launch_bounds(std::string_view source, const Tokens& tokens, std::vector<Edit>& edits);
 
 /// asm("...")
 void rewrite_inline_assembly(const Tokens& tokens, std::vector<Edit>& edits);

@@ -76,7 +76,7 @@ std::string rewrite(std::string_view source, std::string_view shown_path) {
   rewrite_launches(tokens, edits);
   rewrite_dynamic_shared_memory(tokens, edits);
   rewrite_shared_variables(tokens, edits);
-  rewrite_launch_bounds(tokens, edits);
+  rewrite_launch_bounds(source, tokens, edits);
   rewrite_kernel_pointers(tokens, edits);
   rewrite_inline_assembly(tokens, edits);
   rewrite_array_indices(tokens, edits);

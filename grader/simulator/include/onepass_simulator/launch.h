@@ -58,8 +58,9 @@ struct DynamicShared {
   }
 };
 
-/// In a kernel with __launch_bounds__(most).
-__forceinline__ void keep_to_launch_bounds(unsigned most) {
+/// In a kernel with __launch_bounds__(most), or with how many blocks are to be resident, and how
+/// many are in a cluster, which change no result.
+__forceinline__ void keep_to_launch_bounds(unsigned most, unsigned = 0, unsigned = 0) {
   if (__builtin_expect(blockDim.x * blockDim.y * blockDim.z > most, 0)) exceed_launch_bounds(most);
 }
 
