@@ -18,15 +18,20 @@ const std::string kGroups = "cooperative_groups";
 std::string unknown_name(const std::string& message) {
   static const std::regex header(R"(^(\S+): No such file or directory)");
   static const std::regex member(
-      R"(^'(\w+)' (?:is not a member of|has not been declared in|in namespace) '(\w+)')");
+      R"(^'(\w+)' (?:is not a member of|has not been declared in|in namespace) '([^'<]+))");
+  // 'const class cooperative_groups::thread_block_tile<32>' has no member named 'match_all'
+  static const std::regex no_member(
+      R"('(?:[^'<]* )?([\w:]+)(?:<[^']*>)?'\}? has no (?:non-static data )?member named '(\w+)')");
   static const std::regex plain(
       R"(^'(?:::)?(\w+)' (?:was not declared in this scope|has not been declared|does not name a )"
       R"(|is not a member of '::'))");
   static const std::regex in_template(R"(^there are no arguments to '(\w+)' that depend on)");
   std::smatch match;
   if (std::regex_search(message, match, member)) {
-    const bool is_group = match[2] == kGroups || match[2] == "cg";
-    return is_group ? kGroups + "::" + match[1].str() : "";
+    return (match[2] == "cg" ? kGroups : match[2].str()) + "::" + match[1].str();
+  }
+  if (std::regex_search(message, match, no_member)) {
+    return match[1].str() + "::" + match[2].str();
   }
   for (const std::regex* pattern : {&header, &plain, &in_template}) {
     if (std::regex_search(message, match, *pattern)) {

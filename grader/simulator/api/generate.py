@@ -6,7 +6,7 @@
                                            made of another version's headers
 
 The names are those that nvcc knows of: each identifier of the headers below is tried in a
-using-declaration. *Simulated* is what the simulator's own headers declare; *accepted* stands in
+using-declaration, and as a member of the classes that the simulator has. *Simulated* is what the simulator's own headers declare; *accepted* stands in
 ACCEPTED below; the rest is refused, for the reason of the first pattern in REASONS that fits.
 """
 import pathlib
@@ -39,12 +39,22 @@ INCLUDED = ["cuda_runtime.h", "cuda_profiler_api.h", "cuda_fp16.h", "cuda_bf16.h
 C_HEADERS = ["cassert", "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "cmath"]
 SIMULATED = ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cooperative_groups.h",
              "cooperative_groups/reduce.h"]
+# The classes of which the simulator may lack members, and the headers that name these.
+CLASSES = [(["driver_types.h"], """
+    cudaDeviceProp cudaFuncAttributes cudaLaunchAttribute cudaLaunchAttributeValue
+    cudaLaunchConfig_t""".split()), (GROUPS, """
+    cooperative_groups::thread_block cooperative_groups::thread_block_tile
+    cooperative_groups::coalesced_group cooperative_groups::grid_group""".split())]
 
 # What a header keeps to itself.
 INTERNAL = re.compile(r"_[A-Z]|__(nv_(?!bfloat|fp|cvt|half)|nvvm|builtin|cuda|CUDA|NV|cudart|is_|"
                       r"internal|device_builtin|__|surface|texture|[A-Z]{3})|NV_|EXCLUDE|.*_(ptsz|ptds|st)$|"
                       r".*_H__$|CU|.*Reserved\d+$|__pm\d|__cdecl|(__)?(all|any|ballot)$|"
                       r"(?i:.*(deprecated|_impl|_internal|private|detail|helper).*)|(defined|and|or|not|xor|bitand|bitor|compl)(_eq)?$")
+
+# What a class keeps to itself, or to those derived from it.
+INTERNAL_MEMBER = re.compile(r"_|id$|reserved|(gg|tg|group)_data|get_(mask|type)|build_mask|"
+                             r"thread_group(_base)?$")
 
 # Declared, so that programs compile, and without effect: it would change no result.
 ACCEPTED = """
@@ -121,6 +131,10 @@ REPLACED = {
     "is gone from GPUs since 2017: write it with _sync at the end of its name, and the mask of the "
     "lanes that take part, 0xffffffff for all, as first argument":
         "__all __any __ballot __shfl __shfl_down __shfl_up __shfl_xor".split(),
+    "is gone since CUDA 13: ask cudaDeviceGetAttribute(), which has an attribute for it":
+        ["cudaDeviceProp::" + name for name in
+         "clockRate computeMode deviceOverlap kernelExecTimeoutEnabled memoryClockRate "
+         "singleToDoublePrecisionPerfRatio".split()],
 }
 
 
@@ -134,6 +148,18 @@ def names_in(toolkit, headers):
     return {name for name in names if not INTERNAL.match(name)}
 
 
+def use(name):
+    """Three lines that are right where there is this name."""
+    scope, own = name.rsplit("::", 1) if "::" in name else ("", name)
+    trial = "use_" + re.sub(r"\W", "_", name)
+    if scope == "cudaLaunchAttributeValue":  # a union
+        return "\n\nusing %s = decltype(::%s);" % (trial, name)
+    if any(scope in classes for headers, classes in CLASSES):
+        scope = scope.replace("_tile", "_tile<32>")
+        return "\n\nstruct %s : ::%s { using ::%s::%s; };" % (trial, scope, scope, own)
+    return "#ifndef %s\nusing %s::%s;\n#endif" % (own, scope, own)
+
+
 def declared(names, includes, command, suffix):
     """Those of `names` that may be used after these #includes."""
     with tempfile.TemporaryDirectory() as folder:
@@ -142,8 +168,7 @@ def declared(names, includes, command, suffix):
         lines = ["#include <%s>" % header for header in includes] + ["namespace trial {"]
         first = len(lines) + 1
         for name in listed:
-            scope, own = name.rsplit("::", 1) if "::" in name else ("", name)
-            lines.append("\n".join(["#ifndef " + own, "using %s::%s;" % (scope, own), "#endif"]))
+            lines.append(use(name))
         text = "\n".join(lines) + "\n}\n"
         source.write_text(text)
         result = subprocess.run(command + [str(source)], capture_output=True, text=True, cwd=folder)
@@ -179,6 +204,10 @@ def main():
     candidates = names_in(toolkit, HEADERS)
     candidates |= {"cooperative_groups::" + name for name in names_in(toolkit, GROUPS)
                    if not name.startswith("_")}
+    for headers, classes in CLASSES:
+        members = {name for name in names_in(toolkit, headers) if not INTERNAL_MEMBER.match(name)}
+        candidates |= {"%s::%s" % (one, name) for one in classes for name in members
+                       if not one.endswith(name)}
     nvcc = [str(toolkit / "bin/nvcc"), "-arch=sm_90", "-std=c++17", "-w", "-ptx", "-o", "names.ptx",
             "-Xcudafe", "--error_limit=100000"]
     candidates -= declared(candidates, C_HEADERS, ["g++", "-std=c++17", "-fsyntax-only", "-w"], ".cpp")

@@ -25,7 +25,6 @@ class thread_block {
   static dim3 thread_index() { return threadIdx; }
   static dim3 group_dim() { return blockDim; }
   static dim3 dim_threads() { return blockDim; }
-  __forceinline__ void barrier_wait_and_arrive() const { sync(); }
 };
 inline thread_block this_thread_block() {
   return {};
@@ -56,9 +55,9 @@ class lanes {
   __forceinline__ unsigned match_any(T value) const {
     return pack(__match_any_sync(mask_, value));
   }
-  unsigned member_mask() const { return mask_; }
 
  protected:
+  unsigned member_mask() const { return mask_; }
   /// The bits of a warp-wide mask at this group's lanes, side by side.
   unsigned pack(unsigned warp_mask) const {
     unsigned packed = 0;

@@ -49,6 +49,16 @@ std::string own(const std::string& name) {
   return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
+/// The class, if the name is a member's.
+std::string class_of(const std::string& name) {
+  const std::string scope = name.substr(0, name.size() - own(name).size());
+  if (scope.empty() || scope == "cooperative_groups::") {
+    return "";
+  }
+  const std::string type = scope.substr(0, scope.size() - 2);
+  return type == "cooperative_groups::thread_block_tile" ? type + "<32>" : type;
+}
+
 }  // namespace
 
 TEST_SUITE("CUDA's names") {
@@ -56,7 +66,13 @@ TEST_SUITE("CUDA's names") {
     std::string text = "namespace uses {\n";
     int count = 0;
     for (const auto& [name, section] : cuda_names()) {
-      if (is_declared(section)) {
+      if (const std::string type = class_of(name); is_declared(section) && !type.empty()) {
+        text += type == "cudaLaunchAttributeValue"  // a union
+                    ? fmt::format("using U{} = decltype({});\n", count, name)
+                    : fmt::format("struct U{} : {} {{ using {}::{}; }};\n", count, type, type,
+                                  own(name));
+        ++count;
+      } else if (is_declared(section)) {
         const char* const scope = name.find("::") == std::string::npos ? "::" : "";
         text += fmt::format("#ifndef {}\nusing {}{};\n#endif\n", own(name), scope, name);
         ++count;
@@ -72,7 +88,10 @@ TEST_SUITE("CUDA's names") {
     for (const auto& [name, section] : cuda_names()) {
       if (!is_declared(section) && !is_header(name)) {
         names.push_back(name);
-        text += fmt::format("void use{}() {{ (void){}; }}\n", names.size(), name);
+        const std::string type = class_of(name);
+        text += type.empty() ? fmt::format("void use{}() {{ (void){}; }}\n", names.size(), name)
+                             : fmt::format("void use{}({}* x) {{ (void)x->{}; }}\n", names.size(),
+                                           type, own(name));
       }
     }
     CHECK(names.size() > 1300);
@@ -87,7 +106,7 @@ TEST_SUITE("CUDA's names") {
       CAPTURE(by_line[std::to_string(i + 1)]);
       REQUIRE(error);
       const bool is_told = error->message.find("cannot be simulated") != std::string::npos ||
-                           error->message.find("is gone from GPUs") != std::string::npos;
+                           error->message.find("is gone ") != std::string::npos;
       CHECK(is_told);
       CHECK(error->message.rfind(names[i], 0) == 0);
     }
@@ -154,12 +173,48 @@ TEST_SUITE("CUDA's names") {
           "namespace cg = cooperative_groups; void f() { auto c = cg::this_cluster(); }",
           "namespace cg = cooperative_groups; cg::cluster_group c;",
           "namespace cg = cooperative_groups; void f(const cg::thread_group& g) {}",
-          "using cooperative_groups::memcpy_async;", "void f() { cooperative_groups::wait(1); }"}) {
+          "using cooperative_groups::memcpy_async;", "void f() { cooperative_groups::wait(1); }",
+          "const cudaDeviceProp properties = {}; auto uuid = properties.uuid;",
+          "using P = cudaDeviceProp; P properties; auto uuid = properties.uuid;",
+          "auto uuid = &cudaDeviceProp::uuid;",
+          "void f(dim3 d) { cudaDeviceProp p = {.mpsEnabled = 1}; }",
+          "template <typename T> void f(T x) { x.val.clusterDim.x = 2; } template void "
+          "f(cudaLaunchAttribute);",
+          "namespace cg = cooperative_groups; void f(cg::thread_block b) { b.barrier_arrive(); }",
+          "namespace cg = cooperative_groups; auto f = cg::thread_block::barrier_arrive();",
+          "namespace cg = cooperative_groups; template <int n> void f() { int all; "
+          "cg::tiled_partition<n>(cg::this_thread_block()).match_all(1, all); } template void "
+          "f<8>();"}) {
       const auto error = first_error(messages_on(line), "names.cpp", "binding", true);
       CAPTURE(line);
       REQUIRE(error);
       CAPTURE(error->message);
       CHECK(error->message.find("cannot be simulated on a CPU") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("a member that is gone from CUDA gets what there is instead") {
+    const auto error = first_error(messages_on("int f(cudaDeviceProp p) { return p.clockRate; }"),
+                                   "names.cpp", "binding", true);
+    REQUIRE(error);
+    CHECK(
+        error->message ==
+        "cudaDeviceProp::clockRate is gone since CUDA 13: ask cudaDeviceGetAttribute(), which has "
+        "an attribute for it");
+  }
+
+  TEST_CASE("a member that CUDA does not have keeps the compiler's words") {
+    for (const char* line :
+         {"int f(cudaDeviceProp p) { return p.multiProcesorCount; }",
+          "struct Mine { int uid; }; int f(Mine m) { return m.uuid; }",
+          "namespace onepass { struct cudaDeviceProp {}; int f(cudaDeviceProp m) { return m.uuid; "
+          "} }",
+          "int f(dim3 d) { return d.w; }",
+          "namespace cg = cooperative_groups; void f(cg::thread_block b) { b.sink(); }"}) {
+      const auto error = first_error(messages_on(line), "names.cpp", "binding", true);
+      CAPTURE(line);
+      REQUIRE(error);
+      CHECK(error->message.find("has no member named '") != std::string::npos);
     }
   }
 
