@@ -76,6 +76,9 @@ const std::string kStandardLibrary =
               _Rb_tree_ _Hash_bytes __detail chrono to_chars from_chars)") +
     "))";
 
+// simulator/include/cuda_runtime.h
+const std::string kOurMemmove = "__tsan_memmove";
+
 /// Of the name's beginning; patterns end in $ if they mean the whole.
 bool begins_so(const std::string& name, const std::regex& pattern) {
   // A longer one is a template's. std::regex runs out of stack on very long text.
@@ -91,13 +94,13 @@ bool may_ask_for(const std::string& name) {
   return begins_so(name, allowed);
 }
 
+// puts and putchar are what the compiler makes of a printf().
 bool may_ask_for_in_kernels(const std::string& name) {
   static const std::regex allowed(
       "(?:" + one_of(kCompiler) + "|" + one_of(kCuda) + "|" + one_of(kMathematics) + "|" +
-      one_of(
-          R"(mem(?:cpy|move|set|cmp) malloc free v?printf puts putchar __assert_fail clock abs)") +
-      ")$|" + kOurs);
-  return begins_so(name, allowed);
+      one_of(R"(mem(?:cpy|set) malloc free printf puts putchar __assert_fail clock abs)") + ")$|" +
+      kOurs);
+  return name != kOurMemmove && begins_so(name, allowed);
 }
 
 bool may_define(const std::string& name, bool weak) {
@@ -126,7 +129,7 @@ std::string demangled(const std::string& name) {
 }
 
 std::string readable_name(const std::string& name) {
-  std::string readable = demangled(name);
+  std::string readable = name == kOurMemmove ? "memmove" : demangled(name);
   readable.resize(std::min(readable.size(), readable.find('(')));
   return readable;
 }

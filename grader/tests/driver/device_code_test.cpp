@@ -122,6 +122,9 @@ TEST_SUITE("device code") {
     call("std::max", "y[0] = std::max(y[1], y[i]);");
     call("std::array::operator[]", "std::array<float, 4> a; a[i] = 1; y[0] = a[i + 1];");
     call("rand", "y[0] = rand();");
+    call("memmove", "memmove(y, y + i, 16);");
+    call("memmove", "::memmove(y, y + 1, 16);");
+    call("memcmp", "y[0] = memcmp(y, y + 1, 16 * i);");
     call("atoi", "y[0] = atoi(reinterpret_cast<const char*>(y));");
 
     const auto variable = [](const std::string& name, const std::string& body) {
@@ -174,7 +177,7 @@ TEST_SUITE("device code") {
       template __global__ void k<double>(double*, int);
       struct Heavy { std::vector<float> v; float a; Heavy() : a(values[0]) {} Heavy(const Heavy& o) : v(o.v), a(o.a) {} };
       __global__ void by_value(Heavy h, float* y) { y[0] = h.a; }
-      void launch_heavy(float* y) { Heavy h; h.a = halved(values[1]); by_value<<<1, 1>>>(h, y); }
+      void launch_heavy(float* y) { Heavy h; h.a = halved(values[1]); memmove(&h.a, values, 4); by_value<<<1, 1>>>(h, y); }
     )";
     CHECK(refused(text) == "");
     check_with_nvcc(text, true);
