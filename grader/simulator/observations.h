@@ -40,6 +40,10 @@ enum class Kind {
   trap,
   shared_race,
   global_race,
+  copy_not_awaited,  // of asynchronous copies: what they bring is used too early,
+  copy_overwritten,  // or somebody writes where they read or write
+  copy_left,         // a warning: nobody waits for them
+  invalid_copy,      // one that the hardware does not have
 };
 
 /// The kinds' names in messages and files.
@@ -74,6 +78,10 @@ inline constexpr KindName kKindNames[] = {
     {Kind::trap, "trap"},
     {Kind::shared_race, "shared-race"},
     {Kind::global_race, "global-race"},
+    {Kind::copy_not_awaited, "copy-not-awaited"},
+    {Kind::copy_overwritten, "copy-overwritten"},
+    {Kind::copy_left, "copy-left"},
+    {Kind::invalid_copy, "invalid-copy"},
 };
 
 inline const char* kind_name(Kind kind) {

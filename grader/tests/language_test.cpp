@@ -90,7 +90,8 @@ TEST_SUITE("CUDA's language") {
     for (const char* header :
          {"cuda_runtime.h", "cuda_runtime_api.h", "cuda_fp16.h", "cuda_bf16.h", "vector_types.h",
           "vector_functions.h", "device_launch_parameters.h", "math_constants.h",
-          "cooperative_groups.h", "cooperative_groups/reduce.h"}) {
+          "cooperative_groups.h", "cooperative_groups/reduce.h", "cuda_pipeline.h",
+          "cuda_pipeline_primitives.h"}) {
       const fs::path file = working_folder() / "alone.cpp";
       std::ofstream(file) << "#include <" << header << ">\n";
       const Compiled result =
@@ -105,19 +106,17 @@ TEST_SUITE("CUDA's language") {
   TEST_CASE("what cannot be simulated stops the compile with its reason and place") {
     stops_with("\n__device__ void f() { asm volatile(\"bar.sync 0;\"); }\n", "inline PTX (asm)",
                "student.cu:2");
-    for (const char* header :
-         {"cuda_pipeline.h", "cuda/barrier", "cuda/pipeline", "mma.h", "cub/cub.cuh",
-          "thrust/device_vector.h", "cooperative_groups/memcpy_async.h"}) {
+    for (const char* header : {"cuda/barrier", "cuda/pipeline", "mma.h", "cub/cub.cuh",
+                               "thrust/device_vector.h", "cooperative_groups/memcpy_async.h"}) {
       stops_with(std::string("#include <") + header + ">\n", header, "student.cu:1");
     }
     stops_with(
         "#include <cooperative_groups.h>\n"
         "__global__ void k() { auto g = cooperative_groups::this_grid(); g.sync(); }\n",
         "barrier across blocks", "student.cu:2");
-    for (const char* kernel :
-         {"__global__ void __cluster_dims__(2, 1, 1) k() {}",
-          "template <int N> __global__ void __cluster_dims__(N) k() {}",
-          "__cluster_dims__(2) __global__ void k() {}"}) {
+    for (const char* kernel : {"__global__ void __cluster_dims__(2, 1, 1) k() {}",
+                               "template <int N> __global__ void __cluster_dims__(N) k() {}",
+                               "__cluster_dims__(2) __global__ void k() {}"}) {
       stops_with("\n" + std::string(kernel), "thread block clusters (__cluster_dims__)",
                  "student.cu:2");
     }

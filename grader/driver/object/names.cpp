@@ -61,7 +61,8 @@ constexpr const char* kC =
 const std::string kOurs =
     R"(_ZN9simulator\d+(?:threadIdx|blockIdx|blockDim|gridDim|launch|kernel_name|)"
     R"(block_barrier|warp_operation|active_mask|exceed_launch_bounds|compare_and_swap|)"
-    R"(atomic_update|memory_fence|dynamic_shared|yield|trap|clock_ticks|index_out_of_bounds)E|)"
+    R"(atomic_update|memory_fence|async_copy|commit_copies|wait_for_copies|dynamic_shared|yield|)"
+    R"(trap|clock_ticks|index_out_of_bounds)E|)"
     R"(_ZNK7onepass6worker9Arguments\d)";
 
 // After "St", or an abbreviation for a string or a stream. A length stands before a name.

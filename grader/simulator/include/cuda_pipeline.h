@@ -1,3 +1,5 @@
-// Not simulated: the compile stops and says so.
-#error \
-    "<cuda_pipeline.h> (asynchronous copies, cp.async) cannot be simulated on a CPU: grade this on a GPU"
+// <cuda_pipeline.h>: the functions of a thread. Its class nvcuda::experimental::pipeline, which
+// cuda::pipeline has replaced, is not there.
+#pragma once
+
+#include "cuda_pipeline_primitives.h"

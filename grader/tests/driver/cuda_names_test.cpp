@@ -22,7 +22,8 @@ namespace {
 
 const std::string kHeaders =
     "#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
-    "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n#line 1\n";
+    "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+    "#include <cuda_pipeline.h>\n#line 1\n";
 
 std::string messages_on(const std::string& text) {
   const ScratchFolder folder(fs::temp_directory_path());

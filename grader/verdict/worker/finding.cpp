@@ -61,6 +61,13 @@ constexpr KnownKind kKinds[] = {
     {Kind::shared_race, "missing-barrier", "Put a __syncthreads() between the two."},
     {Kind::global_race, nullptr,
      "Let one thread do both, or put a __syncthreads() between the two."},
+    {Kind::copy_not_awaited, "copy-not-awaited",
+     "Commit the copy, wait until its batch has landed, and let a __syncthreads() come behind that "
+     "if other threads read it."},
+    {Kind::copy_overwritten, "copy-overwritten",
+     "Wait for the copy first, or use another part of the memory meanwhile."},
+    {Kind::copy_left, nullptr, "Wait for every copy, or do not begin those that nobody needs."},
+    {Kind::invalid_copy, nullptr, "Look at the copy's size and at both pointers."},
 };
 
 /// Of a race that its kind does not tell all of.

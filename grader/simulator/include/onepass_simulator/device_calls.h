@@ -110,6 +110,18 @@ enum class FenceScope : int { block, device, system };
 /// __threadfence_block, __threadfence, __threadfence_system.
 void memory_fence(FenceScope scope);
 
+// ---- Asynchronous copies --------------------------------------------------------------------
+
+/// cp.async: begins to copy `size` bytes (4, 8 or 16) from global to shared memory, of which the
+/// last `zeros` are zero and not read. The thread goes on.
+void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros);
+
+/// cp.async.commit_group: what the thread has begun since the last call is a batch.
+void commit_copies();
+
+/// cp.async.wait_group: until all of the thread's batches but the last `prior` have landed.
+void wait_for_copies(std::size_t prior);
+
 // ---- Memory and the rest --------------------------------------------------------------------
 
 /// The block's dynamic shared memory, aligned to 1024 bytes: what `extern __shared__ T name[]`

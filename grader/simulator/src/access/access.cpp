@@ -29,6 +29,19 @@ Area area_on_host(Launch& launch, const Access& access) {
 
 }  // namespace
 
+Place place_of(Launch& launch, const Access& access) {
+  Memory& memory = launch.machine.memory;
+  AccessEvent event = {launch.thread->number, access, {Area::elsewhere}};
+  if (DeviceMemory::in_range(access.address)) {
+    const Allocation* found = memory.device.containing(access.address, access.size);
+    if (found == nullptr) return {Area::outside_device};
+    return {Area::inside, MemorySpace::global, found->number, access.address - found->begin};
+  }
+  memory.locate_in_shared(event);
+  if (event.place.area == Area::elsewhere) event.place.area = area_on_host(launch, access);
+  return event.place;
+}
+
 // It runs tens of millions of times: all that it calls is inlined.
 __attribute__((flatten)) void check_access(const Access& access) {
   Launch* launch = launch_of_kernel();

@@ -9,6 +9,8 @@
 
 namespace simulator {
 
+struct Launch;
+
 /// Tells the checkers of one access of the running thread; in host code, checks only that it is not
 /// the device's memory. Returns if the access may happen.
 void check_access(const Access& access);
@@ -16,5 +18,8 @@ void check_access(const Access& access);
 /// The same for a load or a store through a volatile pointer. CUDA code waits for a flag with them:
 /// a thread that reads the same word again and again lets others run.
 void check_volatile(const Access& access);
+
+/// Where an access of the running thread would land. Not for the hot path.
+Place place_of(Launch& launch, const Access& access);
 
 }  // namespace simulator

@@ -5,6 +5,7 @@
 
 #include "barriers/barriers.h"
 #include "bounds/bounds.h"
+#include "copies/copies.h"
 #include "events/events.h"
 #include "findings/findings.h"
 #include "initialised/initialised.h"
@@ -16,7 +17,8 @@ namespace simulator {
 
 /// Which checkers take part in a launch.
 struct WantedCheckers {
-  bool bounds = true, barriers = true, traffic = true, initialised = true, races = true;
+  bool bounds = true, barriers = true, traffic = true, initialised = true, copies = true,
+       races = true;
 };
 
 struct CheckerSettings {
@@ -46,10 +48,12 @@ class Checkers {
            ShadowMemory& shadow, Findings& findings)
       : wanted_(settings.wanted),
         wants_most_(wanted_.bounds && wanted_.traffic && wanted_.races),
+        goes_short_way_(wants_most_),
         bounds_(launch, memory, findings),
         barriers_(launch, findings),
         traffic_(memory, settings.count_requests, settings.most_traced),
         initialised_(launch, memory, shadow.initialised, findings),
+        copies_(launch, memory, findings),
         races_(launch, memory, shadow.races, findings) {}
 
   /// Tells every checker that has a function for the event. If the answer is not kSuccess, what
@@ -66,13 +70,54 @@ class Checkers {
     if (error != kSuccess) return error;
     if (wanted_.traffic) tell_one(traffic_, event);
     if (wanted_.initialised) tell_one(initialised_, event);
+    if (wanted_.copies) tell_one(copies_, event);
     if (wanted_.races) tell_one(races_, event);
     return kSuccess;
   }
 
+  /// These change whether copies are under way in the block that runs.
+  ErrorCode tell(const BlockBegin& event) { return tell_of_block(event); }
+  ErrorCode tell(const BlockResume& event) { return tell_of_block(event); }
+
+  /// An asynchronous copy reads and writes at some time between its begin and its end. So it is
+  /// compared with what others do at both, and moves what it moves once. That it has written counts
+  /// at its end alone: nobody may read it before.
+  ErrorCode tell(const CopyBegin& event) {
+    const AsyncCopy& copy = *event.copy;
+    const AccessEvent read = read_by(copy), write = write_by(copy);
+    const bool reads = copy.from.size > 0;  // else it is all zeros
+    if (wanted_.bounds) {
+      ErrorCode error = reads ? bounds_.on(read) : kSuccess;
+      if (error == kSuccess) error = bounds_.on(write);
+      if (error != kSuccess) return error;
+    }
+    if (reads) tell_access<false>(read);
+    if (wanted_.traffic) traffic_.on(write);
+    if (wanted_.initialised) settle_early_reads(write);
+    if (!meets_copy(write) && wanted_.races) races_.on(write);
+    if (wanted_.copies) copies_.on(event);
+    choose_way();
+    return kSuccess;
+  }
+  void tell(const CopyEnd& event) {
+    const AsyncCopy& copy = *event.copy;
+    if (wanted_.copies) copies_.on(event);
+    choose_way();
+    if (wanted_.initialised) check_initialised(write_by(copy));
+    if (wanted_.races) {
+      if (copy.from.size > 0 && copy.from_place.area == Area::inside) races_.on(read_by(copy));
+      races_.on(write_by(copy));
+    }
+  }
+
+  /// AsyncCopy::when, for one that the thread begins now.
+  std::uint64_t time_stamp(unsigned thread, CodeAddress site) {
+    return wanted_.races ? races_.time_stamp(thread, site) : 0;
+  }
+
   /// An access. There are so many that asking for each checker whether it is wanted would show.
   [[gnu::always_inline]] ErrorCode tell(const AccessEvent& event) {
-    return __builtin_expect(wants_most_, 1) ? tell_access<true>(event) : tell_some(event);
+    return __builtin_expect(goes_short_way_, 1) ? tell_access<true>(event) : tell_some(event);
   }
 
   /// Must the thread wait for the others of its warp, before its next plain access?
@@ -90,12 +135,37 @@ class Checkers {
       if (const ErrorCode error = bounds_.on(event); error != kSuccess) return error;
     }
     if (event.place.area != Area::inside) return kSuccess;
+    if (!to_most && meets_copy(event)) return kSuccess;
     if (to_most || wanted_.traffic) traffic_.on(event);
     if (wanted_.initialised) check_initialised(event);
     if (to_most || wanted_.races) races_.on(event);
     return kSuccess;
   }
   [[gnu::noinline]] ErrorCode tell_some(AccessEvent event) { return tell_access<false>(event); }
+
+  static AccessEvent read_by(const AsyncCopy& copy) {
+    return {copy.thread, copy.from, copy.from_place};
+  }
+  static AccessEvent write_by(const AsyncCopy& copy) {
+    return {copy.thread, copy.to, copy.to_place};
+  }
+  /// Here two checkers meet, too. Who uses a copy's memory while it is under way has not waited for
+  /// it; but if nothing orders that behind its begin, it is a race with whoever began it. Then the
+  /// answer is no, for the race is told.
+  bool meets_copy(AccessEvent event) {
+    const AsyncCopy* met = wanted_.copies ? copies_.met_by(event) : nullptr;
+    if (met == nullptr) return false;
+    if (wanted_.races && !races_.is_behind(met->when, event.thread)) return false;
+    copies_.report(*met, event);
+    return true;
+  }
+  template <typename Event>
+  ErrorCode tell_of_block(const Event& event) {
+    const ErrorCode error = tell<Event>(event);
+    choose_way();
+    return error;
+  }
+  void choose_way() { goes_short_way_ = wants_most_ && !copies_.are_under_way(); }
 
   template <typename Checker, typename Event>
   [[gnu::always_inline]] static ErrorCode tell_one(Checker& checker, const Event& event) {
@@ -114,7 +184,7 @@ class Checkers {
   [[gnu::always_inline]] void check_initialised(const AccessEvent& event) {
     const Access& access = event.access;
     if (__builtin_expect(initialised_.reads_too_early(event), 0)) {
-      const std::uint64_t now = wanted_.races ? races_.time_stamp(event.thread, access.site) : 0;
+      const std::uint64_t now = time_stamp(event.thread, access.site);
       initialised_.hold_back(
           {access.address, access.size, event.thread, access.site, now, access.is_atomic});
     }
@@ -133,10 +203,12 @@ class Checkers {
 
   const WantedCheckers wanted_;
   const bool wants_most_;  // all that accesses are told, but for the one that samples go without
+  bool goes_short_way_;    // so, and no asynchronous copy is under way
   BoundsChecker bounds_;
   BarrierChecker barriers_;
   Traffic traffic_;
   InitialisedChecker initialised_;
+  CopyChecker copies_;
   RaceChecker races_;
 };
 

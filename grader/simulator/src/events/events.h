@@ -124,6 +124,36 @@ struct EarlyRead {
   bool is_atomic;
 };
 
+// ---- Asynchronous copies (copies/copies.h) --------------------------------------------------
+
+/// One that is under way, from the call that begins it to the wait that guarantees it.
+struct AsyncCopy {
+  unsigned thread;  // that began it
+  Access from, to;  // both at the line of the call; `from` is smaller if zeros follow it
+  Place from_place, to_place;
+  std::uint64_t when = 0;      // it began: a time stamp, which only the race checker can read
+  std::uint64_t batch = 0;     // among the thread's, counted from 0
+  bool is_committed = false;   // with its batch
+  CodeAddress left_by = 0;     // the thread's last wait since, which does not cover it; 0: none
+  bool was_committed = false;  // before that wait
+  std::size_t left = 0;        // how many batches that wait leaves under way
+};
+
+/// From now on it may read its source and write its destination at any time.
+struct CopyBegin {
+  const AsyncCopy* copy;
+};
+
+/// It has done both, and the thread has waited for that.
+struct CopyEnd {
+  const AsyncCopy* copy;
+};
+
+/// The thread returns, and has not waited for it.
+struct CopyLeft {
+  const AsyncCopy* copy;
+};
+
 // ---- Waiting --------------------------------------------------------------------------------
 
 struct BarrierWait {

@@ -60,6 +60,8 @@ int rank_of_cause(const Finding& finding) {
       return 0;
     case Kind::shared_race:
     case Kind::global_race:
+    case Kind::copy_not_awaited:
+    case Kind::copy_overwritten:
       return 1;
     default:
       return 2;

@@ -11,12 +11,6 @@
 #include "source/elf_symbols.h"
 
 namespace simulator {
-namespace {
-
-constexpr unsigned char kPoison = 0xC5;  // what uninitialised shared memory holds: no useful number
-
-}  // namespace
-
 SharedMemory::SharedMemory() {
   void* memory = mmap(nullptr, kDynamicReserved + 1024, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -51,9 +45,10 @@ void SharedMemory::prepare(std::size_t dynamic_bytes) {
 void SharedMemory::begin_block() {
   for (const SharedVariable& variable : variables_) {
     if (!variable.used) continue;
-    std::memset(reinterpret_cast<void*>(static_begin_ + variable.begin), kPoison, variable.size);
+    std::memset(reinterpret_cast<void*>(static_begin_ + variable.begin), kNoUsefulNumber,
+                variable.size);
   }
-  std::memset(reinterpret_cast<void*>(dynamic_begin_), kPoison, dynamic_size_);
+  std::memset(reinterpret_cast<void*>(dynamic_begin_), kNoUsefulNumber, dynamic_size_);
 }
 
 void SharedMemory::park(ParkedShared& parked) const {

@@ -16,6 +16,9 @@
 
 namespace simulator {
 
+/// What uninitialised shared memory holds in each byte.
+constexpr unsigned char kNoUsefulNumber = 0xC5;
+
 /// The contents of a block's shared memory while another block runs.
 struct ParkedShared {
   std::vector<std::uint16_t> variables;  // the numbers of those in `statics`

@@ -22,7 +22,7 @@ void RaceChecker::on(const BlockResume& event) {
 }
 
 bool RaceChecker::is_race(const EarlyRead& read, AccessEvent write) {
-  if (ordering_.is_ordered(AccessRecord(read.when), write.thread)) return false;
+  if (is_behind(read.when, write.thread)) return false;
   report_.early_read(read, write);
   return true;
 }

@@ -73,8 +73,12 @@ class RaceChecker {
                ordering_, report_, first_reads_);
   }
 
-  /// EarlyRead::when, for an access that the thread makes now.
+  /// EarlyRead::when and AsyncCopy::when, for what the thread does now.
   std::uint64_t time_stamp(unsigned thread, CodeAddress site) { return record(thread, site).bits; }
+  /// Did that happen before what the thread does now?
+  bool is_behind(std::uint64_t when, unsigned thread) const {
+    return ordering_.is_ordered(AccessRecord(when), thread);
+  }
 
   /// Does an early read race with a write to what it read? Tells it if so.
   bool is_race(const EarlyRead& read, AccessEvent write);

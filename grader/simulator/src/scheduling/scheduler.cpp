@@ -15,6 +15,13 @@ constexpr unsigned kIdleTurns = 16;
 /// Blocks that are under way together in the shuffled order.
 constexpr std::size_t kTogether = 8;
 
+/// The running thread returns, and has not waited for these.
+void tell_copies_left(Launch& launch) {
+  for (const AsyncCopy& copy : launch.block->copies[launch.thread->number].under_way()) {
+    launch.checkers.tell(CopyLeft{&copy});
+  }
+}
+
 /// What a thread does: the kernel, then its farewell. Then it waits until it is one of the next
 /// block's.
 void thread_body(void* argument) {
@@ -24,6 +31,7 @@ void thread_body(void* argument) {
     Thread& thread = *launch.thread;
     Block& block = *launch.block;
     if (launch.inside == 0) launch.inside = thread.last_site;
+    if (!block.copies.empty()) tell_copies_left(launch);
     thread.state = ThreadState::returned;
     --block.live;
     block.warp_of(thread).live &= ~(1u << thread.lane);
@@ -78,6 +86,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
   block.live = count;
   stacks_.give_to(block);
   block.at_barrier = block.barrier_true = 0;
+  block.copies.clear();
   for (unsigned w = 0; w < block.warps.size(); ++w) {
     block.warps[w].live = low_lanes(count - w * 32);
     block.warps[w].waiting = block.warps[w].asking = 0;

@@ -13,6 +13,7 @@
 #include "events/events.h"
 #include "memory/shared_memory.h"
 #include "onepass_simulator/device_calls.h"
+#include "scheduling/copy_queue.h"
 #include "scheduling/fiber.h"
 
 namespace simulator {
@@ -69,6 +70,8 @@ struct Block {
   Barrier barrier_kind = Barrier::plain;
   unsigned barrier_true = 0;  // how many gave a predicate that holds
   int barrier_answer = 0;
+
+  std::vector<CopyQueue> copies;  // by thread; empty until one begins
 
   ParkedShared parked;
   std::vector<std::byte> parked_stacks;  // see StackSets

@@ -1,0 +1,100 @@
+// Asynchronous copies: what they move, and when. They land as late as they may; what that is for
+// says copies/copies.h.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "access/access.h"
+#include "onepass_simulator/device_calls.h"
+#include "scheduling/running.h"
+#include "scheduling/stopping.h"
+
+namespace simulator {
+namespace {
+
+/// The hardware's waits leave at most so many batches under way.
+constexpr std::size_t kMostLeft = 8;
+
+CopyQueue& copies_of(Launch& launch) {
+  std::vector<CopyQueue>& queues = launch.block->copies;
+  if (queues.empty()) queues.resize(launch.block->threads.size());
+  return queues[launch.thread->number];
+}
+
+[[noreturn]] void refuse(Launch& launch, CodeAddress site, const std::string& why) {
+  const Findings::Writing writing(launch.machine.findings);
+  stop_with(launch, Kind::invalid_copy, site,
+            why + " The hardware copies 4, 8 or 16 bytes from global to shared memory.",
+            "begins to copy", kErrorIllegalInstruction);
+}
+
+/// Is there such a copy? Whether its addresses are right, the checkers say.
+void check_size(Launch& launch, CodeAddress site, std::size_t size, std::size_t zeros) {
+  const std::string copy = "An asynchronous copy of " + std::to_string(size) + " bytes";
+  if (size != 4 && size != 8 && size != 16) refuse(launch, site, copy + '.');
+  if (zeros > size) {
+    refuse(launch, site, copy + " of which " + std::to_string(zeros) + " are to be zero.");
+  }
+}
+
+bool is_shared(const Place& place) {
+  return place.area == Area::outside_shared ||
+         (place.area == Area::inside && place.space == MemorySpace::shared);
+}
+
+void check_direction(Launch& launch, const AsyncCopy& copy) {
+  if (!is_shared(copy.to_place)) {
+    refuse(launch, copy.to.site, "An asynchronous copy to what is no shared memory.");
+  }
+  if (is_shared(copy.from_place) || launch.thread->stack.contains(copy.from.address)) {
+    refuse(launch, copy.to.site, "An asynchronous copy from what is no global memory.");
+  }
+}
+
+void land(Launch& launch, const AsyncCopy& copy) {
+  launch.checkers.tell(CopyEnd{&copy});
+  auto* const to = reinterpret_cast<unsigned char*>(copy.to.address);
+  std::memcpy(to, reinterpret_cast<const void*>(copy.from.address), copy.from.size);
+  std::memset(to + copy.from.size, 0, copy.to.size - copy.from.size);
+}
+
+}  // namespace
+
+void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros) {
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) return;
+  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
+  obey_stop(*launch, site);
+  launch->thread->last_site = site;
+  if (launch->checkers.is_ahead(launch->thread->number)) let_warp_catch_up(*launch);
+  check_size(*launch, site, size, zeros);
+  const auto bytes = static_cast<unsigned>(size);
+  AsyncCopy copy = {};
+  copy.thread = launch->thread->number;
+  copy.from = {reinterpret_cast<std::uintptr_t>(from), bytes, bytes, AccessType::read, site};
+  if (copy.from.address % bytes == 0) copy.from.size -= static_cast<unsigned>(zeros);
+  copy.to = {reinterpret_cast<std::uintptr_t>(to), bytes, bytes, AccessType::write, site};
+  copy.from_place = place_of(*launch, copy.from);
+  copy.to_place = place_of(*launch, copy.to);
+  check_direction(*launch, copy);
+  copy.when = launch->checkers.time_stamp(copy.thread, site);
+  CopyQueue& queue = copies_of(*launch);
+  tell_or_stop(*launch, CopyBegin{&queue.begin(copy)});
+  std::memset(to, kNoUsefulNumber, size);
+}
+
+void commit_copies() {
+  if (Launch* launch = launch_of_kernel()) copies_of(*launch).commit();
+}
+
+void wait_for_copies(std::size_t prior) {
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) return;
+  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
+  obey_stop(*launch, site);
+  launch->thread->last_site = site;
+  copies_of(*launch).wait(std::min(prior, kMostLeft), site,
+                          [&](const AsyncCopy& copy) { land(*launch, copy); });
+}
+
+}  // namespace simulator

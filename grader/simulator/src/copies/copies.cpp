@@ -1,0 +1,136 @@
+#include "copies/copies.h"
+
+#include <utility>
+
+#include "findings/texts.h"
+#include "memory/names.h"
+#include "source/source_lines.h"
+
+namespace simulator {
+namespace {
+
+constexpr std::uintptr_t kPiece = 16;
+
+bool overlap(const Access& a, const Access& b) {
+  return a.address < b.address + b.size && b.address < a.address + a.size;
+}
+
+std::string line_text(CodeAddress site) {
+  return "line " + std::to_string(source_line(site).line);
+}
+
+std::string begins_text(const AsyncCopy& copy) {
+  return "begins to copy " + bytes_text(copy.to.size);
+}
+
+}  // namespace
+
+void CopyChecker::on(const BlockBegin& event) {
+  Block& block = blocks_.begin(event);
+  block.number = event.number;
+  block.from.clear();
+  block.to.clear();
+}
+
+const AsyncCopy* CopyChecker::find(const ByPlace& copies, Access AsyncCopy::*end,
+                                   const Access& access) {
+  const std::uintptr_t last = (access.address + access.size - 1) / kPiece;
+  for (std::uintptr_t piece = access.address / kPiece; piece <= last; ++piece) {
+    const auto [first, behind] = copies.equal_range(piece);
+    for (auto entry = first; entry != behind; ++entry) {
+      if (overlap(entry->second->*end, access)) return entry->second;
+    }
+  }
+  return nullptr;
+}
+
+void CopyChecker::remove(ByPlace& copies, std::uintptr_t address, const AsyncCopy* copy) {
+  const auto [first, behind] = copies.equal_range(address / kPiece);
+  for (auto entry = first; entry != behind; ++entry) {
+    if (entry->second == copy) {
+      copies.erase(entry);
+      return;
+    }
+  }
+}
+
+void CopyChecker::on(const CopyBegin& event) {
+  const AsyncCopy& copy = *event.copy;
+  Block& block = blocks_.running();
+  if (copy.from.size > 0) block.from.emplace(copy.from.address / kPiece, &copy);
+  block.to.emplace(copy.to.address / kPiece, &copy);
+}
+
+void CopyChecker::on(const CopyEnd& event) {
+  Block& block = blocks_.running();
+  remove(block.from, event.copy->from.address, event.copy);
+  remove(block.to, event.copy->to.address, event.copy);
+}
+
+const AsyncCopy* CopyChecker::met_by(const AccessEvent& event) const {
+  const Block& block = blocks_.running();
+  if (event.place.space == MemorySpace::shared) {
+    return find(block.to, &AsyncCopy::to, event.access);
+  }
+  return event.access.type == AccessType::read ? nullptr
+                                               : find(block.from, &AsyncCopy::from, event.access);
+}
+
+/// Why the copy may not have landed when the thread uses its memory.
+std::string CopyChecker::why_under_way(const AsyncCopy& copy, unsigned thread) const {
+  if (copy.left_by != 0 && !copy.was_committed) {
+    return "The wait in " + line_text(copy.left_by) +
+           " covers what was committed before it, and this copy was not: a __pipeline_commit() "
+           "must come between.";
+  }
+  if (copy.left_by != 0) {
+    return "The wait in " + line_text(copy.left_by) + " leaves the last " +
+           (copy.left == 1 ? "batch" : std::to_string(copy.left) + " batches") +
+           " under way, and this copy is in one that is left.";
+  }
+  const bool is_own = copy.thread == thread;
+  return std::string(is_own ? "The thread has" : "The thread that began it has") +
+         " not waited for it" + (copy.is_committed ? "" : ", nor committed it") +
+         (is_own ? "." : ", and a barrier waits for no copy.");
+}
+
+void CopyChecker::report(const AsyncCopy& met, AccessEvent event) {
+  const Access& access = event.access;
+  const CodeAddress site = met.to.site;
+  const Kind kind =
+      access.type == AccessType::read ? Kind::copy_not_awaited : Kind::copy_overwritten;
+  if (!findings_.is_first(kind, site, access.site)) return;
+  const Findings::Writing writing(findings_);
+  const std::uint64_t block = blocks_.running().number;
+  const ElementName element = element_at(memory_, event.place.space, access.address, access.size);
+  findings_.add(
+      {kind,
+       launch_.kernel,
+       element.text + " is " + words_for(access.type).done + " before the asynchronous copy " +
+           (event.place.space == MemorySpace::shared ? "to" : "from") +
+           " it is sure to have landed. " + why_under_way(met, event.thread),
+       false,
+       {party(launch_, block, met.thread, site, begins_text(met)),
+        party(launch_, block, event.thread, access.site, action_text(access.type, access.size))},
+       element.buffer,
+       element.index});
+}
+
+void CopyChecker::on(const CopyLeft& event) {
+  const AsyncCopy& copy = *event.copy;
+  if (!findings_.is_first(Kind::copy_left, copy.to.site)) return;
+  const Findings::Writing writing(findings_);
+  const ElementName element =
+      element_at(memory_, MemorySpace::shared, copy.to.address, copy.to.size);
+  findings_.add(
+      {Kind::copy_left,
+       launch_.kernel,
+       "A thread returns while its asynchronous copy to " + element.text +
+           " may be under way: it was moved for nothing, or a wait is missing.",
+       true,
+       {party(launch_, blocks_.running().number, copy.thread, copy.to.site, begins_text(copy))},
+       element.buffer,
+       element.index});
+}
+
+}  // namespace simulator

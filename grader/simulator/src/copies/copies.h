@@ -1,0 +1,70 @@
+// Asynchronous copies: from global to shared memory, past the registers, while the thread goes on.
+//
+//     __pipeline_memcpy_async(&next[i], &x[i], 16);   begins one, and returns at once
+//     __pipeline_commit();                            closes a batch of them
+//     compute(now);                                   meanwhile
+//     __pipeline_wait_prior(0);                       until all but the last 0 batches have landed
+//     __syncthreads();                                so that the others may read it too
+//
+// Between its begin and that wait a copy may read its source and write its destination at any time.
+// On a GPU it has mostly landed long before, so that a kernel that reads too early is right nearly
+// always. Here it lands as late as it may: the destination holds no useful number until the thread
+// waits, and then the source's bytes of that moment. So too early a read gives wrong results, and
+// this checker says why. While a copy is under way, nobody may
+//
+//   - read its destination: not even after a __syncthreads(), for that waits for no copy;
+//   - write its destination or its source.
+//
+// A wait covers what its own thread has begun and committed. For the other threads the copy is a
+// write of that thread's, once where it begins and once more at the wait: what comes before the one
+// or behind the other with no barrier between is an ordinary race (races/).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "common/per_block.h"
+#include "events/events.h"
+#include "findings/findings.h"
+#include "memory/memory.h"
+
+namespace simulator {
+
+class CopyChecker {
+ public:
+  CopyChecker(const LaunchBegin& launch, const Memory& memory, Findings& findings)
+      : launch_(launch), memory_(memory), findings_(findings) {}
+
+  void on(const BlockBegin& event);
+  void on(const BlockResume& event) { blocks_.resume(event); }
+  void on(const CopyBegin& event);
+  void on(const CopyEnd& event);
+  void on(const CopyLeft& event);
+
+  /// Of the running block. While none is, accesses need not be told.
+  bool are_under_way() const { return !blocks_.running().to.empty(); }
+
+  /// The copy under way that an access must not meet, but meets; nullptr if there is none.
+  const AsyncCopy* met_by(const AccessEvent& event) const;
+  void report(const AsyncCopy& met, AccessEvent event);
+
+ private:
+  /// By the 16 bytes that they lie in: no copy lies in two such pieces.
+  using ByPlace = std::unordered_multimap<std::uintptr_t, const AsyncCopy*>;
+  struct Block {
+    std::uint64_t number = 0;
+    ByPlace from, to;
+  };
+
+  static const AsyncCopy* find(const ByPlace& copies, Access AsyncCopy::*end, const Access& access);
+  static void remove(ByPlace& copies, std::uintptr_t address, const AsyncCopy* copy);
+  std::string why_under_way(const AsyncCopy& copy, unsigned thread) const;
+
+  const LaunchBegin launch_;
+  const Memory& memory_;
+  Findings& findings_;
+  PerBlock<Block> blocks_;
+};
+
+}  // namespace simulator

@@ -1,0 +1,52 @@
+// The asynchronous copies that the threads of a block have under way (copies/copies.h).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <list>
+
+#include "events/events.h"
+
+namespace simulator {
+
+/// Those of one thread, in the order in which they began.
+class CopyQueue {
+ public:
+  /// The copy stays where it is until it lands.
+  const AsyncCopy& begin(AsyncCopy copy) {
+    copy.batch = batches_;
+    return under_way_.emplace_back(copy);
+  }
+
+  /// Closes a batch of those that have begun since the last one; it may be empty.
+  void commit() {
+    for (auto copy = under_way_.rbegin(); copy != under_way_.rend() && !copy->is_committed;
+         ++copy) {
+      copy->is_committed = true;
+    }
+    ++batches_;
+  }
+
+  /// Calls land(copy) for those of all batches but the last `prior`.
+  template <typename Land>
+  void wait(std::uint64_t prior, CodeAddress site, Land land) {
+    const std::uint64_t end = batches_ - std::min(batches_, prior);
+    while (!under_way_.empty() && under_way_.front().batch < end) {
+      land(under_way_.front());
+      under_way_.pop_front();
+    }
+    for (AsyncCopy& copy : under_way_) {
+      copy.left_by = site;
+      copy.was_committed = copy.is_committed;
+      copy.left = prior;
+    }
+  }
+
+  const std::list<AsyncCopy>& under_way() const { return under_way_; }
+
+ private:
+  std::list<AsyncCopy> under_way_;
+  std::uint64_t batches_ = 0;
+};
+
+}  // namespace simulator
