@@ -116,8 +116,9 @@ enum class Missing {
   nothing,  // it is no race
   order,    // any: they are of two blocks
   syncwarp,
-  barrier,  // __syncthreads(); of two blocks, in one of them, beside an atomic of both
-  fence,    // before that atomic, if not a barrier too
+  barrier,       // __syncthreads(); of two blocks, in one of them, beside an atomic of both
+  fence,         // before that atomic, if not a barrier too
+  grid_barrier,  // grid.sync(): they are of two blocks of a cooperative launch
 };
 
 /// What a kernel does as a whole, at one line or at many: it is told once.

@@ -112,18 +112,15 @@ TEST_SUITE("CUDA's language") {
     }
     stops_with(
         "#include <cooperative_groups.h>\n"
-        "__global__ void k() { auto g = cooperative_groups::this_grid(); g.sync(); }\n",
-        "barrier across blocks", "student.cu:2");
-    for (const char* kernel : {"__global__ void __cluster_dims__(2, 1, 1) k() {}",
-                               "template <int N> __global__ void __cluster_dims__(N) k() {}",
-                               "__cluster_dims__(2) __global__ void k() {}"}) {
+        "__global__ void k() { cooperative_groups::this_grid().barrier_arrive(); }\n",
+        "the grid's barrier in two halves", "student.cu:2");
+    for (const char* kernel :
+         {"__global__ void __cluster_dims__(2, 1, 1) k() {}",
+          "template <int N> __global__ void __cluster_dims__(N) k() {}",
+          "__cluster_dims__(2) __global__ void k() {}"}) {
       stops_with("\n" + std::string(kernel), "thread block clusters (__cluster_dims__)",
                  "student.cu:2");
     }
-    stops_with(
-        "__global__ void k(int) {}\nvoid f() {\n"
-        "  cudaLaunchCooperativeKernel(k, 1, 32, nullptr);\n}\n",
-        "cooperative launch", "student.cu:3");
   }
 
   TEST_CASE("what nvcc does not allow of shared memory is refused in its words") {

@@ -1,9 +1,9 @@
-// cooperative_groups: the block, tiles of a warp, and the lanes that happen to be together.
+// cooperative_groups: the grid, the block, tiles of a warp, and the lanes that happen to be
+// together.
 //
 // A tile is a set of lanes (a mask) with ranks counted from its first lane; its operations are the
-// warp's, with that mask and the tile's size as width. Groups across blocks need blocks that run at
-// the same time, which the simulator has not: their barrier stops the compile. What waits for other
-// threads is inlined, so that a finding is at the line of whoever calls it.
+// warp's, with that mask and the tile's size as width. What waits for other threads is inlined, so
+// that a finding is at the line of whoever calls it.
 #pragma once
 
 #include "onepass_simulator/barriers.h"
@@ -161,11 +161,11 @@ unsigned thread_rank(const Group& group) {
   return group.thread_rank();
 }
 
-/// All threads of the grid, without their barrier.
+/// All threads of the grid.
 class grid_group {
  public:
-  /// Whether the launch was a cooperative one.
-  static bool is_valid() { return false; }
+  /// Whether the launch was a cooperative one: only then there is sync().
+  static bool is_valid() { return simulator::is_cooperative_launch(); }
   static unsigned long long size() { return num_blocks() * thread_block::size(); }
   static unsigned long long num_threads() { return size(); }
   static unsigned long long num_blocks() {
@@ -181,12 +181,15 @@ class grid_group {
   static dim3 dim_blocks() { return gridDim; }
   static dim3 group_dim() { return gridDim; }
   static dim3 block_index() { return blockIdx; }
-  /// Stops the compile when it is used: blocks run one after another here.
+  static __forceinline__ void sync() {
+  barrier:  // see ONEPASS_BARRIER
+    simulator::grid_barrier(&&barrier);
+  }
   template <typename T = void>
-  static void sync() {
+  static void barrier_arrive() {
     static_assert(sizeof(T*) == 0,
-                  "cooperative_groups::this_grid().sync() (a barrier across blocks) cannot be "
-                  "simulated on a CPU, where blocks run one after another: grade this on a GPU");
+                  "cooperative_groups::grid_group::barrier_arrive() (the grid's barrier in two "
+                  "halves) cannot be simulated on a CPU: write sync(), or grade this on a GPU");
   }
 };
 inline grid_group this_grid() {

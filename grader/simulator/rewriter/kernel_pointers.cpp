@@ -35,7 +35,9 @@ std::size_t after_cast(const Tokens& tokens, std::size_t first) {
 
 void rewrite_kernel_pointers(const Tokens& tokens, std::vector<Edit>& edits) {
   for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
-    if (!tokens[i].is_any({"cudaLaunchKernel", "cudaLaunchKernelExC"}) || !tokens[i + 1].is("(")) {
+    if (!tokens[i].is_any(
+            {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelExC"}) ||
+        !tokens[i + 1].is("(")) {
       continue;
     }
     std::size_t kernel = i + 2;

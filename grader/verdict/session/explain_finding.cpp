@@ -95,7 +95,8 @@ Diagnosis with_advice(const Finding& finding, const std::optional<std::string>& 
 Diagnosis explain_global_race(const Case& call, const Finding& finding) {
   const Party& one = finding.parties[0];
   const Party& other = finding.parties[1];
-  if (one.block != other.block && finding.missing != Missing::order) {
+  if (one.block != other.block &&
+      (finding.missing == Missing::fence || finding.missing == Missing::barrier)) {
     return {finding.missing == Missing::fence ? "missing-fence" : "missing-barrier",
             sentence_of(finding)};
   }
@@ -123,7 +124,8 @@ Diagnosis explain_global_race(const Case& call, const Finding& finding) {
                        "Who comes second reads what the first has written: let one thread read "
                        "into registers all that it changes, before it writes any of it.");
   }
-  return {one.block == other.block ? "missing-barrier" : "unordered-blocks", sentence_of(finding)};
+  const bool by_barrier = one.block == other.block || finding.missing == Missing::grid_barrier;
+  return {by_barrier ? "missing-barrier" : "unordered-blocks", sentence_of(finding)};
 }
 
 /// The rows that a block does several of, by their name: those that are more than some launch of

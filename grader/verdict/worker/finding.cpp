@@ -55,7 +55,7 @@ constexpr KnownKind kKinds[] = {
     {Kind::endless_loop, nullptr, "Look at the loop's condition and at its step."},
     {Kind::stack_overflow, nullptr, "Make local arrays smaller, or the recursion less deep."},
     {Kind::invalid_launch, "launch-failed",
-     "Look at the launch's grid, block and shared memory sizes."},
+     "Look at the launch: its grid, block and shared memory sizes, and by what call it is made."},
     {Kind::refused_copy, nullptr,
      "Nothing was copied: look at the pointers, the direction, and the sizes, all in bytes."},
     {Kind::shared_race, "missing-barrier", "Put a __syncthreads() between the two."},
@@ -82,6 +82,8 @@ const char* advice_on_race(const Finding& finding) {
     case Missing::fence:
       return "Let each thread that writes call __threadfence() behind that, and the block wait at "
              "a __syncthreads() before one of its threads does the atomic.";
+    case Missing::grid_barrier:
+      return "Put a grid.sync() between the two, which all threads of the grid reach.";
     case Missing::barrier:
       return in_one_block ? nullptr : "Put a __syncthreads() there.";
     case Missing::nothing:

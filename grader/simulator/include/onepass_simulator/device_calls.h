@@ -37,6 +37,7 @@ struct LaunchShape {
   uint3 block;
   std::size_t dynamic_shared_bytes;
   void* stream;
+  bool is_cooperative = false;  // all blocks are there at one time, and may wait for each other
 };
 
 /// Runs the kernel with this shape: body(arguments) once a thread. `kernel` is its name as written
@@ -55,6 +56,14 @@ enum class Barrier : int { plain, count, all, any };
 /// __syncthreads and its _count, _and (all), _or (any). The answer of `plain` is 0. `barrier` tells
 /// one call in the source from another.
 int block_barrier(Barrier kind, int predicate, const void* barrier);
+
+// ---- Barriers across blocks -----------------------------------------------------------------
+
+/// cooperative_groups::this_grid().sync(). `barrier` as above.
+void grid_barrier(const void* barrier);
+
+/// Whether the running launch is a cooperative one.
+bool is_cooperative_launch();
 
 // ---- Warps ----------------------------------------------------------------------------------
 

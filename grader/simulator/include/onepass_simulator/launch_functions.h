@@ -1,4 +1,5 @@
-// Launches without <<<>>>: cudaLaunchKernel, cudaLaunchKernelEx and their kin.
+// Launches without <<<>>>: cudaLaunchKernel, cudaLaunchKernelEx, cudaLaunchCooperativeKernel and
+// their kin.
 //
 // All are inlined, so that the launch is known to be at the student's line.
 #pragma once
@@ -26,7 +27,14 @@ __forceinline__ cudaError_t launch_with_pointers(void (*kernel)(Parameters...),
 }
 
 inline LaunchShape shape_of(const cudaLaunchConfig_t& config) {
-  return {config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream};
+  LaunchShape shape = {config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream};
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative) {
+      shape.is_cooperative = attribute.val.cooperative != 0;
+    }
+  }
+  return shape;
 }
 
 }  // namespace simulator
@@ -39,6 +47,16 @@ __forceinline__ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3
                                              cudaStream_t stream = nullptr) {
   return simulator::launch_with_pointers(
       kernel, {grid, block, dynamic_shared_bytes, stream}, arguments,
+      simulator::Indices<__integer_pack(sizeof...(Parameters))...>());
+}
+/// All blocks of the grid must fit on the device at one time: then grid.sync() is theirs.
+template <typename... Parameters>
+__forceinline__ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid,
+                                                        dim3 block, void** arguments,
+                                                        size_t dynamic_shared_bytes = 0,
+                                                        cudaStream_t stream = nullptr) {
+  return simulator::launch_with_pointers(
+      kernel, {grid, block, dynamic_shared_bytes, stream, true}, arguments,
       simulator::Indices<__integer_pack(sizeof...(Parameters))...>());
 }
 template <typename... Parameters>
@@ -62,6 +80,10 @@ __forceinline__ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config,
 ONEPASS_NEEDS_THE_KERNEL("cudaLaunchKernel")
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                              size_t dynamic_shared_bytes = 0, cudaStream_t stream = nullptr);
+ONEPASS_NEEDS_THE_KERNEL("cudaLaunchCooperativeKernel")
+cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                        size_t dynamic_shared_bytes = 0,
+                                        cudaStream_t stream = nullptr);
 ONEPASS_NEEDS_THE_KERNEL("cudaLaunchKernelExC")
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* kernel,
                                 void** arguments);
@@ -70,12 +92,3 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* ke
 // One launch is over before the next begins, so there is nothing to wait for, or to trigger.
 ONEPASS_INTRINSIC(void, cudaGridDependencySynchronize, (), void())
 ONEPASS_INTRINSIC(void, cudaTriggerProgrammaticLaunchCompletion, (), void())
-
-template <typename T>
-cudaError_t cudaLaunchCooperativeKernel(T*, dim3, dim3, void**, size_t = 0,
-                                        cudaStream_t = nullptr) {
-  static_assert(sizeof(T*) == 0,
-                "a cooperative launch cannot be simulated on a CPU, where blocks run one after "
-                "another: grade this on a GPU");
-  return cudaErrorNotSupported;
-}

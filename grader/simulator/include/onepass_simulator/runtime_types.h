@@ -90,15 +90,17 @@ struct cudaFuncAttributes {
   int preferredShmemCarveout;
 };
 
-// ---- cudaLaunchKernelEx: the attributes that change no result
+// ---- cudaLaunchKernelEx
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
   cudaLaunchAttributeProgrammaticStreamSerialization = 6,
   cudaLaunchAttributePriority = 8,
   cudaLaunchAttributePreferredSharedMemoryCarveout = 14,
 };
 union cudaLaunchAttributeValue {
   char pad[64];
+  int cooperative;
   int programmaticStreamSerializationAllowed;
   int priority;
   unsigned int sharedMemCarveout;

@@ -6,6 +6,13 @@
 #include "source/source_lines.h"
 
 namespace simulator {
+namespace {
+
+const char* barrier_name(BarrierScope scope) {
+  return scope == BarrierScope::grid ? "grid.sync()" : "__syncthreads()";
+}
+
+}  // namespace
 
 void BarrierChecker::on(const BlockBegin& event) {
   Block& block = blocks_.begin(event);
@@ -25,7 +32,8 @@ Party BarrierChecker::party_of(unsigned thread, CodeAddress site, std::string ac
 }
 
 Party BarrierChecker::waiting_party(unsigned thread) const {
-  return party_of(thread, blocks_.running().threads[thread].site, "waits at __syncthreads()");
+  const Thread& waiting = blocks_.running().threads[thread];
+  return party_of(thread, waiting.site, std::string("waits at ") + barrier_name(waiting.scope));
 }
 
 /// The number of the first thread that is one of these lanes of its warp, or -1.
@@ -55,7 +63,8 @@ void BarrierChecker::check_same_barrier() {
     findings_.add(Kind::barrier_divergence, launch_.kernel,
                   std::string("Threads of one block wait at different barriers") +
                       (in_one_line ? " (two calls, though in one line)" : "") +
-                      ": every thread of the block must reach the same __syncthreads().",
+                      ": every thread of the block must reach the same " +
+                      barrier_name(threads[first].scope) + '.',
                   {waiting_party(first), waiting_party(i)});
     return;
   }
@@ -72,9 +81,10 @@ void BarrierChecker::check_early_return() {
   if (!findings_.is_first(Kind::early_return, block.threads[waiting].site)) return;
   Finding found{Kind::early_return,
                 launch_.kernel,
-                "Some threads of the block returned before a __syncthreads() that the others "
-                "reach. Since Volta it waits only for those that have not returned: that is "
-                "harmless where no result needs the others.",
+                std::string("Some threads of the block returned before a ") +
+                    barrier_name(block.threads[waiting].scope) +
+                    " that the others reach. Since Volta it waits only for those that have not "
+                    "returned: that is harmless where no result needs the others.",
                 true,
                 {waiting_party(waiting),
                  party_of(static_cast<unsigned>(returned), 0, "had returned before")}};

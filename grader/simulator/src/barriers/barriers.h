@@ -26,6 +26,7 @@ class BarrierChecker {
   void on(const ThreadReturn& event);
 
   void on(const BarrierWait& event) {
+    thread(event.thread).scope = event.scope;
     warp_of(event.thread).at_barrier |= 1u << event.thread % 32;
     thread(event.thread).site = event.site;
     thread(event.thread).barrier = event.barrier;
@@ -56,6 +57,7 @@ class BarrierChecker {
 
   ErrorCode on(const BlockStuck&);
   ErrorCode on(const AllBlocksWait& event);
+  void on(const GridMissed& event);
 
  private:
   struct Warp {  // masks of its lanes
@@ -65,6 +67,7 @@ class BarrierChecker {
   struct Thread {
     CodeAddress site = 0;     // where it waits, or has waited last
     CodeAddress barrier = 0;  // that it waits at, or has waited at last
+    BarrierScope scope = BarrierScope::block;
     // Of its last warp operation:
     WarpOperation operation = WarpOperation::sync;
     unsigned mask = 0;
@@ -83,6 +86,7 @@ class BarrierChecker {
   Party waiting_party(unsigned thread) const;
   int first_in(unsigned Warp::*lanes) const;
 
+  int waits_at(BarrierScope scope) const;
   void check_same_barrier();
   void check_early_return();
   ErrorCode refuse(const WarpCall& call);

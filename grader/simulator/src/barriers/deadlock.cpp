@@ -15,6 +15,10 @@ std::string lane_list(unsigned lanes) {
   return text;
 }
 
+std::string blocks_text(std::uint64_t count) {
+  return count == 1 ? "one block waits" : std::to_string(count) + " blocks wait";
+}
+
 }  // namespace
 
 /// Another thread of the warp, which the mask of this one names, and which waits in a warp
@@ -73,9 +77,28 @@ Finding BarrierChecker::deadlock_in_warp(unsigned thread) const {
   return finding;
 }
 
+/// The number of the first thread that waits at a barrier of this scope, or -1.
+int BarrierChecker::waits_at(BarrierScope scope) const {
+  const Block& block = blocks_.running();
+  for (unsigned i = 0; i < block.threads.size(); ++i) {
+    if ((block.warps[i / 32].at_barrier >> i % 32 & 1) && block.threads[i].scope == scope) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
 ErrorCode BarrierChecker::on(const BlockStuck&) {
   const Findings::Writing writing(findings_);
-  if (const int thread = first_in(&Warp::in_operation); thread >= 0) {
+  const int at_own = waits_at(BarrierScope::block);
+  const int at_grid = waits_at(BarrierScope::grid);
+  if (at_own >= 0 && at_grid >= 0) {
+    findings_.add(Kind::barrier_divergence, launch_.kernel,
+                  "Some threads of the block wait at a __syncthreads(), and others at a "
+                  "grid.sync(): every thread of the block must reach the same barriers.",
+                  {waiting_party(static_cast<unsigned>(at_own)),
+                   waiting_party(static_cast<unsigned>(at_grid))});
+  } else if (const int thread = first_in(&Warp::in_operation); thread >= 0) {
     findings_.add(deadlock_in_warp(static_cast<unsigned>(thread)));
   } else if (const int waiting = first_in(&Warp::at_barrier); waiting >= 0) {
     findings_.add(Kind::deadlock, launch_.kernel, "No thread of the block can go on.",
@@ -93,9 +116,32 @@ ErrorCode BarrierChecker::on(const AllBlocksWait& event) {
                " blocks of the grid have not begun: they start only when others end, so a block "
                "must not wait for them.";
   }
+  if (event.at_grid > 0) {
+    message = "This block waits for a word in memory to change, while " +
+              blocks_text(event.at_grid) +
+              " at a grid.sync(), for this one among others: none will change it.";
+  }
   findings_.add(Kind::deadlock, launch_.kernel, message,
                 {party_of(event.thread, event.site, "tries again and again")});
   return kErrorLaunchTimeout;
+}
+
+void BarrierChecker::on(const GridMissed& event) {
+  const Findings::Writing writing(findings_);
+  const Party waiting = waiting_party(event.thread);
+  const bool in_own_block = event.block == blocks_.running().number;
+  const std::string message =
+      in_own_block
+          ? "Thread 0 of the block has returned before a grid.sync() that others of the block "
+            "reach. It is the one that tells the grid that its block has come: all blocks wait "
+            "for ever."
+          : "Blocks wait at a grid.sync() for others that have ended without it (" +
+                std::to_string(event.ended) +
+                "): every block of the grid must reach each grid.sync().";
+  findings_.add(Kind::deadlock, launch_.kernel, message,
+                {waiting, party(launch_, event.block, event.last_thread, event.last_site,
+                                event.last_site == 0 ? "had returned before"
+                                                     : "did this last, and returned")});
 }
 
 }  // namespace simulator

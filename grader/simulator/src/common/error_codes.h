@@ -16,6 +16,7 @@ enum ErrorCode : int {
   kErrorIllegalInstruction = 715,
   kErrorMisalignedAddress = 716,
   kErrorLaunchFailure = 719,
+  kErrorCooperativeLaunchTooLarge = 720,
   kErrorNotSupported = 801,
 };
 

@@ -31,6 +31,7 @@ inline unsigned low_lanes(std::size_t count) {
 struct LaunchBegin {
   const char* kernel;  // as written: "rmsnorm_kernel<T>"
   uint3 grid, block;
+  bool is_cooperative = false;
 };
 
 /// Few blocks are under way at one time. Each has a seat, which the next one takes when it ends.
@@ -156,14 +157,33 @@ struct CopyLeft {
 
 // ---- Waiting --------------------------------------------------------------------------------
 
+/// Whose barrier it is.
+enum class BarrierScope : std::uint8_t { block, grid };
+
 struct BarrierWait {
   unsigned thread;
   CodeAddress site;
   CodeAddress barrier;  // the same for all that wait at the same call of the source
+  BarrierScope scope = BarrierScope::block;
 };
 
-/// All threads of the block that have not returned wait at the barrier, and now go on.
+/// All threads of the block that have not returned wait at the barrier. At its own they now go on.
 struct BarrierMet {};
+
+/// All blocks wait at the grid's barrier, each told by BarrierMet, and now go on, each told by
+/// BlockResume.
+struct GridMet {};
+
+/// The grid's barrier is never met: this thread of the running block waits there, for blocks that
+/// have ended.
+struct GridMissed {
+  unsigned thread;
+  std::uint64_t ended;  // blocks
+  // Of one of them: the thread that was the last to return, and its last access or call.
+  std::uint64_t block;
+  unsigned last_thread;
+  CodeAddress last_site;
+};
 
 /// A lane asks for a shuffle, a vote, __syncwarp() or the like, and waits.
 struct WarpCall {
@@ -223,7 +243,8 @@ struct BlockStuck {};
 struct AllBlocksWait {
   unsigned thread;
   CodeAddress site;
-  std::uint64_t unstarted;  // blocks of the launch that have not begun
+  std::uint64_t unstarted;    // blocks of the launch that have not begun
+  std::uint64_t at_grid = 0;  // blocks that wait at the grid's barrier
 };
 
 }  // namespace simulator

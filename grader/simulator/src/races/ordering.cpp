@@ -66,6 +66,7 @@ void Ordering::on(const BlockBegin& event) {
 
 void Ordering::on(const BlockResume& event) {
   blocks_.resume(event);
+  if (blocks_.running().interval < oldest_) begin_phase();  // it was at the grid's barrier
   blocks_.running().alone_from = last_interval_ + 1;
 }
 

@@ -5,7 +5,7 @@
 // access is known by its interval, its thread and the number of steps of its lane (WarpClock). An
 // earlier access happens before the present one if
 //
-//   - it was made in an earlier launch, or by the same thread;
+//   - it was made in an earlier launch, before a barrier of the grid, or by the same thread;
 //   - same block: a barrier lies between, which the phases tell; or, same warp, a chain of
 //     __syncwarp()s leads from one lane to the other (WarpClock);
 //   - a chain of fence, atomic, atomic leads from it to here: a thread fences and then does an
@@ -87,11 +87,16 @@ class Ordering {
  public:
   /// `intervals` counts through all launches: records of earlier ones have smaller numbers.
   Ordering(const LaunchBegin& launch, std::uint32_t& intervals)
-      : launch_(launch), last_interval_(intervals), first_interval_(intervals + 1) {}
+      : launch_(launch),
+        last_interval_(intervals),
+        first_interval_(intervals + 1),
+        oldest_(first_interval_) {}
 
   void on(const BlockBegin& event);
   void on(const BlockResume& event);
   void on(const BarrierMet&) { begin_phase(); }
+  /// All blocks are at a barrier: what they do next is as of a new launch.
+  void on(const GridMet&) { oldest_ = last_interval_ + 1; }
   void on(const ThreadReturn& event) {
     blocks_.running().threads[event.thread].has_returned = true;
   }
@@ -110,8 +115,9 @@ class Ordering {
   std::uint64_t block_of(const AccessRecord& record) const { return interval_of(record).block; }
   /// The running block.
   std::uint64_t block() const { return blocks_.running().number; }
-  /// The first interval of the launch, of the running block, and of its phase.
-  std::uint32_t launch_begin() const { return first_interval_; }
+  /// Accesses before this interval happened before all that is done now.
+  std::uint32_t oldest() const { return oldest_; }
+  /// The first interval of the running block, and of its phase.
   std::uint32_t block_begin() const { return blocks_.running().first_interval; }
   std::uint32_t phase_begin() const { return blocks_.running().phase_begin; }
 
@@ -217,6 +223,7 @@ class Ordering {
   const LaunchBegin launch_;
   std::uint32_t& last_interval_;
   const std::uint32_t first_interval_;
+  std::uint32_t oldest_;
   std::vector<Interval> intervals_;
   PerBlock<Block> blocks_;
   std::unordered_map<std::uintptr_t, Word> published_;  // by address

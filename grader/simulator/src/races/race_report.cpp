@@ -69,8 +69,12 @@ RaceReport::Reason RaceReport::between_blocks(const AccessRecord& earlier,
            line(theirs.site) + ": no __syncthreads() lies between" +
            (gap == Gap::both ? ", and no __threadfence()." : ".");
   }
-  return {with_note("by threads of two blocks, and nothing orders blocks within a launch", note),
-          missing};
+  const bool could_sync = launch_.is_cooperative && missing == Missing::order;
+  return {
+      with_note(could_sync ? "by threads of two blocks, with no grid.sync() between"
+                           : "by threads of two blocks, and nothing orders blocks within a launch",
+                note),
+      could_sync ? Missing::grid_barrier : missing};
 }
 
 /// In the order in which they are meant to happen.

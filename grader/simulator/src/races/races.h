@@ -48,6 +48,10 @@ class RaceChecker {
     report_.settle();
     ordering_.on(event);
   }
+  void on(const GridMet& event) {
+    report_.settle();
+    ordering_.on(event);
+  }
   void on(const SyncwarpMet& event) {
     report_.settle();
     ordering_.on(event);
@@ -69,8 +73,8 @@ class RaceChecker {
     const AccessRecord now = record(event.thread, event.access.site);
     if (__builtin_expect(event.access.is_volatile, 0)) races_.sites.mark_volatile(now.site());
     shadow_of(event.place)
-        .check(event, now, is_global ? ordering_.launch_begin() : ordering_.block_begin(),
-               ordering_, report_, first_reads_);
+        .check(event, now, is_global ? ordering_.oldest() : ordering_.block_begin(), ordering_,
+               report_, first_reads_);
   }
 
   /// EarlyRead::when and AsyncCopy::when, for what the thread does now.

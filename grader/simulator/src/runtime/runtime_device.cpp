@@ -47,6 +47,7 @@ void describe(cudaDeviceProp& p) {
   p.sharedMemPerBlockOptin = kSharedPerBlockOptin;
   p.maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
   p.reservedSharedMemPerBlock = kSharedReservedPerBlock;
+  p.cooperativeLaunch = 1;
 }
 
 struct Attribute {
@@ -79,7 +80,7 @@ constexpr Attribute kAttributes[] = {
     {cudaDevAttrReservedSharedMemoryPerBlock, limits::kSharedReservedPerBlock},
     {cudaDevAttrConcurrentKernels, 0},
     {cudaDevAttrManagedMemory, 0},
-    {cudaDevAttrCooperativeLaunch, 0},
+    {cudaDevAttrCooperativeLaunch, 1},
     {cudaDevAttrMemoryPoolsSupported, 0},
 };
 

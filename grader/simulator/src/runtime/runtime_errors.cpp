@@ -37,6 +37,7 @@ constexpr ErrorText kTexts[] = {
                   "operation not supported on global/shared address space"),
     ONEPASS_ERROR(cudaErrorInvalidPc, "invalid program counter"),
     ONEPASS_ERROR(cudaErrorLaunchFailure, "unspecified launch failure"),
+    ONEPASS_ERROR(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch"),
     ONEPASS_ERROR(cudaErrorNotPermitted, "operation not permitted"),
     ONEPASS_ERROR(cudaErrorNotSupported, "operation not supported"),
     ONEPASS_ERROR(cudaErrorUnknown, "unknown error"),

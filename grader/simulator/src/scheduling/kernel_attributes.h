@@ -50,10 +50,9 @@ class KernelAttributes {
   static std::string own_name(const void* kernel) {
     return last_name(function_name(reinterpret_cast<std::uintptr_t>(kernel)));
   }
-
- private:
   static std::string own_name(const char* written) { return last_name(written); }
 
+ private:
   std::map<std::string, std::size_t> allowed_, occupancy_;  // by own name
 };
 

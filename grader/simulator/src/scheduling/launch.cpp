@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device_limits.h"
+#include "occupancy.h"
 #include "scheduling/scheduler.h"
 #include "scheduling/stopping.h"
 #include "source/elf_symbols.h"
@@ -59,6 +60,22 @@ std::string complaint(const char* kernel, const LaunchShape& shape,
            "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes).";
   }
   return "";
+}
+
+/// What a cooperative launch asks beyond that: all blocks at one time.
+std::string too_large(const char* kernel, const LaunchShape& shape, const SharedMemory& memory) {
+  const std::uint64_t threads = volume(shape.block);
+  const std::size_t shared =
+      shape.dynamic_shared_bytes + memory.static_bytes_of(KernelAttributes::own_name(kernel));
+  const auto fit = static_cast<std::uint64_t>(blocks_at_once(0, threads, shared));
+  const std::uint64_t blocks = volume(shape.grid);
+  if (blocks <= fit * limits::kMultiprocessors) return "";
+  return "The cooperative launch has " + std::to_string(blocks) +
+         " blocks: all must be there at one time, and of " + std::to_string(threads) +
+         " threads and " + std::to_string(shared) + " bytes of shared memory the device holds " +
+         std::to_string(fit) + " on each of its " + std::to_string(limits::kMultiprocessors) +
+         " multiprocessors, as cudaOccupancyMaxActiveBlocksPerMultiprocessor() says "
+         "(cudaErrorCooperativeLaunchTooLarge).";
 }
 
 void refuse(Machine& machine, const char* kernel, const std::string& message, ErrorCode error,
@@ -185,6 +202,14 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
   if (!wrong.empty()) {
     refuse(device, kernel, wrong, kErrorInvalidConfiguration, {host_party(site, "launches")});
     return;
+  }
+  if (shape.is_cooperative) {
+    const std::string large = too_large(kernel, shape, device.memory.shared);
+    if (!large.empty()) {
+      refuse(device, kernel, large, kErrorCooperativeLaunchTooLarge,
+             {host_party(site, "launches")});
+      return;
+    }
   }
   if (device.streams.hold_work()) {
     device.streams.put(shape.stream, held(kernel, shape, body, arguments, argument_bytes));

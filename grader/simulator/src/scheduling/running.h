@@ -16,7 +16,7 @@ namespace simulator {
 struct Launch {
   Launch(const char* kernel, const LaunchShape& shape_, void (*body_)(void*), void* arguments_,
          std::size_t argument_bytes_, Machine& machine_)
-      : begin{kernel, shape_.grid, shape_.block},
+      : begin{kernel, shape_.grid, shape_.block, shape_.is_cooperative},
         body(body_),
         arguments(arguments_),
         argument_bytes(argument_bytes_),

@@ -85,7 +85,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
   block.warps.resize((count + 31) / 32);
   block.live = count;
   stacks_.give_to(block);
-  block.at_barrier = block.barrier_true = 0;
+  block.at_barrier = block.barrier_true = block.at_grid_barrier = 0;
   block.copies.clear();
   for (unsigned w = 0; w < block.warps.size(); ++w) {
     block.warps[w].live = low_lanes(count - w * 32);
@@ -123,6 +123,7 @@ Scheduler::Outcome Scheduler::run_block(Block& block) {
   while (block.live > 0) {
     launch_.progress = launch_.met_others = false;
     if (!pass_turn(launch_, launch_.scheduler, 0)) {
+      if (GridBarrier::is_at(block)) return Outcome::at_grid;
       launch_.checkers.tell(BlockStuck{});
       launch_.fail(kErrorLaunchTimeout);
     }
@@ -136,10 +137,10 @@ Scheduler::Outcome Scheduler::run_block(Block& block) {
 }
 
 /// The block waits for another one, and so do all others.
-void Scheduler::give_up(const Block& block, std::uint64_t unstarted) {
+void Scheduler::give_up(const Block& block, std::uint64_t unstarted, std::size_t at_grid) {
   for (const Thread& thread : block.threads) {
     if (thread.state != ThreadState::ready) continue;
-    launch_.checkers.tell(AllBlocksWait{thread.number, thread.last_site, unstarted});
+    launch_.checkers.tell(AllBlocksWait{thread.number, thread.last_site, unstarted, at_grid});
     break;
   }
   launch_.fail(kErrorLaunchTimeout);
@@ -161,10 +162,11 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   running_block_size = launch_.begin.block;
   running_grid_size = launch_.begin.grid;
 
+  GridBarrier grid(blocks);
   std::uint64_t next = first;
   std::size_t idle_turns = 0;  // in a row
   bool is_aside = false;       // the block that ran last
-  while (next < end || !waiting_.empty()) {
+  while (next < end || !waiting_.empty() || (grid.waiting() > 0 && next < blocks)) {
     const bool start_new =
         next < blocks && (waiting_.empty() || (idle_turns > 0 && waiting_.size() < most_seats()) ||
                           (is_aside && waiting_.size() < kTogether));
@@ -182,17 +184,28 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
     idle_turns = outcome == Outcome::idle ? idle_turns + 1 : 0;
     is_aside = outcome == Outcome::aside;
     if (outcome == Outcome::finished) {
+      grid.note_end(*block);
       free_.push_back(block);
       continue;
     }
+    if (outcome == Outcome::at_grid && !grid.arrive(launch_, *block)) return blocks;
     launch_.machine.memory.shared.park(block->parked);
+    if (outcome == Outcome::at_grid) {
+      for (Block* released : grid.release(launch_)) waiting_.push_back(released);
+      continue;
+    }
     waiting_.push_back(block);
     if (idle_turns > kIdleTurns * waiting_.size() &&
         (next == blocks || waiting_.size() >= most_seats())) {
       // Of a sample, they may wait for a block that is not among them.
-      if (!chosen.is_sample()) give_up(*block, blocks - next);
+      if (!chosen.is_sample()) give_up(*block, blocks - next, grid.waiting());
       return blocks;
     }
+  }
+  if (grid.waiting() > 0) {
+    go_on(grid.first());
+    launch_.block = &grid.first();
+    grid.tell_missed(launch_);
   }
   return next;
 }

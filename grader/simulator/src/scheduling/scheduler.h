@@ -7,7 +7,8 @@
 // reads or tries the same word again and again (a lock, a flag) gives way after a while, and when
 // all threads of a block do, the block is set aside and another one runs: whoever holds the lock
 // gets its turn. If as many blocks as the device holds at one time all wait, none can ever go on:
-// that is reported as a deadlock.
+// that is reported as a deadlock. One that waits at the grid's barrier is set aside until all have
+// come there (grid_barrier.h).
 //
 // In the shuffled order (block_order.h) a block is also set aside when it has done an atomic
 // operation: so some blocks are under way together, and who comes first to a counter does not get
@@ -19,6 +20,7 @@
 #include <memory>
 #include <vector>
 
+#include "scheduling/grid_barrier.h"
 #include "scheduling/running.h"
 #include "scheduling/stack_sets.h"
 
@@ -39,13 +41,14 @@ class Scheduler {
  private:
   /// stalled: after some work, all threads wait for another block; idle: they did nothing else;
   /// aside: they can go on, but others have their turn.
-  enum class Outcome { finished, stalled, idle, aside, failed };
+  /// at_grid: at the grid's barrier.
+  enum class Outcome { finished, stalled, idle, aside, at_grid, failed };
 
   Block& free_seat();
   void begin(Block& block, std::uint64_t number);
   void go_on(Block& block);
   Outcome run_block(Block& block);
-  void give_up(const Block& block, std::uint64_t unstarted);
+  void give_up(const Block& block, std::uint64_t unstarted, std::size_t at_grid);
   std::size_t most_seats() const;
 
   Launch& launch_;

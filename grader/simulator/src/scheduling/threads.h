@@ -2,8 +2,8 @@
 // checkers keep for themselves.
 //
 // A block is an array of threads, each a fiber. Thread number n (x fastest, then y, then z) is lane
-// n % 32 of warp n / 32. A thread is ready, or waits for others: at the block's barrier or in a
-// warp operation. The one that completes the set wakes the rest.
+// n % 32 of warp n / 32. A thread is ready, or waits for others: at the block's barrier, at the
+// grid's (grid_barrier.h) or in a warp operation. The one that completes the set wakes the rest.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,13 @@
 
 namespace simulator {
 
-enum class ThreadState : std::uint8_t { ready, at_barrier, in_warp_operation, returned };
+enum class ThreadState : std::uint8_t {
+  ready,
+  at_barrier,
+  at_grid_barrier,
+  in_warp_operation,
+  returned
+};
 
 /// A thread that does the same few atomics or volatile reads again and again, and changes nothing
 /// by it, waits for another thread.
@@ -70,6 +76,7 @@ struct Block {
   Barrier barrier_kind = Barrier::plain;
   unsigned barrier_true = 0;  // how many gave a predicate that holds
   int barrier_answer = 0;
+  unsigned at_grid_barrier = 0;  // threads that wait at the grid's
 
   std::vector<CopyQueue> copies;  // by thread; empty until one begins
 
