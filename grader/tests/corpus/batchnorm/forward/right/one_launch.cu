@@ -9,17 +9,12 @@ namespace onepass {
 constexpr int kThreads = 256;
 constexpr int kBlocks = 64;
 
-/// The sum over the block of each thread's value, in thread 0.
-__device__ float sum_of_block(float value, float* shares) {
-  __syncthreads();  // the call before this one may still be reading
-  shares[threadIdx.x] = value;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) {
-      shares[threadIdx.x] += shares[threadIdx.x + half];
-    }
+/// The sum over the warp of each lane's value.
+__device__ float sum_of_warp(float value) {
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, offset);
   }
-  return shares[0];
+  return value;
 }
 
 template <typename T>
@@ -27,7 +22,6 @@ __global__ void shared_channels_kernel(const T* x, const T* weight, const T* bia
                                        float* running_mean, float* running_var, float* save_mean,
                                        float* save_rstd, int batch, int channels, int space,
                                        float eps, float momentum) {
-  __shared__ float shares[kThreads];
   const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
   const int threads = static_cast<int>(grid.num_threads());
   const int me = static_cast<int>(grid.thread_rank());
@@ -46,8 +40,8 @@ __global__ void shared_channels_kernel(const T* x, const T* weight, const T* bia
     for (int64_t i = me; i < count; i += threads) {
       share += static_cast<float>(x[place(i, c)]) / count;
     }
-    const float sum = sum_of_block(share, shares);
-    if (threadIdx.x == 0 && blockIdx.x * kThreads < count) {
+    const float sum = sum_of_warp(share);
+    if (threadIdx.x % 32 == 0 && me < count) {
       atomicAdd(&save_mean[c], sum);
     }
   }
@@ -58,8 +52,8 @@ __global__ void shared_channels_kernel(const T* x, const T* weight, const T* bia
       const float deviation = static_cast<float>(x[place(i, c)]) - save_mean[c];
       share += deviation * deviation;
     }
-    const float sum = sum_of_block(share, shares);
-    if (threadIdx.x == 0 && blockIdx.x * kThreads < count) {
+    const float sum = sum_of_warp(share);
+    if (threadIdx.x % 32 == 0 && me < count) {
       atomicAdd(&save_rstd[c], sum);
     }
   }
