@@ -21,6 +21,11 @@ inline Finding host_waiting(const std::string& call) {
           call + " makes the host wait for the device: a launcher starts its kernels and returns."};
 }
 
+/// A copy or a fill that CUDA refuses. A warning: the caller may have asked for the error.
+inline Finding refused_copy(const std::string& call, const std::string& error) {
+  return {Kind::refused_copy, "", call + " returns " + error, true};
+}
+
 inline Finding with_party(Finding finding, Party party) {
   finding.parties.push_back(std::move(party));
   return finding;

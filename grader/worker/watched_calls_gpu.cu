@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simulator/host_call_findings.h"
+#include "worker/call_outcome.h"
 
 namespace onepass::worker {
 namespace {
@@ -40,6 +41,13 @@ void note_async_copy(const void* to, cudaMemcpyKind kind, cudaStream_t stream, c
     watched_calls().note_wait(std::string(call) +
                               " to memory that is not page-locked (cudaMallocHost())");
   }
+}
+
+/// Is it about the copy itself? An error of a kernel that ran before may come up here, too.
+bool is_refusal(cudaError_t error) {
+  return error == cudaErrorInvalidValue || error == cudaErrorInvalidPitchValue ||
+         error == cudaErrorInvalidSymbol || error == cudaErrorInvalidDevicePointer ||
+         error == cudaErrorInvalidMemcpyDirection;
 }
 
 }  // namespace
@@ -87,6 +95,13 @@ void WatchedCalls::note_wait(const std::string& call) {
   }
 }
 
+cudaError_t WatchedCalls::note_answer(const char* call, cudaError_t error) {
+  if (is_watching_ && is_refusal(error)) {
+    add(simulator::refused_copy(call, error_text(error)));
+  }
+  return error;
+}
+
 WatchedCalls& watched_calls() {
   static WatchedCalls calls;
   return calls;
@@ -99,12 +114,17 @@ using onepass::worker::note_copy;
 using onepass::worker::watched_calls;
 
 // The linker knows the function itself as __real_... . Not all versions of CUDA have each of them.
-#define ONEPASS_WATCH(function, parameters, arguments, note)                 \
+#define ONEPASS_IN_PLACE_OF(function, parameters, note, answer)              \
   extern "C" __attribute__((weak)) cudaError_t __real_##function parameters; \
   extern "C" cudaError_t __wrap_##function parameters {                      \
     note;                                                                    \
-    return __real_##function arguments;                                      \
+    return answer;                                                           \
   }
+#define ONEPASS_WATCH(function, parameters, arguments, note) \
+  ONEPASS_IN_PLACE_OF(function, parameters, note, __real_##function arguments)
+#define ONEPASS_WATCH_COPY(function, parameters, arguments, note) \
+  ONEPASS_IN_PLACE_OF(function, parameters, note,                 \
+                      watched_calls().note_answer(#function "()", __real_##function arguments))
 
 // grader/cmake/watched_calls.cmake reads their names here.
 ONEPASS_WATCH(cudaDeviceSynchronize, (), (), watched_calls().note_wait("cudaDeviceSynchronize()"))
@@ -117,49 +137,51 @@ ONEPASS_WATCH(cudaStreamQuery, (cudaStream_t s), (s),
 ONEPASS_WATCH(cudaEventQuery, (cudaEvent_t e), (e),
               watched_calls().note_wait("Asking again and again by cudaEventQuery()"))
 ONEPASS_WATCH(cudaFree, (void* p), (p), if (p != nullptr) watched_calls().note_wait("cudaFree()"))
-ONEPASS_WATCH(cudaMemcpy, (void* to, const void* from, size_t n, cudaMemcpyKind kind),
-              (to, from, n, kind), note_copy(to, from, kind, "cudaMemcpy()"))
-ONEPASS_WATCH(cudaMemcpy2D,
-              (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-               size_t height, cudaMemcpyKind kind),
-              (to, to_pitch, from, from_pitch, width, height, kind),
-              note_copy(to, from, kind, "cudaMemcpy2D()"))
-ONEPASS_WATCH(cudaMemcpyToSymbol,
-              (const void* symbol, const void* from, size_t n, size_t offset, cudaMemcpyKind kind),
-              (symbol, from, n, offset, kind),
-              note_copy(nullptr, from, kind, "cudaMemcpyToSymbol()"))
-ONEPASS_WATCH(cudaMemcpyFromSymbol,
-              (void* to, const void* symbol, size_t n, size_t offset, cudaMemcpyKind kind),
-              (to, symbol, n, offset, kind), note_copy(to, nullptr, kind, "cudaMemcpyFromSymbol()"))
-ONEPASS_WATCH(cudaMemcpyAsync,
-              (void* to, const void* from, size_t n, cudaMemcpyKind kind, cudaStream_t s),
-              (to, from, n, kind, s), note_async_copy(to, kind, s, "cudaMemcpyAsync()"))
-ONEPASS_WATCH(cudaMemcpy2DAsync,
-              (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-               size_t height, cudaMemcpyKind kind, cudaStream_t s),
-              (to, to_pitch, from, from_pitch, width, height, kind, s),
-              note_async_copy(to, kind, s, "cudaMemcpy2DAsync()"))
-ONEPASS_WATCH(cudaMemcpyToSymbolAsync,
-              (const void* symbol, const void* from, size_t n, size_t offset, cudaMemcpyKind kind,
-               cudaStream_t s),
-              (symbol, from, n, offset, kind, s),
-              watched_calls().note_work(s, "cudaMemcpyToSymbolAsync()"))
-ONEPASS_WATCH(cudaMemcpyFromSymbolAsync,
-              (void* to, const void* symbol, size_t n, size_t offset, cudaMemcpyKind kind,
-               cudaStream_t s),
-              (to, symbol, n, offset, kind, s),
-              note_async_copy(to, kind, s, "cudaMemcpyFromSymbolAsync()"))
-ONEPASS_WATCH(cudaMemset, (void* p, int value, size_t n), (p, value, n),
-              watched_calls().note_work(nullptr, "cudaMemset()"))
-ONEPASS_WATCH(cudaMemset2D, (void* p, size_t pitch, int value, size_t width, size_t height),
-              (p, pitch, value, width, height),
-              watched_calls().note_work(nullptr, "cudaMemset2D()"))
-ONEPASS_WATCH(cudaMemsetAsync, (void* p, int value, size_t n, cudaStream_t s), (p, value, n, s),
-              watched_calls().note_work(s, "cudaMemsetAsync()"))
-ONEPASS_WATCH(cudaMemset2DAsync,
-              (void* p, size_t pitch, int value, size_t width, size_t height, cudaStream_t s),
-              (p, pitch, value, width, height, s),
-              watched_calls().note_work(s, "cudaMemset2DAsync()"))
+ONEPASS_WATCH_COPY(cudaMemcpy, (void* to, const void* from, size_t n, cudaMemcpyKind kind),
+                   (to, from, n, kind), note_copy(to, from, kind, "cudaMemcpy()"))
+ONEPASS_WATCH_COPY(cudaMemcpy2D,
+                   (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                    size_t height, cudaMemcpyKind kind),
+                   (to, to_pitch, from, from_pitch, width, height, kind),
+                   note_copy(to, from, kind, "cudaMemcpy2D()"))
+ONEPASS_WATCH_COPY(cudaMemcpyToSymbol,
+                   (const void* symbol, const void* from, size_t n, size_t offset,
+                    cudaMemcpyKind kind),
+                   (symbol, from, n, offset, kind),
+                   note_copy(nullptr, from, kind, "cudaMemcpyToSymbol()"))
+ONEPASS_WATCH_COPY(cudaMemcpyFromSymbol,
+                   (void* to, const void* symbol, size_t n, size_t offset, cudaMemcpyKind kind),
+                   (to, symbol, n, offset, kind),
+                   note_copy(to, nullptr, kind, "cudaMemcpyFromSymbol()"))
+ONEPASS_WATCH_COPY(cudaMemcpyAsync,
+                   (void* to, const void* from, size_t n, cudaMemcpyKind kind, cudaStream_t s),
+                   (to, from, n, kind, s), note_async_copy(to, kind, s, "cudaMemcpyAsync()"))
+ONEPASS_WATCH_COPY(cudaMemcpy2DAsync,
+                   (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                    size_t height, cudaMemcpyKind kind, cudaStream_t s),
+                   (to, to_pitch, from, from_pitch, width, height, kind, s),
+                   note_async_copy(to, kind, s, "cudaMemcpy2DAsync()"))
+ONEPASS_WATCH_COPY(cudaMemcpyToSymbolAsync,
+                   (const void* symbol, const void* from, size_t n, size_t offset,
+                    cudaMemcpyKind kind, cudaStream_t s),
+                   (symbol, from, n, offset, kind, s),
+                   watched_calls().note_work(s, "cudaMemcpyToSymbolAsync()"))
+ONEPASS_WATCH_COPY(cudaMemcpyFromSymbolAsync,
+                   (void* to, const void* symbol, size_t n, size_t offset, cudaMemcpyKind kind,
+                    cudaStream_t s),
+                   (to, symbol, n, offset, kind, s),
+                   note_async_copy(to, kind, s, "cudaMemcpyFromSymbolAsync()"))
+ONEPASS_WATCH_COPY(cudaMemset, (void* p, int value, size_t n), (p, value, n),
+                   watched_calls().note_work(nullptr, "cudaMemset()"))
+ONEPASS_WATCH_COPY(cudaMemset2D, (void* p, size_t pitch, int value, size_t width, size_t height),
+                   (p, pitch, value, width, height),
+                   watched_calls().note_work(nullptr, "cudaMemset2D()"))
+ONEPASS_WATCH_COPY(cudaMemsetAsync, (void* p, int value, size_t n, cudaStream_t s),
+                   (p, value, n, s), watched_calls().note_work(s, "cudaMemsetAsync()"))
+ONEPASS_WATCH_COPY(cudaMemset2DAsync,
+                   (void* p, size_t pitch, int value, size_t width, size_t height, cudaStream_t s),
+                   (p, pitch, value, width, height, s),
+                   watched_calls().note_work(s, "cudaMemset2DAsync()"))
 ONEPASS_WATCH(cudaMallocAsync, (void** p, size_t n, cudaStream_t s), (p, n, s),
               watched_calls().note_work(s, "cudaMallocAsync()"))
 ONEPASS_WATCH(cudaFreeAsync, (void* p, cudaStream_t s), (p, s),

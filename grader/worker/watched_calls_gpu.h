@@ -30,6 +30,8 @@ class WatchedCalls {
   void note_work(cudaStream_t stream, const char* call);
   void note_launch(const void* kernel, cudaStream_t stream);
   void note_wait(const std::string& call);
+  /// What a copy or a fill has answered, which this returns.
+  cudaError_t note_answer(const char* call, cudaError_t error);
 
  private:
   bool is_watching_ = false;

@@ -1,8 +1,10 @@
 // What a finding means depends on the call: on its strides, and on how many rows a block does.
 #include <doctest/doctest.h>
 
+#include "simulator/host_call_findings.h"
 #include "verdict/contract/call.h"
 #include "verdict/session/explain_finding.h"
+#include "verdict/session/judge.h"
 
 using namespace onepass::verdict;
 
@@ -229,4 +231,19 @@ TEST_CASE("slots that are empty because their threads returned") {
 TEST_CASE("the memory that a call needs counts the gaps between its rows") {
   CHECK(strided(80).span_bytes() == 2 * (2 * 80 + 65) + 2 * 3 * 65 + 2 * 10);
   CHECK(strided((std::int64_t{1} << 30) + 8).span_bytes() > (std::int64_t{1} << 32));
+}
+
+TEST_CASE("a copy that CUDA refuses is no launch, whatever else the launcher did") {
+  Run run;
+  run.outcome = Outcome::launch_error;
+  run.error = "cudaErrorInvalidValue: invalid argument";
+  const auto told = [&] {
+    return judge_ending(strided(65), run, [](const Case&) { return false; })->message;
+  };
+  CHECK(told().find("The kernel was never started") != std::string::npos);
+  run.findings = {simulator::host_waiting("cudaMemcpy()"),
+                  simulator::refused_copy("cudaMemcpy()", run.error)};
+  CHECK(told() ==
+        "cudaMemcpy() returns cudaErrorInvalidValue: invalid argument\n"
+        "Nothing was copied: look at the pointers, the direction, and the sizes, all in bytes.");
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "findings/texts.h"
+#include "host_call_findings.h"
 #include "memory/held_pages.h"
 #include "memory/names.h"
 #include "runtime/page_locked.h"
@@ -82,9 +83,9 @@ struct Call {
 cudaError_t refused(cudaError_t error, const std::string& why, const Call& call) {
   Machine& device = machine();
   const Findings::Writing writing(device.findings);
-  device.findings.add(Kind::refused_copy, "",
-                      std::string(call.name) + " returns " + cudaGetErrorName(error) + ": " + why,
-                      {host_party(reinterpret_cast<CodeAddress>(call.site), "calls it")}, true);
+  device.findings.add(
+      with_party(refused_copy(call.name, std::string(cudaGetErrorName(error)) + ": " + why),
+                 host_party(reinterpret_cast<CodeAddress>(call.site), "calls it")));
   return result(error);
 }
 
