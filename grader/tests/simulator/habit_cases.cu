@@ -112,6 +112,26 @@ CASE(same_value_is_read_too, "shared-race", {"written and read"}, {{"writes", 31
   written_and_read<<<1, 64>>>(zeros<int>());
 }
 
+/// Or see that a write leaves what was there only because the same block is the last at both
+/// counters.
+template <bool kWaits>
+__global__ void last_at_two_counters(unsigned* counters, float* y) {
+  __shared__ bool is_last;
+  for (int i = 0; i < 2; ++i) {
+    if (threadIdx.x == 0) is_last = atomicAdd(&counters[i], 1u) == gridDim.x - 1;  // writes
+    __syncthreads();
+    if (is_last) y[i * 64 + threadIdx.x] = 1;  // reads
+    if (kWaits) __syncthreads();
+  }
+}
+CASE(same_value_is_read_before, "shared-race", {"is_last is read and written", "by two threads"},
+     {{"reads", 63}, {"writes", 0}}) {
+  last_at_two_counters<false><<<2, 64>>>(zeros<unsigned>(), zeros<float>());
+}
+CASE(read_before_a_barrier, "") {
+  last_at_two_counters<true><<<2, 64>>>(zeros<unsigned>(), zeros<float>());
+}
+
 // ---- Threads return before a barrier of the others. From Volta on it waits for every thread, but
 // for those that have exited (the programming guide, "Independent Thread Scheduling").
 

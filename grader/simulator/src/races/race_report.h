@@ -29,7 +29,10 @@ class RaceReport {
   void on(const WarpCall& event) { calls_.on(event); }
 
   /// The access conflicts with an earlier one of another thread. If both write, what the second one
-  /// writes is not known yet, and it is held back.
+  /// writes is not known yet, and it is held back. Of a read beside a write it is not asked whether
+  /// that changed anything. If not, it may be for this input, or for the order in which blocks run
+  /// here: the one that is the last at one counter is the last at the next, so `is_last` is written
+  /// over with what it was. On a GPU it need not be, and who reads it late gets another value.
   void race(AccessRecord earlier, AccessType earlier_type, AccessEvent event);
 
   /// Before anything that may order a write behind the one that is held back: is its value the same
