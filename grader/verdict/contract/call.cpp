@@ -1,30 +1,10 @@
 #include "verdict/contract/call.h"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 namespace onepass::verdict::contract {
 namespace {
-
-constexpr std::int64_t kMostAligned = 64;  // elements, to which a row may be aligned
-constexpr std::int64_t kMoreRows = 8;      // times as many as there are
-
-using Extents = std::pair<std::int64_t, std::int64_t>;  // rows and columns
-
-/// All sizes, from those that are given and the extents of the tensors, where known.
-Sizes all_sizes(const Function& function, Sizes sizes,
-                const std::function<std::optional<Extents>(const Tensor&)>& extents) {
-  for (int pass = 0; pass < 2; ++pass) {  // a product may need a size that a later tensor tells
-    for (const Tensor& tensor : function.tensors) {
-      if (const std::optional<Extents> extent = extents(tensor)) {
-        tensor.rows.tell(extent->first, sizes);
-        tensor.cols.tell(extent->second, sizes);
-      }
-    }
-  }
-  return sizes;
-}
 
 /// Of the values that are given for that tensor.
 std::optional<Extents> extents_of(const Arguments& arguments, const Tensor& tensor) {
@@ -158,64 +138,6 @@ class Maker {
   Case call_;
 };
 
-/// Of the copies that a single row or column is repeated in each has numbers of its own: what is
-/// the same everywhere hides what is wrong.
-double unlike(std::int64_t index, std::int64_t extent) {
-  return extent == 1 ? 1.0 + 0.125 * static_cast<double>(index % 5) : 1.0;
-}
-
-/// What a call was made from.
-struct Taken {
-  Arguments arguments;
-  Arrangement arrangement;
-};
-
-bool is_hash_filled(const Case& call) {
-  return std::any_of(call.buffers().begin(), call.buffers().end(),
-                     [](const Buffer& buffer) { return buffer.hash.has_value(); });
-}
-
-/// Nothing of one that was put together by hand. The values of its inputs are named, and left to be
-/// given.
-std::optional<Taken> taken_apart(const Case& call) {
-  if (call.contract() == nullptr) {
-    return std::nullopt;
-  }
-  Taken taken;
-  taken.arguments.sizes = sizes_of(call);
-  for (const Scalar& scalar : call.contract()->scalars) {
-    taken.arguments.scalars[scalar.name] = call.real(scalar.name);
-  }
-  for (const Tensor& tensor : call.contract()->tensors) {
-    const Buffer& buffer = call.buffer(tensor.name);
-    if (!buffer.over.empty()) {
-      taken.arrangement.over.insert(tensor.name);
-    } else if (buffer.null) {
-      taken.arrangement.left_out.insert(tensor.name);
-    } else {
-      const bool aligned = buffer.stride() * size_of(buffer.dtype) % 16 == 0;
-      taken.arrangement.places[tensor.name] = {.gap = buffer.stride() - buffer.cols,
-                                               .offset = buffer.layout.offset,
-                                               .padded = tensor.traits.strided && aligned};
-      if (buffer.role != Role::output) {
-        taken.arguments.values[tensor.name] = std::nullopt;
-      }
-    }
-  }
-  return taken;
-}
-
-/// With them. Nothing of a hash filled one.
-std::optional<Taken> taken_with_values(const Case& call) {
-  std::optional<Taken> taken = is_hash_filled(call) ? std::nullopt : taken_apart(call);
-  if (taken) {
-    for (auto& [name, values] : taken->arguments.values) {
-      values = call.values(name);
-    }
-  }
-  return taken;
-}
-
 }  // namespace
 
 Case call(const Function& function, Dtype dtype, Arguments arguments,
@@ -243,140 +165,6 @@ Sizes sizes_of(const Case& call) {
     }
   }
   return sizes;
-}
-
-std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most, double root) {
-  std::optional<Taken> taken = taken_apart(call);
-  if (!taken) {
-    return std::nullopt;
-  }
-  const Function& function = *call.contract();
-  Arguments& arguments = taken->arguments;
-  for (const Scalar& scalar : function.scalars) {
-    double& value = arguments.scalars[scalar.name];
-    const bool is_real = std::holds_alternative<double>(scalar.usual);
-    value = is_real ? std::pow(value, 1.0 / root) : value;
-  }
-  const Sizes before = all_sizes(function, arguments.sizes, [&](const Tensor& tensor) {
-    const Buffer& buffer = call.buffer(tensor.name);
-    return arguments.values.count(tensor.name) == 0
-               ? std::nullopt
-               : std::optional<Extents>({buffer.rows, buffer.cols});
-  });
-  arguments.sizes = before;
-  for (const auto& [name, size] : sizes) {
-    arguments.sizes[name] = size;
-  }
-  std::int64_t elements = 0;
-  for (const Tensor& tensor : function.tensors) {
-    if (arguments.values.count(tensor.name) > 0) {
-      elements += tensor.rows.in(arguments.sizes) * tensor.cols.in(arguments.sizes);
-    }
-  }
-  if (elements > most) {
-    return std::nullopt;
-  }
-  for (const Tensor& tensor : function.tensors) {
-    if (const auto given = arguments.values.find(tensor.name); given != arguments.values.end()) {
-      const Buffer& old = call.buffer(tensor.name);
-      const std::int64_t beyond = old.rows - tensor.rows.in(before);
-      const bool is_float = !is_integer(old.dtype);
-      given->second = matrix_of(
-          old.dtype, tensor.rows.in(arguments.sizes) + beyond, tensor.cols.in(arguments.sizes),
-          [&](auto row, auto col) {
-            const double value = old.before(row % old.rows, col % old.cols);
-            return is_float ? value * unlike(row, old.rows) * unlike(col, old.cols) : value;
-          });
-    }
-  }
-  return contract::call(function, call.dtype(), std::move(arguments), taken->arrangement);
-}
-
-std::optional<Case> in_dtype(const Case& call, Dtype dtype) {
-  std::optional<Taken> taken = taken_with_values(call);
-  if (!taken) {
-    return std::nullopt;
-  }
-  for (auto& [name, values] : taken->arguments.values) {
-    if (!call.contract()->find(name)->traits.dtype) {
-      values = Matrix::rounded(dtype, values->field());
-    }
-  }
-  return contract::call(*call.contract(), dtype, std::move(taken->arguments), taken->arrangement);
-}
-
-std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
-  std::optional<Taken> taken = taken_with_values(call);
-  if (!taken) {
-    return std::nullopt;
-  }
-  bool changed = false;
-  for (auto& [name, place] : taken->arrangement.places) {
-    if (place.gap > most) {
-      place.gap = most == 0 ? 0 : kMostAligned + place.gap % kMostAligned;
-      place.padded = place.padded && most > 0;
-      changed = true;
-    }
-  }
-  return !changed ? std::nullopt
-                  : std::optional(contract::call(*call.contract(), call.dtype(),
-                                                 std::move(taken->arguments), taken->arrangement));
-}
-
-std::optional<Case> with_one_stride(const Case& call) {
-  const auto has_stride = [&](const Buffer& buffer) {
-    const Tensor* tensor = tensor_of(call, buffer.name);
-    return tensor != nullptr && tensor->traits.strided && (!buffer.null || !buffer.over.empty());
-  };
-  std::vector<Buffer> buffers = call.buffers();
-  std::int64_t widest = 0;
-  for (const Buffer& buffer : buffers) {
-    widest = has_stride(buffer) ? std::max(widest, buffer.stride()) : widest;
-  }
-  Case changed = call;
-  for (Buffer& buffer : buffers) {
-    if (has_stride(buffer)) {
-      buffer.layout.stride = widest;
-      changed = changed.with(buffer.name + "_stride", widest);
-    }
-  }
-  changed = changed.with(std::move(buffers));
-  const bool is_other = changed.describe() != call.describe();
-  return is_other ? std::optional(std::move(changed)) : std::nullopt;
-}
-
-std::optional<Case> with_more_rows(const Case& call, const std::string& buffer) {
-  const Tensor* tensor = tensor_of(call, buffer);
-  const auto is_alike = [&](const Tensor& other) {
-    return other.rows == tensor->rows && other.cols == tensor->cols;
-  };
-  if (tensor == nullptr || tensor->rows == Extent(1) || is_hash_filled(call) ||
-      std::any_of(call.contract()->tensors.begin(), call.contract()->tensors.end(),
-                  [&](const Tensor& other) { return other.role != input && is_alike(other); })) {
-    return std::nullopt;
-  }
-  std::vector<Buffer> buffers = call.buffers();
-  for (Buffer& longer : buffers) {
-    if (is_alike(*tensor_of(call, longer.name)) && !longer.null) {
-      const Buffer before = longer;
-      longer.rows *= kMoreRows;
-      longer.values = matrix_of(before.dtype, longer.rows, before.cols, [&](auto row, auto col) {
-        return before.before(row % before.rows, col) * unlike(row / before.rows, 1);
-      });
-    }
-  }
-  return call.with(std::move(buffers));
-}
-
-Case spread(const Case& call, const std::string& size, std::int64_t apart) {
-  std::vector<Buffer> buffers = call.buffers();
-  for (Buffer& buffer : buffers) {
-    const std::vector<std::string>& factors = tensor_of(call, buffer.name)->rows.factors;
-    if (std::find(factors.begin(), factors.end(), size) != factors.end()) {
-      buffer.layout.stride = apart * buffer.cols;
-    }
-  }
-  return call.with(std::move(buffers)).with(size, (call.integer(size) - 1) * apart + 1);
 }
 
 const Tensor* tensor_of(const Case& call, const std::string& buffer) {

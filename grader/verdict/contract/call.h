@@ -61,6 +61,9 @@ Case call(Function&&, Arguments, const Arrangement& = {}) = delete;
 
 /// The sizes that the call's function is told.
 Sizes sizes_of(const Case& call);
+
+// ---- changed_call.cpp
+
 /// The same call with other sizes: rows and columns of its inputs are repeated (a single one in
 /// other numbers), or left out. Of real scalars the `root`-th root is taken; all other arguments
 /// and how the tensors lie stay. Nothing if the inputs would have more than `most` elements.
@@ -87,6 +90,8 @@ std::optional<Case> with_more_rows(const Case& call, const std::string& buffer);
 /// The same call with a size so much larger that those rows that it has are now `apart` rows from
 /// one to the next, the last one the last. Between them is memory that nobody has filled.
 Case spread(const Case& call, const std::string& size, std::int64_t apart);
+
+// ---- call.cpp
 
 /// What describes that buffer of the call; nullptr if nothing does.
 const Tensor* tensor_of(const Case& call, const std::string& buffer);

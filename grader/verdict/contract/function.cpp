@@ -91,4 +91,17 @@ std::vector<std::string> Function::col_sizes() const {
   return sizes_that_are(*this, &Tensor::cols, true);
 }
 
+Sizes all_sizes(const Function& function, Sizes sizes,
+                const std::function<std::optional<Extents>(const Tensor&)>& extents) {
+  for (int pass = 0; pass < 2; ++pass) {  // a product may need a size that a later tensor tells
+    for (const Tensor& tensor : function.tensors) {
+      if (const std::optional<Extents> extent = extents(tensor)) {
+        tensor.rows.tell(extent->first, sizes);
+        tensor.cols.tell(extent->second, sizes);
+      }
+    }
+  }
+  return sizes;
+}
+
 }  // namespace onepass::verdict::contract

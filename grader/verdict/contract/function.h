@@ -12,10 +12,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -101,5 +103,11 @@ struct Function {
   std::vector<std::string> row_sizes() const;
   std::vector<std::string> col_sizes() const;
 };
+
+using Extents = std::pair<std::int64_t, std::int64_t>;  // rows and columns
+
+/// All sizes, from those that are given and the extents of the tensors, where known.
+Sizes all_sizes(const Function& function, Sizes sizes,
+                const std::function<std::optional<Extents>(const Tensor&)>& extents);
 
 }  // namespace onepass::verdict::contract

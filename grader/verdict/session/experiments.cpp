@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "verdict/contract/call.h"
+#include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
 namespace {
@@ -189,6 +190,17 @@ std::vector<Diagnosis> by_distance(const std::vector<Suspect>& suspects) {
 }
 
 }  // namespace
+
+Threads threads_of(const Run& run) {
+  Threads threads;
+  for (const LaunchTraffic& launch : run.traffic) {
+    const auto [x, y, z] = launch.block;
+    threads.of_blocks.push_back(std::int64_t{x} * y * z);
+    threads.of_grids.push_back(threads.of_blocks.back() * launch.grid.x * launch.grid.y *
+                               launch.grid.z);
+  }
+  return threads;
+}
 
 Causes find_causes(const WrongOutput& wrong,
                    const std::function<Expectation(const Case&)>& expected,

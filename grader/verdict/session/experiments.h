@@ -18,6 +18,8 @@
 
 namespace onepass::verdict {
 
+struct Run;  // worker_client.h
+
 /// An output that is not what it must be.
 struct WrongOutput {
   const Case& call;
@@ -49,6 +51,8 @@ bool in_another_shape(const Case& call, const std::function<bool(const Case&)>& 
 struct Threads {
   std::vector<std::int64_t> of_blocks = {}, of_grids = {};
 };
+/// As far as the device tells.
+Threads threads_of(const Run& run);
 
 /// Runs the student's function and compares the output that is asked about; nothing if the call did
 /// not come to a good end.

@@ -1,0 +1,129 @@
+// Why a call went wrong, by further calls of the student's function. Nothing of them counts, or is
+// told.
+#include <algorithm>
+#include <utility>
+
+#include "verdict/compare.h"
+#include "verdict/contract/call.h"
+#include "verdict/session/explain_finding.h"
+#include "verdict/session/judge.h"
+#include "verdict/session/session.h"
+#include "verdict/worker/worker_client.h"
+
+namespace onepass::verdict {
+namespace {
+
+constexpr double kPatience = 1.0;  // seconds for a launch
+
+}  // namespace
+
+/// Nothing once one has taken too long.
+std::optional<Run> Session::retry(const Case& call) {
+  if (check_.out_of_patience || is_out_of_time()) {
+    return std::nullopt;
+  }
+  Run run = timed([&] { return worker_->run(call, {}, kPatience); });
+  check_.out_of_patience =
+      run.outcome == Outcome::timed_out ||
+      std::any_of(run.findings.begin(), run.findings.end(),
+                  [](const Finding& finding) { return finding.kind == Kind::endless_loop; });
+  return run;
+}
+
+/// A __syncwarp() helps only if two threads that race are in one warp in every call.
+void Session::look_for_wider_race(const Case& call, Run& run) {
+  const Finding* told = telling_error(run.findings);
+  if (told == nullptr || told->missing != Missing::syncwarp || call.contract() == nullptr) {
+    return;
+  }
+  check_.causes_left = !check_.find_causes;
+  const Observe observe = [this](const Case& other) {
+    const std::optional<Run> tried = retry(other);
+    return tried ? tried->findings : std::vector<Finding>();
+  };
+  if (check_.find_causes && reaches_other_warps(call, *told, observe)) {
+    Finding& race = run.findings[static_cast<std::size_t>(told - run.findings.data())];
+    race.missing = Missing::barrier;
+    race.message += " In other shapes two warps race at these lines.";
+  }
+}
+
+/// The answer of a retry() that comes to a good end.
+std::optional<Answer> Session::try_out(const Case& call) {
+  std::optional<Run> run = retry(call);
+  const bool good =
+      run && !judge_ending(call, *run, kNobodyAsked) && !judge_memory(call, *run, kNobodyAsked);
+  return good ? std::optional(std::move(run->answer)) : std::nullopt;
+}
+
+/// Who reads past the end of a table may look for a row where it is not. If more rows are there,
+/// that gives wrong numbers, and they tell.
+void Session::look_past_the_end(const Case& call, const Outputs& outputs,
+                                const std::vector<Oracle>& oracles) {
+  const std::optional<Case> longer = contract::with_more_rows(call, check_.failure->past);
+  check_.causes_left = check_.causes_left || (longer && !check_.find_causes);
+  const std::optional<Answer> answer =
+      longer && check_.find_causes ? try_out(*longer) : std::nullopt;
+  for (std::size_t i = 0; answer && i < outputs.size(); ++i) {
+    const Expectation right = outputs[i](*longer);
+    const Comparison comparison =
+        verdict::compare((*answer)[right.output], right.value, right.bound, answer->poison);
+    const Causes causes =
+        comparison.right() ? Causes{}
+                           : find_causes({*longer, *answer, right, comparison}, outputs[i], oracles,
+                                         [this](const Case& other) { return try_out(other); });
+    if (causes.confirmed && causes.mistakes.size() == 1) {
+      const Diagnosis& cause = causes.mistakes.front();
+      check_.failure = with_reason(*check_.failure, cause.mistake->c_str(), cause.sentence);
+      return;
+    }
+  }
+}
+
+/// Of numbers that no mistake explains.
+std::optional<Diagnosis> Session::explain_parts(
+    const WrongOutput& wrong, const std::function<Expectation(const Case&)>& expected,
+    const Threads& threads) {
+  const TryAgain again = [&](const Case& other) {
+    const std::optional<Run> run = retry(other);
+    if (!run || judge_ending(other, *run, kNobodyAsked)) {
+      return std::optional<std::pair<Comparison, Threads>>();
+    }
+    const auto [output, value, bound] = expected(other);
+    return std::optional(std::pair(
+        verdict::compare(run->answer[output], value, bound, run->answer.poison), threads_of(*run)));
+  };
+  std::optional<Diagnosis> cause = explain_hidden(wrong);
+  cause = cause ? cause : explain_empty_threads(wrong, threads, again);
+  cause = cause ? cause : explain_lost_rows(wrong, expected);
+  return cause ? cause : explain_first_turn(wrong, threads, again);
+}
+
+/// What the simulator warned of is no reason if the numbers are wrong without it too.
+void Session::drop_doubt(const Case& call,
+                         const std::function<Expectation(const Case&)>& expected) {
+  const auto wrong_without = [&](const Case& other) {
+    const std::optional<Run> run = retry(other);
+    if (!run || run->outcome != Outcome::ok || telling_error(run->findings) != nullptr ||
+        telling_warning(run->findings) != nullptr) {
+      return false;
+    }
+    const auto [output, value, bound] = expected(other);
+    return !verdict::compare(run->answer[output], value, bound, run->answer.poison).right();
+  };
+  if (check_.doubt && in_another_shape(call, wrong_without)) {
+    check_.doubt.reset();
+  }
+}
+
+GoesWell Session::goes_right(const Outputs& outputs) {
+  return [this, outputs](const Case& other) {
+    const std::optional<Answer> answer = try_out(other);
+    return answer && std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
+             const auto [output, value, bound] = expected(other);
+             return verdict::compare((*answer)[output], value, bound, answer->poison).right();
+           });
+  };
+}
+
+}  // namespace onepass::verdict
