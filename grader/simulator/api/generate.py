@@ -38,7 +38,8 @@ INCLUDED = ["cuda_runtime.h", "cuda_profiler_api.h", "cuda_fp16.h", "cuda_bf16.h
             "cooperative_groups/memcpy_async.h"]
 C_HEADERS = ["cassert", "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "cmath"]
 SIMULATED = ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_pipeline_primitives.h",
-             "cooperative_groups.h", "cooperative_groups/reduce.h"]
+             "cooperative_groups.h", "cooperative_groups/reduce.h",
+             "cooperative_groups/memcpy_async.h"]
 # The classes of which the simulator may lack members, and the headers that name these.
 CLASSES = [(["driver_types.h"], """
     cudaDeviceProp cudaFuncAttributes cudaLaunchAttribute cudaLaunchAttributeValue

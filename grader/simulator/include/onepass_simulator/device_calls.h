@@ -125,6 +125,10 @@ void memory_fence(FenceScope scope);
 /// last `zeros` are zero and not read. The thread goes on.
 void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros);
 
+/// The same, of a larger copy: `size` bytes (1, 2, 4, 8 or 16). False, and nothing is done, if it is
+/// not from global to shared memory.
+bool async_piece(void* to, const void* from, std::size_t size);
+
 /// cp.async.commit_group: what the thread has begun since the last call is a batch.
 void commit_copies();
 

@@ -42,13 +42,43 @@ bool is_shared(const Place& place) {
          (place.area == Area::inside && place.space == MemorySpace::shared);
 }
 
+bool is_global(const Launch& launch, const AsyncCopy& copy) {
+  return !is_shared(copy.from_place) && !launch.thread->stack.contains(copy.from.address);
+}
+
 void check_direction(Launch& launch, const AsyncCopy& copy) {
   if (!is_shared(copy.to_place)) {
     refuse(launch, copy.to.site, "An asynchronous copy to what is no shared memory.");
   }
-  if (is_shared(copy.from_place) || launch.thread->stack.contains(copy.from.address)) {
+  if (!is_global(launch, copy)) {
     refuse(launch, copy.to.site, "An asynchronous copy from what is no global memory.");
   }
+}
+
+/// The running thread calls, from there.
+void enter(Launch& launch, CodeAddress site) {
+  obey_stop(launch, site);
+  launch.thread->last_site = site;
+}
+
+AsyncCopy copy_of(Launch& launch, void* to, const void* from, unsigned size, unsigned zeros,
+                  CodeAddress site) {
+  AsyncCopy copy = {};
+  copy.thread = launch.thread->number;
+  copy.from = {reinterpret_cast<std::uintptr_t>(from), size, size, AccessType::read, site};
+  if (copy.from.address % size == 0) copy.from.size -= zeros;
+  copy.to = {reinterpret_cast<std::uintptr_t>(to), size, size, AccessType::write, site};
+  copy.from_place = place_of(launch, copy.from);
+  copy.to_place = place_of(launch, copy.to);
+  copy.when = launch.checkers.time_stamp(copy.thread, site);
+  return copy;
+}
+
+void begin(Launch& launch, const AsyncCopy& copy) {
+  if (launch.checkers.is_ahead(copy.thread)) let_warp_catch_up(launch);
+  const AsyncCopy& begun = copies_of(launch).begin(copy);
+  tell_or_stop(launch, CopyBegin{&begun});
+  std::memset(reinterpret_cast<void*>(copy.to.address), kNoUsefulNumber, copy.to.size);
 }
 
 void land(Launch& launch, const AsyncCopy& copy) {
@@ -64,23 +94,23 @@ void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros)
   Launch* launch = launch_of_kernel();
   if (launch == nullptr) return;
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
-  obey_stop(*launch, site);
-  launch->thread->last_site = site;
-  if (launch->checkers.is_ahead(launch->thread->number)) let_warp_catch_up(*launch);
+  enter(*launch, site);
   check_size(*launch, site, size, zeros);
-  const auto bytes = static_cast<unsigned>(size);
-  AsyncCopy copy = {};
-  copy.thread = launch->thread->number;
-  copy.from = {reinterpret_cast<std::uintptr_t>(from), bytes, bytes, AccessType::read, site};
-  if (copy.from.address % bytes == 0) copy.from.size -= static_cast<unsigned>(zeros);
-  copy.to = {reinterpret_cast<std::uintptr_t>(to), bytes, bytes, AccessType::write, site};
-  copy.from_place = place_of(*launch, copy.from);
-  copy.to_place = place_of(*launch, copy.to);
+  const AsyncCopy copy =
+      copy_of(*launch, to, from, static_cast<unsigned>(size), static_cast<unsigned>(zeros), site);
   check_direction(*launch, copy);
-  copy.when = launch->checkers.time_stamp(copy.thread, site);
-  CopyQueue& queue = copies_of(*launch);
-  tell_or_stop(*launch, CopyBegin{&queue.begin(copy)});
-  std::memset(to, kNoUsefulNumber, size);
+  begin(*launch, copy);
+}
+
+bool async_piece(void* to, const void* from, std::size_t size) {
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) return false;
+  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
+  enter(*launch, site);
+  const AsyncCopy copy = copy_of(*launch, to, from, static_cast<unsigned>(size), 0, site);
+  if (!is_shared(copy.to_place) || !is_global(*launch, copy)) return false;
+  begin(*launch, copy);
+  return true;
 }
 
 void commit_copies() {
@@ -91,8 +121,7 @@ void wait_for_copies(std::size_t prior) {
   Launch* launch = launch_of_kernel();
   if (launch == nullptr) return;
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
-  obey_stop(*launch, site);
-  launch->thread->last_site = site;
+  enter(*launch, site);
   copies_of(*launch).wait(std::min(prior, kMostLeft), site,
                           [&](const AsyncCopy& copy) { land(*launch, copy); });
 }
