@@ -23,7 +23,7 @@ std::string unknown_name(const std::string& message) {
   static const std::regex no_member(
       R"('(?:[^'<]* )?([\w:]+)(?:<[^']*>)?'\}? has no (?:non-static data )?member named '(\w+)')");
   static const std::regex plain(
-      R"(^'(?:::)?(\w+)' (?:was not declared in this scope|has not been declared|does not name a )"
+      R"(^'(?:::)?((?:cub::)?\w+)' (?:was not declared in this scope|has not been declared|does not name a )"
       R"(|is not a member of '::'))");
   static const std::regex in_template(R"(^there are no arguments to '(\w+)' that depend on)");
   std::smatch match;

@@ -8,8 +8,8 @@
 
 namespace onepass::driver {
 
-/// Name to section ("simulated", "refused: CUDA graphs"). Those of cooperative_groups have its name
-/// before them; a header's has a dot, and that of a folder ends in "/*".
+/// Name to section ("simulated", "refused: CUDA graphs"). Those of cooperative_groups and cub have
+/// its name before them; a header's has a dot, and that of a folder ends in "/*".
 const std::map<std::string, std::string>& cuda_names();
 
 /// What to say in place of a message of g++'s about a name of CUDA's that it does not know, or a

@@ -27,6 +27,7 @@ enum class Kind {
   misaligned,
   uninitialised_shared,
   uninitialised_global,
+  undefined_result,  // of a collective, stored by a thread that has none
   barrier_divergence,
   early_return,
   deadlock,
@@ -65,6 +66,7 @@ inline constexpr KindName kKindNames[] = {
     {Kind::misaligned, "misaligned"},
     {Kind::uninitialised_shared, "uninitialised-shared"},
     {Kind::uninitialised_global, "uninitialised-global"},
+    {Kind::undefined_result, "undefined-result"},
     {Kind::barrier_divergence, "barrier-divergence"},
     {Kind::early_return, "early-return"},
     {Kind::deadlock, "deadlock"},
@@ -117,6 +119,7 @@ enum class Missing {
   order,    // any: they are of two blocks
   syncwarp,
   barrier,       // __syncthreads(); of two blocks, in one of them, beside an atomic of both
+  storage,       // a TempStorage of its own for each warp
   fence,         // before that atomic, if not a barrier too
   grid_barrier,  // grid.sync(): they are of two blocks of a cooperative launch
 };

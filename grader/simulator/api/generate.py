@@ -35,11 +35,11 @@ GROUPS = """
 INCLUDED = ["cuda_runtime.h", "cuda_profiler_api.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h",
             "cuda_fp6.h", "cuda_fp4.h", "cuda_pipeline_primitives.h", "cuda_awbarrier_primitives.h",
             "cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
-            "cooperative_groups/memcpy_async.h"]
+            "cooperative_groups/memcpy_async.h", "cub/cub.cuh"]
 C_HEADERS = ["cassert", "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "cmath"]
 SIMULATED = ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_pipeline_primitives.h",
              "cooperative_groups.h", "cooperative_groups/reduce.h",
-             "cooperative_groups/memcpy_async.h"]
+             "cooperative_groups/memcpy_async.h", "cub/cub.cuh"]
 # The classes of which the simulator may lack members, and the headers that name these.
 CLASSES = [(["driver_types.h"], """
     cudaDeviceProp cudaFuncAttributes cudaLaunchAttribute cudaLaunchAttributeValue
@@ -107,6 +107,7 @@ REASONS = [  # why it is refused: the pattern of its name
     ("vectors of 32 bytes", r".*_(16|32)a$|.*4_(16|32)a"),
     ("atomics of 128 bits", r"__u128|__nv_atomic"),
     ("address spaces", r"__is|__cvta"),
+    ("a part of the CUB library that the simulator does not have", r"cub::"),
     ("a group or an operation that the simulator does not have", r"cooperative_groups::"),
     ("rounding of doubles other than to the nearest", r"__d|__fma_|__u?ll2double"),
     ("mathematics that the simulator does not have", r"[a-z]"),
@@ -114,9 +115,9 @@ REASONS = [  # why it is refused: the pattern of its name
 ]
 
 HEADER_REASONS = [  # of headers that the simulator does not have; folders end in *
-    ("the CUB library", r"cub/"),
+    ("a part of the CUB library that the simulator does not have", r"cub/"),
     ("the Thrust library", r"thrust/"),
-    ("libcu++, CUDA's C++ library", r"(cuda|nv)/"),
+    ("a part of libcu++, CUDA's C++ library, that the simulator does not have", r"(cuda|nv)/"),
     ("a library of CUDA's", r"cu(blas|sparse|solver|fft|rand|dnn|dalibxt)|nccl|nvJit|nvblas|nvrtc|nvtx|nvvm"),
     ("the driver's own functions", r"cuda\.h$|cudaTypedefs"),
     ("graphics", r"cuda_?(EGL|GL|VDPAU|egl|gl|vdpau)"),
@@ -159,6 +160,17 @@ def use(name):
         scope = scope.replace("_tile", "_tile<32>")
         return "\n\nstruct %s : ::%s { using ::%s::%s; };" % (trial, scope, scope, own)
     return "#ifndef %s\nusing %s::%s;\n#endif" % (own, scope, own)
+
+
+def collectives_in(toolkit):
+    """The classes of CUB's headers, which CUDA 13 keeps in a folder of their own."""
+    names = set()
+    for folder in "include/cccl/cub", "include/cub":
+        for header in (toolkit / folder).glob("*/*.cuh"):
+            found = re.findall(r"^(?:class|struct) ((?:Block|Warp|Device)[A-Z]\w*)", header.read_text(),
+                               flags=re.M)
+            names |= {"cub::" + name for name in found}
+    return names
 
 
 def declared(names, includes, command, suffix):
@@ -209,6 +221,7 @@ def main():
         members = {name for name in names_in(toolkit, headers) if not INTERNAL_MEMBER.match(name)}
         candidates |= {"%s::%s" % (one, name) for one in classes for name in members
                        if not one.endswith(name)}
+    candidates |= collectives_in(toolkit)
     nvcc = [str(toolkit / "bin/nvcc"), "-arch=sm_90", "-std=c++17", "-w", "-ptx", "-o", "names.ptx",
             "-Xcudafe", "--error_limit=100000"]
     candidates -= declared(candidates, C_HEADERS, ["g++", "-std=c++17", "-fsyntax-only", "-w"], ".cpp")

@@ -23,7 +23,8 @@ namespace {
 const std::string kHeaders =
     "#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
     "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
-    "#include <cooperative_groups/memcpy_async.h>\n#include <cuda_pipeline.h>\n#line 1\n";
+    "#include <cooperative_groups/memcpy_async.h>\n#include <cuda_pipeline.h>\n"
+    "#include <cub/cub.cuh>\n#line 1\n";
 
 std::string messages_on(const std::string& text) {
   const ScratchFolder folder(fs::temp_directory_path());
@@ -174,6 +175,8 @@ TEST_SUITE("CUDA's names") {
           "namespace cg = cooperative_groups; void f() { auto c = cg::this_cluster(); }",
           "namespace cg = cooperative_groups; cg::cluster_group c;",
           "namespace cg = cooperative_groups; void f(const cg::thread_group& g) {}",
+          "template <typename T> using Sort = cub::BlockRadixSort<T, 128, 4>;",
+          "void f() { cub::DeviceReduce::Sum(nullptr, 1); }",
           "using cooperative_groups::inclusive_scan;",
           "void f() { cooperative_groups::invoke_one(1); }",
           "const cudaDeviceProp properties = {}; auto uuid = properties.uuid;",

@@ -150,7 +150,7 @@ std::optional<std::string> rows_of_a_block(const Case& call, const Run& run,
 /// and reads that came before the first write.
 bool is_overwriting(const Finding& finding) {
   return finding.kind == Kind::shared_race && mistake_of(finding) == "missing-barrier" &&
-         finding.parties.at(0).action.starts_with("reads") &&
+         finding.missing != Missing::storage && finding.parties.at(0).action.starts_with("reads") &&
          finding.parties[0].action.find("nobody has written") == std::string::npos &&
          finding.parties.at(1).action.starts_with("writes");
 }
@@ -231,7 +231,7 @@ const Finding* refused_launch(const std::vector<Finding>& findings) {
 }
 
 const Finding* telling_warning(const std::vector<Finding>& findings) {
-  for (const Kind kind : {Kind::early_return, Kind::inactive_lane_read}) {
+  for (const Kind kind : {Kind::undefined_result, Kind::early_return, Kind::inactive_lane_read}) {
     if (const Finding* finding = first_of_kind(findings, kind)) {
       return finding;
     }

@@ -43,6 +43,9 @@ constexpr KnownKind kKinds[] = {
      "Write every slot before it is read; the number of warps may be smaller than the array."},
     {Kind::uninitialised_global, "accumulated-into-garbage",
      "An output holds nothing yet: write it before you read it or add to it."},
+    {Kind::undefined_result, "sum-not-broadcast",
+     "Let that thread put it in shared memory, and all read it from there behind a "
+     "__syncthreads()."},
     {Kind::barrier_divergence, "divergent-barrier",
      "All threads of a block must meet at the same barrier: move it out of the branch."},
     {Kind::early_return, "early-return-barrier",
@@ -77,6 +80,9 @@ const char* advice_on_race(const Finding& finding) {
     case Missing::order:
       return "Blocks run in no order: let one block do both, use an atomic, or let each block "
              "write to a place of its own and add those up in a second kernel.";
+    case Missing::storage:
+      return "Give each warp a TempStorage of its own: an array of them, and each takes its "
+             "element.";
     case Missing::syncwarp:
       return "Put a __syncwarp() of both lanes between the two.";
     case Missing::fence:

@@ -151,6 +151,13 @@ void yield();
 /// does not even start.
 void exceed_launch_bounds(unsigned threads);
 
+/// A collective of CUB's is made for blocks of another shape: ends the launch.
+[[gnu::cold]] void wrong_block_shape(const char* collective, uint3 shape);
+
+/// Makes a value one that no thread may use: the result of a collective in a thread that has none.
+/// Bits that are known again where a kernel has stored them.
+void make_undefined(void* value, std::size_t bytes, const char* collective);
+
 /// __trap(): stops the kernel with an error. Does not return inside a kernel.
 void trap();
 

@@ -14,6 +14,7 @@ Party party(const LaunchBegin& launch, std::uint64_t block, unsigned thread, Cod
   const uint3 block_place = unflatten(block, launch.grid);
   Party result;
   result.action = std::move(action);
+  if (!line.collective.empty()) result.action += " in " + line.collective;
   result.file = line.file;
   result.line = line.line;
   result.called_from = line.called_from;

@@ -69,6 +69,16 @@ class DeviceMemory {
     Allocation* found = in_range(address) ? candidate(address) : nullptr;
     return found != nullptr && !found->freed && found->contains(address, bytes) ? found : nullptr;
   }
+  /// Calls use(allocation) for each that is not freed.
+  template <typename Use>
+  void each(Use use) const {
+    for (const Area* area : {&given_, &own_}) {
+      for (const auto& allocation : area->allocations) {
+        if (!allocation->freed) use(*allocation);
+      }
+    }
+  }
+
   /// The allocation nearest to a stray address, or nullptr if there is none at all.
   const Allocation* nearest(std::uintptr_t address) const;
 

@@ -38,6 +38,20 @@ std::string about_same_value(Reach between, bool is_one_instruction) {
               : " By the letter of CUDA's memory model it is a race all the same.");
 }
 
+/// The collective whose TempStorage the two share, as far as the lines tell; or "".
+std::string whose_storage(CodeAddress one, CodeAddress other) {
+  for (const CodeAddress site : {one, other}) {
+    if (source_line(site).in_storage) return source_line(site).collective;
+  }
+  return "";
+}
+
+std::string about_storage(const std::string& collective, bool is_of_warp) {
+  return "It lies in the TempStorage of " + collective +
+         (is_of_warp ? ": each warp needs one of its own."
+                     : ": all threads must be done with one use of that before the next begins.");
+}
+
 }  // namespace
 
 RaceReport::Reason RaceReport::between_blocks(const AccessRecord& earlier,
@@ -79,12 +93,18 @@ RaceReport::Reason RaceReport::between_blocks(const AccessRecord& earlier,
 
 /// In the order in which they are meant to happen.
 RaceReport::Reason RaceReport::within_block(const Racer& first, const Racer& second) const {
-  const bool in_warp = reach_within_block(first.thread, second.thread) == Reach::warp;
+  const std::string collective = whose_storage(first.site, second.site);
+  const bool in_warp = reach_within_block(first.thread, second.thread) == Reach::warp &&
+                       collective.rfind("cub::Block", 0) != 0;
+  const bool is_of_warp = collective.rfind("cub::Warp", 0) == 0;
   return {
       with_note(in_warp ? "by two lanes of a warp with no __syncwarp() or __syncthreads() between"
                         : "by two threads of a block with no __syncthreads() between",
-                calls_.what_lies_between(first, second)),
-      in_warp ? Missing::syncwarp : Missing::barrier};
+                collective.empty() ? calls_.what_lies_between(first, second)
+                                   : about_storage(collective, is_of_warp)),
+      is_of_warp ? Missing::storage
+      : in_warp  ? Missing::syncwarp
+                 : Missing::barrier};
 }
 
 bool RaceReport::is_volatile(const AccessRecord& earlier, const Access& access) const {

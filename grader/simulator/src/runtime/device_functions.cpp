@@ -1,4 +1,5 @@
-// What ends a kernel at its own word: assert(), __trap(), and more threads than its launch bounds.
+// What ends a kernel at its own word: assert(), __trap(), and a block of another shape than it is
+// made for. And the results that a collective does not give to all.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -23,6 +24,29 @@ void exceed_launch_bounds(unsigned threads) {
                 " threads, and the kernel's __launch_bounds__ allow " + std::to_string(threads) +
                 ": a GPU does not start it (cudaErrorInvalidValue).",
             "would be started", kErrorInvalidValue);
+}
+
+void wrong_block_shape(const char* collective, uint3 shape) {
+  Launch& launch = *launch_of_kernel();
+  const Findings::Writing writing(launch.machine.findings);
+  const auto text = [](const uint3& block) {
+    return std::to_string(block.x) + " x " + std::to_string(block.y) + " x " +
+           std::to_string(block.z);
+  };
+  stop_with(launch, Kind::assertion, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+            std::string("This ") + collective + " is made for blocks of " + text(shape) +
+                " threads, and the kernel was launched with blocks of " + text(launch.begin.block) +
+                ": the two must agree.",
+            "calls it", kErrorAssert);
+}
+
+void make_undefined(void* value, std::size_t bytes, const char* collective) {
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) return;
+  const std::uint32_t bits =
+      launch->undefined_results.bits({reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+                                      collective, launch->block->number, launch->thread->number});
+  fill_undefined(value, bytes, bits);
 }
 
 void trap() {

@@ -97,6 +97,7 @@ std::uint64_t run(Launch& launch, std::uint64_t first, Share share) {
     const Watchdog watchdog(machine.time_limit);
     next = Scheduler(launch).run(first, share);
     launch.checkers.tell(LaunchEnd{});
+    launch.undefined_results.report(launch.begin, machine.memory.device, machine.findings);
   }
   running_launch = nullptr;
   machine.findings.end_launch();

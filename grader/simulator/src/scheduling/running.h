@@ -9,6 +9,7 @@
 #include "onepass_simulator/device_calls.h"
 #include "scheduling/machine.h"
 #include "scheduling/threads.h"
+#include "scheduling/undefined_results.h"
 
 namespace simulator {
 
@@ -40,6 +41,7 @@ struct Launch {
   const bool is_shuffled;       // see BlockOrder
   std::uint64_t accesses_left;  // from 0 on it is never down to 0 again
   Checkers checkers;
+  UndefinedResults undefined_results;
 
   Thread* thread = nullptr;              // that runs; nullptr while host code does
   Block* block = nullptr;                // its block

@@ -3,6 +3,7 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
 extern char __executable_start, _end;  // the linker's names for the program's first and last byte
@@ -14,6 +15,27 @@ namespace {
 bool is_header_of_others(const std::string& file) {
   return file.empty() || file.find("simulator/include/") != std::string::npos ||
          file.rfind("/usr/", 0) == 0;
+}
+
+/// Of a file in include/cub: block/block_reduce.cuh has cub::BlockReduce.
+std::string collective_in(const std::string& file) {
+  const std::size_t end = file.rfind(".cuh");
+  if (file.find("simulator/include/cub/") == std::string::npos || end == std::string::npos) {
+    return "";
+  }
+  std::string name = "cub::";
+  bool is_first = true;
+  for (std::size_t i = file.rfind('/') + 1; i < end; ++i) {
+    if (file[i] != '_') name += is_first ? static_cast<char>(file[i] - 'a' + 'A') : file[i];
+    is_first = file[i] == '_';
+  }
+  return name;
+}
+
+/// To and from memory that is given to a collective.
+bool moves_elements(const std::string& file) {
+  return file.find("/block_load.cuh") != std::string::npos ||
+         file.find("/block_store.cuh") != std::string::npos;
 }
 
 /// The innermost frame of the student's, and the line of the kernel that it was called from. Where
@@ -28,6 +50,10 @@ SourceLine own_line(std::uintptr_t address) {
   const auto end = std::find_if(first, frames.end(), is_others);
   const auto kernel = end - (end == frames.end() ? 1 : 2);
   SourceLine line = *first;
+  if (first != frames.begin()) {
+    line.collective = collective_in(std::prev(first)->file);
+    line.in_storage = !line.collective.empty() && !moves_elements(frames.front().file);
+  }
   line.called_from = kernel > first && kernel->file == line.file ? kernel->line : 0;
   return line;
 }

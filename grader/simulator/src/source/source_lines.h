@@ -20,6 +20,8 @@ struct SourceLine {
   int line = 0;
   int called_from =
       0;  // the line of the kernel, of the same file, that this was inlined into; or 0
+  std::string collective = {};  // what it calls there, if it is of CUB's: "cub::BlockReduce"; or ""
+  bool in_storage = false;      // an access of that one's to its TempStorage
 
   friend bool operator==(const SourceLine& a, const SourceLine& b) {
     return a.line == b.line && a.file == b.file;

@@ -1,0 +1,234 @@
+// cub::BlockReduce and cub::WarpReduce: results, and what kernels do wrong with them.
+#include <cub/cub.cuh>
+
+#include "tests/simulator/case_kernels.h"
+
+namespace {
+
+/// The kernel stops here if a result is wrong.
+__device__ void expect(bool is_right) {
+  assert(is_right);
+}
+
+// ---- What comes out
+
+template <typename BlockReduce, int threads>
+__global__ void reduce_all_ways() {
+  __shared__ typename BlockReduce::TempStorage temp;
+  const int t = threadIdx.x + blockDim.x * threadIdx.y;
+  const int sum = BlockReduce(temp).Sum(t + 1);
+  __syncthreads();
+  const int largest = BlockReduce(temp).Reduce((t * 37) % threads, cuda::maximum<>());
+  __syncthreads();
+  const int smallest = BlockReduce(temp).Reduce(100 - t, cub::Min());
+  __syncthreads();
+  const int some = BlockReduce(temp).Sum(t + 1, threads - 3);
+  __syncthreads();
+  const int more = BlockReduce(temp).Reduce(t + 1, cub::Sum(), threads + 1000);
+  __syncthreads();
+  const int lambda = BlockReduce(temp).Reduce(
+      t, [](int a, int b) { return a | b; }, 1);
+  __syncthreads();
+  int pairs[2] = {t, 1};
+  const int of_pairs = BlockReduce(temp).Sum(pairs);
+  if (t == 0) {
+    constexpr int all = threads * (threads + 1) / 2;
+    expect(sum == all && largest == threads - 1 && smallest == 101 - threads);
+    expect(some == (threads - 3) * (threads - 2) / 2 && more == all && lambda == 0);
+    expect(of_pairs == all);
+  }
+}
+template <cub::BlockReduceAlgorithm algorithm>
+void reduce_in_each_size() {
+  reduce_all_ways<cub::BlockReduce<int, 256, algorithm>, 256><<<2, 256>>>();
+  reduce_all_ways<cub::BlockReduce<int, 100, algorithm>, 100><<<2, 100>>>();
+  reduce_all_ways<cub::BlockReduce<int, 32, algorithm>, 32><<<1, 32>>>();
+  reduce_all_ways<cub::BlockReduce<int, 20, algorithm>, 20><<<1, 20>>>();
+  reduce_all_ways<cub::BlockReduce<int, 32, algorithm, 3>, 96><<<1, dim3(32, 3)>>>();
+}
+CASE(cub_reduce_by_warps, "") {
+  reduce_in_each_size<cub::BLOCK_REDUCE_WARP_REDUCTIONS>();
+}
+CASE(cub_reduce_by_raking, "") {
+  reduce_in_each_size<cub::BLOCK_REDUCE_RAKING>();
+}
+CASE(cub_reduce_in_any_order, "") {
+  reduce_in_each_size<cub::BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY>();
+}
+
+struct Statistics {
+  float mean = 0.0f, squares = 0.0f, count = 0.0f;
+};
+struct Merge {
+  __device__ Statistics operator()(const Statistics& a, const Statistics& b) const {
+    const float count = a.count + b.count;
+    const float delta = b.mean - a.mean;
+    return {a.mean + delta * b.count / count,
+            a.squares + b.squares + delta * delta * a.count * b.count / count, count};
+  }
+};
+template <cub::BlockReduceAlgorithm algorithm>
+__global__ void welford() {
+  using BlockReduce = cub::BlockReduce<Statistics, 128, algorithm>;
+  __shared__ typename BlockReduce::TempStorage temp;
+  Statistics mine;
+  mine.mean = static_cast<float>(threadIdx.x);
+  mine.count = 1.0f;
+  const Statistics all = BlockReduce(temp).Reduce(mine, Merge());
+  if (threadIdx.x == 0)
+    expect(all.mean == 63.5f && all.count == 128.0f && all.squares == 174752.0f);
+}
+CASE(cub_reduces_structures, "") {
+  welford<cub::BLOCK_REDUCE_WARP_REDUCTIONS><<<1, 128>>>();
+  welford<cub::BLOCK_REDUCE_RAKING><<<1, 128>>>();
+  welford<cub::BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY><<<1, 128>>>();
+}
+
+template <int threads>
+__global__ void warps() {
+  using WarpReduce = cub::WarpReduce<int, threads>;
+  __shared__ typename WarpReduce::TempStorage temp[64 / threads];
+  const int warp = threadIdx.x / threads;
+  const int lane = threadIdx.x % threads;
+  const int sum = WarpReduce(temp[warp]).Sum(lane + 1);
+  const int some = WarpReduce(temp[warp]).Sum(lane + 1, 2);
+  const int largest = WarpReduce(temp[warp]).Reduce(lane, cub::Max());
+  const int segment = WarpReduce(temp[warp]).HeadSegmentedSum(1, lane % 4 == 0);
+  const int same = WarpReduce(temp[warp]).TailSegmentedSum(1, lane % 4 == 3);
+  if (lane == 0) {
+    expect(sum == threads * (threads + 1) / 2 && largest == threads - 1);
+    expect(some == (threads == 1 ? 1 : 3));
+  }
+  if (lane % 4 == 0) expect(segment == (threads < 4 ? threads : 4) && same == segment);
+}
+CASE(cub_warps_of_each_size, "") {
+  warps<32><<<1, 64>>>();
+  warps<16><<<1, 64>>>();
+  warps<8><<<1, 64>>>();
+  warps<2><<<1, 64>>>();
+  warps<1><<<1, 64>>>();
+}
+
+// ---- The storage
+
+__global__ void rows(float* y, bool barrier) {
+  using BlockReduce = cub::BlockReduce<float, 64>;
+  __shared__ typename BlockReduce::TempStorage temp;
+  for (int row = 0; row < 2; ++row) {
+    const float sum = BlockReduce(temp).Sum(y[row]);  // reduces
+    if (threadIdx.x == 0) y[64 + row] = sum;
+    if (barrier) __syncthreads();
+  }
+}
+CASE(cub_storage_used_again, "shared-race",
+     {"temp[1] is read and written", "the TempStorage of cub::BlockReduce",
+      "done with one use of that before the next"},
+     {{"reduces", 0}, {"reduces", 32}}) {
+  rows<<<1, 64>>>(zeros<float>(), false);
+}
+CASE(cub_storage_used_again_behind_a_barrier, "") {
+  rows<<<1, 64>>>(zeros<float>(), true);
+}
+
+template <typename BlockReduce>
+__device__ float total(float value, typename BlockReduce::TempStorage& temp) {
+  __shared__ float shared;
+  const float sum = BlockReduce(temp).Sum(value);  // reduces
+  if (threadIdx.x == 0) shared = sum;
+  __syncthreads();
+  return shared;
+}
+__global__ void helper(float* y) {
+  using BlockReduce = cub::BlockReduce<float, 64>;
+  __shared__ union {
+    typename BlockReduce::TempStorage reduce;
+    float values[64];
+  } temp;
+  const float first = total<BlockReduce>(1.0f, temp.reduce);
+  const float second = total<BlockReduce>(first, temp.reduce);
+  temp.values[threadIdx.x] = second;
+  __syncthreads();
+  y[threadIdx.x] = temp.values[63 - threadIdx.x];
+}
+CASE(cub_storage_of_a_helper_and_in_a_union, "") {
+  helper<<<1, 64>>>(zeros<float>());
+}
+
+__global__ void shares_storage(float* y, bool barrier) {
+  using BlockReduce = cub::BlockReduce<float, 64>;
+  __shared__ union {
+    typename BlockReduce::TempStorage reduce;
+    float values[64];
+  } temp;
+  const float sum = BlockReduce(temp.reduce).Sum(1.0f);  // reduces
+  if (barrier) __syncthreads();
+  temp.values[threadIdx.x] = 1.0f;  // writes
+  if (threadIdx.x == 0) y[0] = sum + temp.values[0];
+}
+CASE(cub_storage_written_by_others, "shared-race", {"the TempStorage of cub::BlockReduce"},
+     {{"reduces", 0}, {"writes", 1}}) {
+  shares_storage<<<1, 64>>>(zeros<float>(), false);
+}
+CASE(cub_storage_free_for_others, "") {
+  shares_storage<<<1, 64>>>(zeros<float>(), true);
+}
+
+__global__ void without_storage(float* y) {
+  const float sum = cub::BlockReduce<float, 64>().Sum(1.0f);
+  if (threadIdx.x == 0) y[0] = sum;
+}
+CASE(cub_storage_of_its_own, "") {
+  without_storage<<<1, 64>>>(zeros<float>());
+}
+
+__global__ void warps_with(int storages, float* y) {
+  using WarpReduce = cub::WarpReduce<float>;
+  __shared__ typename WarpReduce::TempStorage temp[2];
+  const int warp = threadIdx.x / 32;
+  const float sum = WarpReduce(temp[warp % storages]).Sum(1.0f);  // reduces
+  if (threadIdx.x % 32 == 0) y[warp] = sum;
+}
+CASE(cub_warps_share_a_storage, "shared-race",
+     {"the TempStorage of cub::WarpReduce: each warp needs one of its own"},
+     {{"reduces", 0}, {"reduces", 32}}) {
+  warps_with<<<1, 64>>>(1, zeros<float>());
+}
+CASE(cub_warps_have_a_storage_each, "") {
+  warps_with<<<1, 64>>>(2, zeros<float>());
+}
+
+// ---- Who takes part, and who gets the result
+
+__global__ void first_warps(int warps) {
+  using BlockReduce = cub::BlockReduce<int, 128>;
+  __shared__ typename BlockReduce::TempStorage temp;
+  if (threadIdx.x < 32 * warps) BlockReduce(temp).Sum(1);  // reduces
+  __syncthreads();                                         // waits
+}
+CASE(cub_called_by_a_part_of_the_block, "barrier-divergence", {"the same __syncthreads()"},
+     {{"reduces", 0}, {"waits", 64}}) {
+  first_warps<<<1, 128>>>(2);
+}
+CASE(cub_called_by_the_block, "") {
+  first_warps<<<1, 128>>>(4);
+}
+CASE(cub_of_another_block_shape, "assert",
+     {"made for blocks of 128 x 1 x 1 threads", "blocks of 64 x 1 x 1"}, {{"reduces", 0}}) {
+  first_warps<<<1, 64>>>(2);
+}
+
+__global__ void result_for(unsigned threads, float* y) {
+  using BlockReduce = cub::BlockReduce<float, 64>;
+  __shared__ typename BlockReduce::TempStorage temp;
+  const float mean = BlockReduce(temp).Sum(1.0f) / 64;  // reduces
+  if (threadIdx.x < threads) y[threadIdx.x] = 2 * mean + 1;
+}
+CASE(cub_result_of_other_threads, "warning: undefined-result",
+     {"[1] comes from the result of cub::BlockReduce", "undefined"}, {{"reduces", 1}}) {
+  result_for<<<1, 64>>>(64, zeros<float>());
+}
+CASE(cub_result_of_the_first_thread, "") {
+  result_for<<<1, 64>>>(1, zeros<float>());
+}
+
+}  // namespace
