@@ -217,6 +217,52 @@ CASE(cub_of_another_block_shape, "assert",
   first_warps<<<1, 64>>>(2);
 }
 
+/// One type for blocks of all sizes, as many kernels have it.
+template <cub::BlockReduceAlgorithm algorithm>
+__global__ void up_to_1024_threads(int num_valid) {
+  using BlockReduce = cub::BlockReduce<int, 1024, algorithm>;
+  __shared__ typename BlockReduce::TempStorage temp;
+  const int sum = BlockReduce(temp).Reduce(1, cub::Sum(), num_valid);  // reduces
+  if (threadIdx.x == 0) expect(sum == num_valid);
+}
+CASE(cub_of_a_larger_block, "") {
+  for (const int threads : {1, 20, 64, 100, 1024}) {
+    up_to_1024_threads<cub::BLOCK_REDUCE_WARP_REDUCTIONS><<<1, threads>>>(threads);
+    up_to_1024_threads<cub::BLOCK_REDUCE_RAKING><<<1, threads>>>(threads);
+    up_to_1024_threads<cub::BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY><<<1, threads>>>(threads);
+  }
+}
+CASE(cub_of_a_larger_block_in_whole, "assert", {"made for blocks of 1024 x 1 x 1 threads"},
+     {{"reduces", 0}}) {
+  up_to_1024_threads<cub::BLOCK_REDUCE_WARP_REDUCTIONS><<<1, 64>>>(65);
+}
+
+__global__ void after_return(int threads) {
+  using BlockReduce = cub::BlockReduce<int, 64>;
+  __shared__ typename BlockReduce::TempStorage temp;
+  if (threadIdx.x >= threads) return;
+  BlockReduce(temp).Sum(1);  // here
+}
+CASE(cub_after_some_have_returned, "uninitialised-shared", {"temp[1]"}, {{"here", 0}}, 2) {
+  after_return<<<1, 64>>>(32);
+}
+CASE(cub_after_none_has_returned, "") {
+  after_return<<<1, 64>>>(64);
+}
+
+__global__ void half_of_a_warp(int lanes) {
+  using WarpReduce = cub::WarpReduce<int>;
+  __shared__ typename WarpReduce::TempStorage temp;
+  if (threadIdx.x < lanes) WarpReduce(temp).Sum(1);  // here
+  __syncthreads();
+}
+CASE(cub_of_a_part_of_the_warp, "deadlock", {"a warp operation"}) {
+  half_of_a_warp<<<1, 32>>>(16);
+}
+CASE(cub_of_the_whole_warp, "") {
+  half_of_a_warp<<<1, 32>>>(32);
+}
+
 __global__ void result_for(unsigned threads, float* y) {
   using BlockReduce = cub::BlockReduce<float, 64>;
   __shared__ typename BlockReduce::TempStorage temp;

@@ -37,7 +37,7 @@ void wrong_block_shape(const char* collective, uint3 shape) {
             std::string("This ") + collective + " is made for blocks of " + text(shape) +
                 " threads, and the kernel was launched with blocks of " + text(launch.begin.block) +
                 ": the two must agree.",
-            "calls it", kErrorAssert);
+            "stops", kErrorAssert);
 }
 
 void make_undefined(void* value, std::size_t bytes, const char* collective) {

@@ -86,8 +86,9 @@ class BlockLoad {
 
   __forceinline__ BlockLoad() : BlockLoad(detail::private_storage<TempStorage>()) {}
   __forceinline__ BlockLoad(TempStorage& storage)
-      : storage_(storage.Alias()),
-        thread_(detail::thread_in_block<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>("cub::BlockLoad")) {}
+      : storage_(storage.Alias()), thread_(detail::thread_in_block()) {
+    detail::check_block_shape<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>("cub::BlockLoad");
+  }
 
   template <typename Source>
   __forceinline__ void Load(Source source, Items& items) {

@@ -28,7 +28,7 @@ struct ReduceByWarps {
   template <typename Operation>
   static __forceinline__ T reduce(Storage& storage, int thread, T value, int valid,
                                   Operation operation) {
-    const Lanes lanes = lanes_of_warp<block_threads>(thread);
+    const Lanes lanes = lanes_of_warp(thread);
     value = reduce_lanes(lanes, value, valid - thread / 32 * 32, operation);
     if (lanes.rank == 0) storage.of_warp[thread / 32] = value;
     __syncthreads();
@@ -62,7 +62,8 @@ struct ReduceByRaking {
       for (int i = first + 1; i < first + kSegment && i < valid; ++i) {
         value = operation(value, storage.of_thread[i]);
       }
-      const Lanes lanes = {0, kRaking, thread};
+      const int threads = threads_of_block();
+      const Lanes lanes = {0, threads < kRaking ? threads : kRaking, thread};
       value = reduce_lanes(lanes, value, (valid + kSegment - 1) / kSegment, operation);
     }
     return value;
@@ -117,9 +118,7 @@ class BlockReduce {
 
   __forceinline__ BlockReduce() : BlockReduce(detail::private_storage<TempStorage>()) {}
   __forceinline__ BlockReduce(TempStorage& storage)
-      : storage_(storage),
-        thread_(
-            detail::thread_in_block<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>("cub::BlockReduce")) {}
+      : storage_(storage), thread_(detail::thread_in_block()) {}
 
   __forceinline__ T Sum(T input) { return Reduce(input, Plus()); }
   __forceinline__ T Sum(T input, int num_valid) { return Reduce(input, Plus(), num_valid); }
@@ -139,6 +138,7 @@ class BlockReduce {
   /// Of the first `num_valid` threads.
   template <typename Operation>
   __forceinline__ T Reduce(T input, Operation operation, int num_valid) {
+    detail::check_block_shape<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>("cub::BlockReduce", num_valid);
     const T result = Internal::reduce(storage_.Alias(), thread_, input, num_valid, operation);
     return thread_ == 0 ? result : detail::undefined_result(result, "cub::BlockReduce");
   }

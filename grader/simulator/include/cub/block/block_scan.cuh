@@ -58,8 +58,9 @@ class BlockScan {
 
   __forceinline__ BlockScan() : BlockScan(detail::private_storage<TempStorage>()) {}
   __forceinline__ BlockScan(TempStorage& storage)
-      : storage_(storage.Alias()),
-        thread_(detail::thread_in_block<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>("cub::BlockScan")) {}
+      : storage_(storage.Alias()), thread_(detail::thread_in_block()) {
+    detail::check_block_shape<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>("cub::BlockScan");
+  }
 
   // In all of these: `aggregate` becomes the values of the whole block together, in every thread.
   // `prefix` is called by the first warp with that, and lane 0's answer comes before all values.
@@ -180,7 +181,7 @@ class BlockScan {
   __forceinline__ Sums scan_threads(const Input& input, Operation operation) {
     T own = input[0];
     for (int i = 1; i < input.count(); ++i) own = operation(own, input[i]);
-    const detail::Lanes lanes = detail::lanes_of_warp<kThreads>(thread_);
+    const detail::Lanes lanes = detail::lanes_of_warp(thread_);
     const T inclusive = detail::scan_lanes(lanes, own, operation);
     Sums sums = {lanes.rank > 0, lanes.value_of(lanes.rank > 0 ? lanes.rank - 1 : 0, inclusive),
                  inclusive};

@@ -77,8 +77,8 @@ class BlockStore {
 
   __forceinline__ BlockStore() : BlockStore(detail::private_storage<TempStorage>()) {}
   __forceinline__ BlockStore(TempStorage& storage)
-      : storage_(storage.Alias()),
-        thread_(detail::thread_in_block<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>("cub::BlockStore")) {
+      : storage_(storage.Alias()), thread_(detail::thread_in_block()) {
+    detail::check_block_shape<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>("cub::BlockStore");
   }
 
   template <typename Target>

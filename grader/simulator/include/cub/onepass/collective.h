@@ -41,13 +41,25 @@ __forceinline__ TempStorage& private_storage() {
   return storage;
 }
 
-/// The calling thread's number, in a block that must be of this shape.
+/// Ends the kernel if the block is of another shape. For its first `valid` threads alone, one with
+/// fewer threads will do: much code has cub::BlockReduce<float, 1024> for all blocks, and gives
+/// blockDim.x as num_valid.
 template <int x, int y, int z>
-__forceinline__ int thread_in_block(const char* collective) {
-  if (__builtin_expect(blockDim.x != x || blockDim.y != y || blockDim.z != z, 0)) {
+__forceinline__ void check_block_shape(const char* collective, int valid = x * y * z) {
+  const bool is_same = blockDim.x == x && blockDim.y == y && blockDim.z == z;
+  const bool is_enough = y * z == 1 && blockDim.y * blockDim.z == 1 && blockDim.x < x &&
+                         valid <= static_cast<int>(blockDim.x);
+  if (__builtin_expect(!is_same && !is_enough, 0)) {
     simulator::wrong_block_shape(collective, {x, y, z});
   }
-  return static_cast<int>(threadIdx.x + x * (threadIdx.y + y * threadIdx.z));
+}
+
+/// The calling thread's number, and that of all there are.
+__forceinline__ int thread_in_block() {
+  return static_cast<int>(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
+}
+__forceinline__ int threads_of_block() {
+  return static_cast<int>(blockDim.x * blockDim.y * blockDim.z);
 }
 
 /// What the other threads get where one has the result. On a GPU it is what was left in a register;
@@ -96,17 +108,15 @@ struct Lanes {
 };
 
 /// Of a warp of the block.
-template <int block_threads>
 __forceinline__ Lanes lanes_of_warp(int thread) {
-  const int rest = block_threads - thread / 32 * 32;
+  const int rest = threads_of_block() - thread / 32 * 32;
   return {0, rest < 32 ? rest : 32, thread % 32};
 }
 
 /// Of a logical warp of the warp.
 template <int threads>
 __forceinline__ Lanes lanes_of_logical_warp() {
-  const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-  const int lane = static_cast<int>(thread % 32);
+  const int lane = thread_in_block() % 32;
   const int first = lane / threads * threads;
   return {first, first + threads <= 32 ? threads : 32 - first, lane % threads};
 }

@@ -39,7 +39,7 @@ struct Exchange {
       storage.items[place(element_of<from, block_threads, count>(thread, i))] = items[i];
     }
     if (from == Order::warp_striped || to == Order::warp_striped) {
-      __syncwarp(lanes_of_warp<block_threads>(thread).mask());
+      __syncwarp(lanes_of_warp(thread).mask());
     } else {
       __syncthreads();
     }
