@@ -181,6 +181,24 @@ CASE(cub_storage_of_its_own, "") {
   without_storage<<<1, 64>>>(zeros<float>());
 }
 
+/// The barrier inside the second call orders the first and the third.
+__global__ void by_turns(float* y, int storages) {
+  using BlockReduce = cub::BlockReduce<float, 64>;
+  extern __shared__ __align__(16) unsigned char bytes[];
+  auto* temp = reinterpret_cast<typename BlockReduce::TempStorage*>(bytes);
+  for (int row = 0; row < 6; ++row) {
+    const float sum = BlockReduce(temp[row % storages]).Sum(1.0f);  // reduces
+    if (threadIdx.x == 0) y[row] = sum;
+  }
+}
+CASE(cub_storages_by_turns, "") {
+  by_turns<<<1, 64, 64>>>(zeros<float>(), 2);
+}
+CASE(cub_one_storage_at_each_turn, "shared-race", {"the TempStorage of cub::BlockReduce"},
+     {{"reduces", 0}, {"reduces", 32}}) {
+  by_turns<<<1, 64, 64>>>(zeros<float>(), 1);
+}
+
 __global__ void warps_with(int storages, float* y) {
   using WarpReduce = cub::WarpReduce<float>;
   __shared__ typename WarpReduce::TempStorage temp[2];
