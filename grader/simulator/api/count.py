@@ -18,7 +18,7 @@ def counts():
     for line in (here / "cuda.txt").read_text().splitlines():
         if line.startswith("== "):
             kind = re.sub(r"^refused: |(?<=^replaced):.*", "", line[3:])
-            found[kind] = 0
+            found.setdefault(kind, 0)
         elif line and not line.startswith("#"):
             found[kind] += 1
     return found

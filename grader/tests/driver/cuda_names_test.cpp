@@ -54,7 +54,7 @@ std::string own(const std::string& name) {
 /// The class, if the name is a member's.
 std::string class_of(const std::string& name) {
   const std::string scope = name.substr(0, name.size() - own(name).size());
-  if (scope.empty() || scope == "cooperative_groups::") {
+  if (scope.empty() || scope == "cooperative_groups::" || scope == "cub::") {
     return "";
   }
   const std::string type = scope.substr(0, scope.size() - 2);
