@@ -8,6 +8,10 @@ namespace {
 
 constexpr std::size_t kMostDivided = std::size_t{16} << 20;  // bytes of memory
 
+/// Beside more bytes of memory no records are kept: threads that walk through it in large strides
+/// would touch gigabytes of them. What races there does so in a smaller tensor too.
+constexpr std::size_t kMostWatched = std::size_t{4} << 30;
+
 /// Each entry `times` times over; 0 gives an empty array.
 template <typename T>
 LazyArray<T> spread(const LazyArray<T>& wide, std::size_t times, std::size_t size) {
@@ -168,6 +172,7 @@ void RaceShadow::check(const AccessEvent& event, const AccessRecord& record, std
   const Access& access = event.access;
   const std::size_t offset = event.place.offset;
   if (__builtin_expect(((offset | access.size) & (cell_bytes_ - 1)) != 0, 0)) {
+    if (bytes_ > kMostWatched) return;
     fit_cells(offset, access.size);
   }
   const Comparison comparison = {event.thread, record, oldest, ordering, report, first_reads};
