@@ -63,6 +63,8 @@ onepass_json_toolchain(cpu_toolchain "${CMAKE_CXX_COMPILER}" $<TARGET_FILE:onepa
     $<TARGET_FILE:onepass_simulator> ${contract} ${simulator_headers} ${binding_headers}
   allowed ${first} ${first}.gch ${contract} ${simulator_headers} ${binding_headers} ${system_headers})
 
+# Else CUB's headers define functions of the profiler's library, and an exercise may not.
+set(without_nvtx -DCCCL_DISABLE_NVTX)
 set(gpu_toolchain null)
 set(gpu_code_toolchain null)
 if(ONEPASS_CUDA_FOUND)
@@ -72,7 +74,7 @@ if(ONEPASS_CUDA_FOUND)
     list(APPEND watched -Xlinker --wrap=${function})
   endforeach()
   onepass_json_toolchain(gpu_toolchain "${CMAKE_CUDA_COMPILER}" ""
-    compile_flags -std=c++17 -O3 -lineinfo ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} -I${contract}
+    compile_flags -std=c++17 -O3 -lineinfo ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} ${without_nvtx} -I${contract}
       -I${grader} -x cu
     link_flags ${ONEPASS_NVCC_ARCHITECTURE_FLAGS} ${watched} -Xlinker --whole-archive
       $<TARGET_FILE:onepass_worker_gpu> -Xlinker --no-whole-archive
@@ -81,7 +83,7 @@ if(ONEPASS_CUDA_FOUND)
       ${CMAKE_CUDA_IMPLICIT_INCLUDE_DIRECTORIES} ${system_headers})
   # What nvcc alone knows of kernels that the simulator runs, for the device that it plays.
   onepass_json_toolchain(gpu_code_toolchain "${CMAKE_CUDA_COMPILER}" ""
-    compile_flags -std=c++17 -O3 -arch=sm_90 -I${contract} -I${grader} -x cu -ptx
+    compile_flags -std=c++17 -O3 -arch=sm_90 ${without_nvtx} -I${contract} -I${grader} -x cu -ptx
     link_flags -arch=sm_90 -cubin -Xptxas -v
     inputs ${contract} ${binding_headers}
     allowed ${contract} ${binding_headers} ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES}

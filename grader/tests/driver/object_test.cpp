@@ -211,6 +211,8 @@ TEST_CASE("code that is not C++") {
   const std::string by_macro = "#define PASTE(a, b) a##b\n#define HIDDEN PASTE(as, m)\n";
   CHECK(refused("void f() { asm(\"nop\"); }\n") ==
         "a.cu:1: an exercise may not have assembly (asm) outside of kernels");
+  CHECK(refused("asm(\".globl _ZSt21ios_base_library_initv\");\n") == "");  // g++ 13's <iostream>
+  CHECK(has(refused("asm(\".globl _ZSt21ios_base_library_initw\");\n"), "assembly"));
   for (const std::string& text : {by_macro + "void f() { HIDDEN(\"syscall\"); }",
                                   by_macro + "HIDDEN(\".globl main\\nmain: ret\");"}) {
     CHECK_MESSAGE(has(refused(text), "assembly"), text);

@@ -2,6 +2,8 @@
 // like.
 #include <cuda_pipeline.h>
 
+#include <cassert>
+
 #include "tests/simulator/case_kernels.h"
 
 namespace {

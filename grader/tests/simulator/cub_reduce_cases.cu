@@ -1,6 +1,9 @@
 // cub::BlockReduce and cub::WarpReduce: results, and what kernels do wrong with them.
 #include <cub/cub.cuh>
 
+#include <cassert>
+#include <cuda/functional>
+
 #include "tests/simulator/case_kernels.h"
 
 namespace {
@@ -20,11 +23,11 @@ __global__ void reduce_all_ways() {
   __syncthreads();
   const int largest = BlockReduce(temp).Reduce((t * 37) % threads, cuda::maximum<>());
   __syncthreads();
-  const int smallest = BlockReduce(temp).Reduce(100 - t, cub::Min());
+  const int smallest = BlockReduce(temp).Reduce(100 - t, cuda::minimum<>());
   __syncthreads();
   const int some = BlockReduce(temp).Sum(t + 1, threads - 3);
   __syncthreads();
-  const int more = BlockReduce(temp).Reduce(t + 1, cub::Sum(), threads + 1000);
+  const int more = BlockReduce(temp).Reduce(t + 1, cuda::std::plus<>(), threads + 1000);
   __syncthreads();
   const int lambda = BlockReduce(temp).Reduce(
       t, [](int a, int b) { return a | b; }, 1);
@@ -92,7 +95,7 @@ __global__ void warps() {
   const int lane = threadIdx.x % threads;
   const int sum = WarpReduce(temp[warp]).Sum(lane + 1);
   const int some = WarpReduce(temp[warp]).Sum(lane + 1, 2);
-  const int largest = WarpReduce(temp[warp]).Reduce(lane, cub::Max());
+  const int largest = WarpReduce(temp[warp]).Reduce(lane, cuda::maximum<>());
   const int segment = WarpReduce(temp[warp]).HeadSegmentedSum(1, lane % 4 == 0);
   const int same = WarpReduce(temp[warp]).TailSegmentedSum(1, lane % 4 == 3);
   if (lane == 0) {
@@ -240,7 +243,7 @@ template <cub::BlockReduceAlgorithm algorithm>
 __global__ void up_to_1024_threads(int num_valid) {
   using BlockReduce = cub::BlockReduce<int, 1024, algorithm>;
   __shared__ typename BlockReduce::TempStorage temp;
-  const int sum = BlockReduce(temp).Reduce(1, cub::Sum(), num_valid);  // reduces
+  const int sum = BlockReduce(temp).Reduce(1, cuda::std::plus<>(), num_valid);  // reduces
   if (threadIdx.x == 0) expect(sum == num_valid);
 }
 CASE(cub_of_a_larger_block, "") {

@@ -1,6 +1,9 @@
 // cub::BlockLoad, cub::BlockStore and cub::BlockScan.
 #include <cub/cub.cuh>
 
+#include <cassert>
+#include <cuda/functional>
+
 #include "tests/simulator/case_kernels.h"
 
 namespace {
@@ -178,10 +181,10 @@ __global__ void scan_all_ways() {
   BlockScan(temp).InclusiveScan((t * 7) % 5, largest, cuda::maximum<>());
   expect(t < 5 ? largest >= (t * 7) % 5 : largest == 4);
   __syncthreads();
-  BlockScan(temp).ExclusiveScan(t + 1, from_ten, 10, cub::Sum(), aggregate);
+  BlockScan(temp).ExclusiveScan(t + 1, from_ten, 10, cuda::std::plus<>(), aggregate);
   expect(from_ten == 10 + t * (t + 1) / 2 && aggregate == all);
   __syncthreads();
-  BlockScan(temp).ExclusiveScan(t, none_first, cub::Max());
+  BlockScan(temp).ExclusiveScan(t, none_first, cuda::maximum<>());
   if (t > 0) expect(none_first == t - 1);
   __syncthreads();
 
