@@ -80,6 +80,10 @@ void launch_all(T* x, const T* y, float* f, int* i, cudaStream_t stream) {
       1,  // one block
       32
   >>>(i, NULL == i ? 1 : 2);
+  const auto launch = [&](auto kernel, auto... arguments) {
+    kernel<<<1, 32, 0, stream>>>(arguments...);
+  };
+  launch(deduced<T, 32>, x, y, 32);
   const size_t bytes = 64 * 1024;
   cudaFuncSetAttribute(dynamic<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        static_cast<int>(bytes));

@@ -40,10 +40,16 @@ struct LaunchShape {
   bool is_cooperative = false;  // all blocks are there at one time, and may wait for each other
 };
 
-/// Runs the kernel with this shape: body(arguments) once a thread. `kernel` is its name as written
-/// ("rmsnorm_kernel<T>"). `arguments` is the host's copy of the launch's arguments,
-/// `argument_bytes` long; the threads may read it. Errors are told by cudaGetLastError().
-void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arguments),
+/// A kernel as its launch knows it.
+struct LaunchedKernel {
+  const char* written;   // its name there: "rmsnorm_kernel<T>", or that of a variable
+  const void* function;  // its address; null where only the call tells which one of that name it is
+};
+
+/// Runs the kernel with this shape: body(arguments) once a thread. `arguments` is the host's copy
+/// of the launch's arguments, `argument_bytes` long; the threads may read it. Errors are told by
+/// cudaGetLastError().
+void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)(void* arguments),
             void* arguments, std::size_t argument_bytes);
 
 /// The name of the kernel at this address, as its own symbol has it ("rmsnorm_kernel").
@@ -125,8 +131,8 @@ void memory_fence(FenceScope scope);
 /// last `zeros` are zero and not read. The thread goes on.
 void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros);
 
-/// The same, of a larger copy: `size` bytes (1, 2, 4, 8 or 16). False, and nothing is done, if it is
-/// not from global to shared memory.
+/// The same, of a larger copy: `size` bytes (1, 2, 4, 8 or 16). False, and nothing is done, if it
+/// is not from global to shared memory.
 bool async_piece(void* to, const void* from, std::size_t size);
 
 /// cp.async.commit_group: what the thread has begun since the last call is a batch.

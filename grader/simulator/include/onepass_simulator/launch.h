@@ -5,6 +5,10 @@
 // The kernel's name stands inside a generic lambda. So the call of each thread is an ordinary call,
 // with template deduction, default arguments and conversions, and the arguments are copied, once
 // for the launch and once for each thread, as CUDA copies them.
+//
+// A second lambda takes the kernel's address, by which it is known to cudaFuncSetAttribute() as
+// well. The name of a template whose arguments follow from the call's, or of an overloaded
+// function, has none: then that lambda cannot be called, and there is no address.
 #pragma once
 
 #include "runtime_types.h"
@@ -14,7 +18,7 @@ namespace simulator {
 /// A kernel with its shape, waiting for its arguments.
 template <typename Kernel>
 struct ShapedKernel {
-  const char* name;
+  LaunchedKernel known;
   Kernel kernel;
   LaunchShape shape;
 
@@ -29,25 +33,39 @@ struct ShapedKernel {
     const auto run = [](void* body) __attribute__((no_sanitize_thread)) {
       (*static_cast<const Thread*>(body))();
     };
-    launch(name, shape, run, &thread, sizeof thread);
+    launch(known, shape, run, &thread, sizeof thread);
   }
 };
 
 /// A kernel waiting for its shape.
 template <typename Kernel>
 struct NamedKernel {
-  const char* name;
+  LaunchedKernel known;
   Kernel kernel;
 
   ShapedKernel<Kernel> operator()(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
                                   cudaStream_t stream = nullptr) const {
-    return {name, kernel, {grid, block, dynamic_shared_bytes, stream}};
+    return {known, kernel, {grid, block, dynamic_shared_bytes, stream}};
   }
 };
 
-template <typename Kernel>
-NamedKernel<Kernel> named_kernel(const char* name, Kernel kernel) {
-  return {name, kernel};
+/// `Any` makes a call wait for its types, so that one without a meaning is no error.
+template <typename Any, typename... Parameters>
+const void* address_of(Any, void (*kernel)(Parameters...)) {
+  return reinterpret_cast<const void*>(kernel);
+}
+template <typename Address>
+auto address_if_any(const Address& address, int) -> decltype(address(0)) {
+  return address(0);
+}
+template <typename Address>
+const void* address_if_any(const Address&, long) {
+  return nullptr;
+}
+
+template <typename Address, typename Kernel>
+NamedKernel<Kernel> named_kernel(const char* written, const Address& address, Kernel kernel) {
+  return {{written, address_if_any(address, 0)}, kernel};
 }
 
 /// What `extern __shared__ T name[]` is initialised with: a pointer to any type.
@@ -66,13 +84,16 @@ __forceinline__ void keep_to_launch_bounds(unsigned most, unsigned = 0, unsigned
 
 }  // namespace simulator
 
-// The lambda itself is host code that runs as a part of each thread: it may read a kernel's address
-// from a host variable, so its own reads are not checked. The kernel's are. It copies that
+// The lambda with the call is host code that runs as a part of each thread: it may read a kernel's
+// address from a host variable, so its own reads are not checked. The kernel's are. It copies that
 // variable: a launch may run when the host code has returned.
-#define ONEPASS_LAUNCH(...)                                                              \
-  ::simulator::named_kernel(                                                             \
-      #__VA_ARGS__, [=](auto... onepass_arguments) __attribute__((no_sanitize_thread)) { \
-        __VA_ARGS__(onepass_arguments...);                                               \
-      })
+#define ONEPASS_LAUNCH(...)                                                                  \
+  ::simulator::named_kernel(                                                                 \
+      #__VA_ARGS__,                                                                          \
+      [=](auto onepass_any) -> decltype(::simulator::address_of(onepass_any, __VA_ARGS__)) { \
+        return ::simulator::address_of(onepass_any, __VA_ARGS__);                            \
+      },                                                                                     \
+      [=](auto... onepass_arguments)                                                         \
+          __attribute__((no_sanitize_thread)) { __VA_ARGS__(onepass_arguments...); })
 #define ONEPASS_DYNAMIC_SHARED ::simulator::DynamicShared()
 #define ONEPASS_LAUNCH_BOUNDS(...) ::simulator::keep_to_launch_bounds(__VA_ARGS__)

@@ -14,8 +14,9 @@ struct Indices {};
 template <typename... Parameters, typename... Arguments>
 __forceinline__ cudaError_t launch_function(void (*kernel)(Parameters...), const LaunchShape& shape,
                                             Arguments&&... arguments) {
-  ShapedKernel<void (*)(Parameters...)>{kernel_name(reinterpret_cast<const void*>(kernel)), kernel,
-                                        shape}(Parameters(static_cast<Arguments&&>(arguments))...);
+  const auto* function = reinterpret_cast<const void*>(kernel);
+  ShapedKernel<void (*)(Parameters...)>{{kernel_name(function), function}, kernel, shape}(
+      Parameters(static_cast<Arguments&&>(arguments))...);
   return cudaPeekAtLastError();
 }
 

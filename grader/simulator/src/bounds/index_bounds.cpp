@@ -63,9 +63,10 @@ ErrorCode BoundsChecker::on(const IndexEvent& event) {
   const Findings::Writing writing(findings_);
   const ArrayShape shape = shape_of(event.array_type);
   const SharedVariable* array =
-      shape.total == 0 ? nullptr
-                       : memory_.shared.variable_of_size(shape.total * size_of_type(shape.element),
-                                                         shape.total, last_name(launch_.kernel));
+      shape.total == 0
+          ? nullptr
+          : memory_.shared.variable_of_size(shape.total * size_of_type(shape.element), shape.total,
+                                            kernel_names(launch_.launched()).own);
   Finding found{Kind::out_of_bounds_local, launch_.kernel, "", false, {}, "", event.index};
   found.parties.push_back(
       party(launch_, blocks_.running(), event.thread, event.site, "indexes an array"));

@@ -32,6 +32,9 @@ struct LaunchBegin {
   const char* kernel;  // as written: "rmsnorm_kernel<T>"
   uint3 grid, block;
   bool is_cooperative = false;
+  const void* function = nullptr;  // the kernel's address, if the launch knows it
+
+  LaunchedKernel launched() const { return {kernel, function}; }
 };
 
 /// Few blocks are under way at one time. Each has a seat, which the next one takes when it ends.

@@ -11,6 +11,16 @@
 #include "source/elf_symbols.h"
 
 namespace simulator {
+namespace {
+
+/// An instance of a template has its type before it, and a scope has none.
+bool declares(const KernelNames& kernel, const SharedVariable& variable) {
+  if (kernel.instance.empty()) return variable.function == kernel.own;
+  return kernel.instance == variable.scope || kernel.instance == "void " + variable.scope;
+}
+
+}  // namespace
+
 SharedMemory::SharedMemory() {
   void* memory = mmap(nullptr, kDynamicReserved + 1024, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -30,8 +40,10 @@ SharedMemory::SharedMemory() {
     }
     variables_.push_back({last_name(symbol.name), symbol.value, symbol.size});
     const std::size_t end = symbol.name.rfind(")::");
-    if (end != std::string::npos)
-      variables_.back().function = last_name(symbol.name.substr(0, end + 1));
+    if (end != std::string::npos) {
+      variables_.back().scope = symbol.name.substr(0, end + 1);
+      variables_.back().function = last_name(variables_.back().scope);
+    }
     std::fill_n(first, symbol.size, static_cast<std::uint16_t>(variables_.size()));
   }
 }
@@ -83,11 +95,11 @@ std::size_t SharedMemory::static_bytes_used() const {
   return bytes;
 }
 
-std::size_t SharedMemory::static_bytes_of(const std::string& function) const {
+std::size_t SharedMemory::static_bytes_of(const KernelNames& kernel) const {
   std::map<std::string, std::size_t> bytes;  // by the variable's name
   for (const SharedVariable& variable : variables_) {
     std::size_t& most = bytes[variable.name];
-    if (variable.function == function) most = std::max(most, variable.size);
+    if (declares(kernel, variable)) most = std::max(most, variable.size);
   }
   std::size_t sum = 0;
   for (const auto& [name, most] : bytes) sum += most;

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "source/kernel_names.h"
+
 namespace simulator {
 
 /// What uninitialised shared memory holds in each byte.
@@ -32,7 +34,8 @@ struct SharedVariable {
   std::size_t size = 0;
   bool used = false;  // by a kernel; the program has thread-local variables for other purposes too
   bool used_in_launch = false;  // in this one
-  std::string function = {};    // that declares it, "" if none does
+  std::string scope = {};       // what declares it: "ns::k<float>(float*)"; "" if no function does
+  std::string function = {};    // its own name: "k"
 };
 
 class SharedMemory {
@@ -57,8 +60,8 @@ class SharedMemory {
   std::size_t dynamic_size() const { return dynamic_size_; }
   /// Of the static variables that the launch has used.
   std::size_t static_bytes_used() const;
-  /// Of those that this function declares, in one of its instances.
-  std::size_t static_bytes_of(const std::string& function) const;
+  /// Of those that this kernel declares. The most in one of its instances, if it is open which.
+  std::size_t static_bytes_of(const KernelNames& kernel) const;
   const std::vector<SharedVariable>& variables() const { return variables_; }
 
   /// The static variable that holds this byte, or the one before it; nullptr if there is none.

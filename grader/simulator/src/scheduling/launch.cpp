@@ -1,4 +1,5 @@
 // A launch: is its shape one that the device accepts, then run it and keep what it moved.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <optional>
@@ -26,8 +27,33 @@ std::string text(const uint3& shape) {
   return number(shape.x) + " x " + number(shape.y) + " x " + number(shape.z);
 }
 
+/// "void onepass::k<float, 4>(float*)" -> "k<float, 4>", "onepass::k(float*)" -> "k(float*)"
+std::string short_name(const KernelNames& kernel) {
+  const std::string& name = kernel.instance;
+  const std::size_t arguments = name.find(kernel.own + '<');
+  const std::size_t begin = std::min(arguments, name.find(kernel.own + '('));
+  if (begin == std::string::npos) return kernel.own;
+  const std::size_t end = begin == arguments ? name.rfind(">(") : std::string::npos;
+  return name.substr(begin, end == std::string::npos ? end : end + 1 - begin);
+}
+
+/// That the launch asks for more dynamic shared memory than was allowed; empty if it does not.
+std::string more_than_allowed(const KernelNames& kernel, std::size_t asked,
+                              const KernelAttributes& attributes) {
+  const std::size_t allowed = attributes.allowed_dynamic_shared(kernel);
+  if (asked <= allowed) return "";
+  const KernelNames* other = attributes.another_with_more(kernel);
+  return "The launch asks for " + std::to_string(asked) +
+         " bytes of dynamic shared memory. More than " + std::to_string(allowed) +
+         " must be allowed first: cudaFuncSetAttribute(kernel, " +
+         "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)." +
+         (other == nullptr ? ""
+                           : " More was allowed to " + short_name(*other) + ", and this is " +
+                                 short_name(kernel) + ": each is a kernel of its own.");
+}
+
 /// What is wrong with the shape, in a sentence; empty if nothing is.
-std::string complaint(const char* kernel, const LaunchShape& shape,
+std::string complaint(const KernelNames& kernel, const LaunchShape& shape,
                       const KernelAttributes& attributes) {
   using namespace limits;
   const uint3& grid = shape.grid;
@@ -52,21 +78,14 @@ std::string complaint(const char* kernel, const LaunchShape& shape,
            " bytes of dynamic shared memory: a block can have " +
            std::to_string(kSharedPerBlockOptin) + '.';
   }
-  const std::size_t allowed = attributes.allowed_dynamic_shared(kernel);
-  if (shared > allowed) {
-    return "The launch asks for " + std::to_string(shared) +
-           " bytes of dynamic shared memory. More than " + std::to_string(allowed) +
-           " must be allowed first: cudaFuncSetAttribute(kernel, " +
-           "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes).";
-  }
-  return "";
+  return more_than_allowed(kernel, shared, attributes);
 }
 
 /// What a cooperative launch asks beyond that: all blocks at one time.
-std::string too_large(const char* kernel, const LaunchShape& shape, const SharedMemory& memory) {
+std::string too_large(const KernelNames& kernel, const LaunchShape& shape,
+                      const SharedMemory& memory) {
   const std::uint64_t threads = volume(shape.block);
-  const std::size_t shared =
-      shape.dynamic_shared_bytes + memory.static_bytes_of(KernelAttributes::own_name(kernel));
+  const std::size_t shared = shape.dynamic_shared_bytes + memory.static_bytes_of(kernel);
   const auto fit = static_cast<std::uint64_t>(blocks_at_once(0, threads, shared));
   const std::uint64_t blocks = volume(shape.grid);
   if (blocks <= fit * limits::kMultiprocessors) return "";
@@ -117,33 +136,42 @@ void keep_traffic(Launch& launch, const LaunchShape& shape) {
   machine.traffic.push_back(std::move(traffic));
 }
 
-/// Runs blocks of the launch from the one whose turn is `first` on; returns whose turn is next.
-std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(void*),
-                  void* arguments, std::size_t argument_bytes, std::uint64_t first, Share share) {
-  Machine& device = machine();
-  if (device.errors.sticky() != kSuccess) return first;
-  const InReach in_reach(device.memory.device);
-  const DeviceValues values(device.memory.variables);
-  device.memory.shared.prepare(shape.dynamic_shared_bytes);
-  // What lies between rows far apart nobody has filled.
-  if (device.access_limit > 0) device.settings.wanted.initialised = false;
-  Launch launch(kernel, shape, body, arguments, argument_bytes, device);
-  const std::uint64_t next = run(launch, first, share);
-  keep_traffic(launch, shape);
-  // Blocks that did not run may have been meant to write what the next launch reads.
-  if (is_sampled(device, shape)) device.settings.wanted.initialised = false;
+/// What was asked for, and where.
+struct Order {
+  LaunchedKernel kernel;
+  LaunchShape shape;
+  void (*body)(void*);
+  CodeAddress site;
+};
+
+/// Which kernel ran: its call has decided it by now.
+KernelNames names_of(const Launch& launch) {
+  const KernelNames known = kernel_names(launch.begin.launched());
+  const KernelNames ran = kernel_names(launch.inside);
+  return known.instance.empty() && ran.own == known.own ? ran : known;
+}
+
+/// What a GPU would have known of the kernel before, the shared memory of its block.
+void refuse_in_hindsight(const Launch& launch, const Order& order) {
+  Machine& device = launch.machine;
+  const char* kernel = order.kernel.written;
+  const std::size_t asked = order.shape.dynamic_shared_bytes;
   const std::size_t used = device.memory.shared.static_bytes_used();
-  const std::size_t allowed = device.attributes.allowed_shared(kernel);
-  if (used > limits::kSharedPerBlock) {
+  const KernelNames names = names_of(launch);
+  const std::size_t allowed = device.attributes.allowed_shared(names);
+  const std::string more = more_than_allowed(names, asked, device.attributes);
+  if (!more.empty()) {
+    refuse(device, kernel, more, kErrorInvalidConfiguration, {host_party(order.site, "launches")});
+  } else if (used > limits::kSharedPerBlock) {
     refuse(device, kernel,
            "The kernel's __shared__ arrays have " + std::to_string(used) + " bytes: nvcc allows " +
                std::to_string(limits::kSharedPerBlock) +
                ", and more only as dynamic shared memory (extern __shared__).",
            kErrorInvalidConfiguration);
-  } else if (used + shape.dynamic_shared_bytes > allowed) {
+  } else if (used + asked > allowed) {
     refuse(device, kernel,
            "The kernel's __shared__ arrays have " + std::to_string(used) +
-               " bytes, and the launch asks for " + std::to_string(shape.dynamic_shared_bytes) +
+               " bytes, and the launch asks for " + std::to_string(asked) +
                " more: a block can have " + std::to_string(allowed) +
                (allowed < limits::kSharedPerBlockOptin
                     ? " unless more dynamic shared memory is allowed first: "
@@ -152,13 +180,30 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
                     : "."),
            kErrorInvalidConfiguration, {party(launch.begin, 0, 0, launch.inside, "uses them")});
   }
+}
+
+/// Runs blocks of the launch from the one whose turn is `first` on; returns whose turn is next.
+std::uint64_t run(const Order& order, void* arguments, std::size_t argument_bytes,
+                  std::uint64_t first, Share share) {
+  Machine& device = machine();
+  if (device.errors.sticky() != kSuccess) return first;
+  const InReach in_reach(device.memory.device);
+  const DeviceValues values(device.memory.variables);
+  device.memory.shared.prepare(order.shape.dynamic_shared_bytes);
+  // What lies between rows far apart nobody has filled.
+  if (device.access_limit > 0) device.settings.wanted.initialised = false;
+  Launch launch(order.kernel, order.shape, order.body, arguments, argument_bytes, device);
+  const std::uint64_t next = run(launch, first, share);
+  keep_traffic(launch, order.shape);
+  // Blocks that did not run may have been meant to write what the next launch reads.
+  if (is_sampled(device, order.shape)) device.settings.wanted.initialised = false;
+  refuse_in_hindsight(launch, order);
   return next;
 }
 
 /// A launch that is held: half of its blocks run, then the others. The second half is a launch of
 /// its own to the checkers, for what other streams do in between is none of this one's.
-Work held(const char* kernel, const LaunchShape& shape, void (*body)(void*), const void* arguments,
-          std::size_t argument_bytes) {
+Work held(const Order& order, const void* arguments, std::size_t argument_bytes) {
   struct alignas(128) Piece {  // for arguments of any alignment
     std::byte bytes[128];
   };
@@ -166,7 +211,7 @@ Work held(const char* kernel, const LaunchShape& shape, void (*body)(void*), con
   std::memcpy(copy.data(), arguments, argument_bytes);
   return [=, next = std::optional<std::uint64_t>()]() mutable {
     const bool is_first = !next;
-    next = run(kernel, shape, body, copy.data(), argument_bytes, next.value_or(0),
+    next = run(order, copy.data(), argument_bytes, next.value_or(0),
                is_first ? Share::half : Share::all);
     return is_first;
   };
@@ -185,7 +230,7 @@ const char* kernel_name(const void* function) {
   return names.insert(last_name(function_name(address))).first->c_str();
 }
 
-void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arguments),
+void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)(void* arguments),
             void* arguments, std::size_t argument_bytes) {
   Machine& device = machine();
   if (const Launch* outer = launch_of_kernel()) {
@@ -197,25 +242,28 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
   }
   if (device.errors.sticky() != kSuccess) return;
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
-  device.host_calls.note_work(shape.stream, std::string("The launch of ") + kernel, site,
+  device.host_calls.note_work(shape.stream, std::string("The launch of ") + kernel.written, site,
                               device.findings);
-  const std::string wrong = complaint(kernel, shape, device.attributes);
+  const KernelNames names = kernel_names(kernel);
+  const std::string wrong = complaint(names, shape, device.attributes);
   if (!wrong.empty()) {
-    refuse(device, kernel, wrong, kErrorInvalidConfiguration, {host_party(site, "launches")});
+    refuse(device, kernel.written, wrong, kErrorInvalidConfiguration,
+           {host_party(site, "launches")});
     return;
   }
   if (shape.is_cooperative) {
-    const std::string large = too_large(kernel, shape, device.memory.shared);
+    const std::string large = too_large(names, shape, device.memory.shared);
     if (!large.empty()) {
-      refuse(device, kernel, large, kErrorCooperativeLaunchTooLarge,
+      refuse(device, kernel.written, large, kErrorCooperativeLaunchTooLarge,
              {host_party(site, "launches")});
       return;
     }
   }
+  const Order order = {kernel, shape, body, site};
   if (device.streams.hold_work()) {
-    device.streams.put(shape.stream, held(kernel, shape, body, arguments, argument_bytes));
+    device.streams.put(shape.stream, held(order, arguments, argument_bytes));
   } else {
-    run(kernel, shape, body, arguments, argument_bytes, 0, Share::all);
+    run(order, arguments, argument_bytes, 0, Share::all);
   }
 }
 

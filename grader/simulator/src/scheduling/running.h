@@ -15,9 +15,9 @@ namespace simulator {
 
 /// A launch, from its begin to its end, with all that belongs to it.
 struct Launch {
-  Launch(const char* kernel, const LaunchShape& shape_, void (*body_)(void*), void* arguments_,
-         std::size_t argument_bytes_, Machine& machine_)
-      : begin{kernel, shape_.grid, shape_.block, shape_.is_cooperative},
+  Launch(const LaunchedKernel& kernel, const LaunchShape& shape_, void (*body_)(void*),
+         void* arguments_, std::size_t argument_bytes_, Machine& machine_)
+      : begin{kernel.written, shape_.grid, shape_.block, shape_.is_cooperative, kernel.function},
         body(body_),
         arguments(arguments_),
         argument_bytes(argument_bytes_),

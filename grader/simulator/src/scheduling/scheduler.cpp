@@ -151,7 +151,8 @@ std::size_t Scheduler::most_seats() const {
   const SharedMemory& shared = launch_.machine.memory.shared;
   const int fit = blocks_at_once(0, volume(launch_.begin.block),
                                  shared.dynamic_size() + shared.static_bytes_used());
-  const std::size_t told = launch_.machine.attributes.occupancy_told(launch_.begin.kernel);
+  const std::size_t told =
+      launch_.machine.attributes.occupancy_told(kernel_names(launch_.begin.launched()));
   return limits::kMultiprocessors * std::max({std::size_t{1}, static_cast<std::size_t>(fit), told});
 }
 
