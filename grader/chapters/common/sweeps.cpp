@@ -46,6 +46,9 @@ constexpr std::int64_t kWide[] = {2064, 8200, 17000};
 // Rows of which two copies in fp32, or one, are more than the 48 KiB of shared memory that need not
 // be asked for. They grow, for that which is asked for once must be enough for all.
 constexpr std::int64_t kBeyondSharedLimit[] = {6152, 12800, 20000};
+// Of 16 bits one copy in fp32, or as it is. It is asked for by each kernel for itself: those of each
+// type, with vectors and without.
+constexpr std::int64_t kBeyondSharedLimit16[] = {13008, 26000};
 
 /// The call, with an ordinary number in the place of each infinite one and NaN.
 Case made_finite(const Case& call) {
@@ -297,6 +300,12 @@ void sweep_wide_ways(const Function& function, const CheckRows& check) {
   }
   for (const std::int64_t cols : kBeyondSharedLimit) {
     check(Dtype::fp32, 1, cols, {});
+  }
+  check(Dtype::fp32, 1, kBeyondSharedLimit[1] + 1, {});
+  for (const std::int64_t cols : kBeyondSharedLimit16) {
+    const auto odd = static_cast<std::int64_t>(number++ % 2);
+    check(Dtype::fp16, 1, cols + odd, {});
+    check(Dtype::bf16, 1, cols + 1 - odd, {});
   }
 }
 

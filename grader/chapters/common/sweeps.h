@@ -88,7 +88,7 @@ void sweep_ends(const Function& function, const CheckRows& check);
 
 /// Wide rows, for which kernels have other code: the few ways to lie of sweep_wide(), at a width
 /// that one pack a thread does not hold, one that few registers do not, and one that many do not.
-/// Then widths that ask for more and more shared memory.
+/// Then widths that ask for more and more shared memory, in each type, odd and not.
 void sweep_wide_ways(const Function& function, const CheckRows& check);
 
 /// Rows that no block of threads holds at one element a thread, to the widest.
