@@ -76,6 +76,7 @@ TEST_SUITE("rope/backward") {
       check_dx(random_x(dtype, 3, 2 * 16), 2, 32768);
     }
     check_any_numbers(kBackward, expect_dx);
+    check_quarter_turns(kBackward, expect_dx);
   }
 
   CHECK_CASE("dx may be dy itself", points(2), todo(1)) {

@@ -183,9 +183,11 @@ TEST_SUITE("rope/half_split") {
                .rows = 70000,
                .ids = {32768, 40001, 65536, 69999}});
     }
-    check_any_numbers(kHalfSplit, [](const Case& call) {
+    const auto expect_q = [](const Case& call) {
       expect<half_split_mistakes>(call, outputs_of(expected, {"q"}));
-    });
+    };
+    check_any_numbers(kHalfSplit, expect_q);
+    check_quarter_turns(kHalfSplit, expect_q);
   }
 
   // ---- TODO 3: k ----
@@ -217,6 +219,9 @@ TEST_SUITE("rope/half_split") {
                     .rows = 40});
       }
     }
+    check_quarter_turns(kHalfSplitOwnTables, [](const Case& call) {
+      expect<half_split_mistakes>(call, outputs_of(expected, {"q", "k"}));
+    });
   }
 
   CHECK_CASE("q and k are slices of one tensor: each has a stride of its own", points(2), todo(3)) {

@@ -140,6 +140,7 @@ TEST_SUITE("rope/interleaved") {
       check_turned(random_x(dtype, 3, 2 * 64), 2, 1000003);
     }
     check_any_numbers(kInterleaved, expect_x);
+    check_quarter_turns(kInterleaved, expect_x);
   }
 
   CHECK_CASE("a rotation keeps the length of every pair", points(1), todo(2)) {

@@ -74,6 +74,31 @@ std::vector<Arrangement> drawn_arrangements(const Function& function, std::uint6
   return {Arrangement{}, verdict::contract::drawn(function, draw)};
 }
 
+void check_quarter_turns(const Function& function, const CheckCall& check) {
+  constexpr std::int64_t kTokens = 4, kHeadDim = 16;
+  const auto quarters = [&](const char* table, Dtype dtype, std::int64_t first_quarter) {
+    constexpr double kCos[] = {1.0, 0.0, -1.0, 0.0};
+    Matrix result(function.find(table)->dtype_in(dtype), kTokens, kHeadDim / 2);
+    return changed(result, [&](auto token, auto pair, double) {
+      return kCos[((token == 0 ? 0 : token + pair) + first_quarter) % 4];
+    });
+  };
+  for (Dtype dtype : kEveryDtype) {
+    verdict::contract::Arguments arguments;
+    arguments.seed = verdict::session().random().bits(2);
+    for (const verdict::contract::Size& size : function.sizes) {
+      const bool is_width = size.name == "head_dim" || size.name == "rotary_dim";
+      arguments.sizes[size.name] = is_width ? kHeadDim : size.name == "heads" ? 2 : kTokens;
+    }
+    arguments.values["cos"] = quarters("cos", dtype, 0);
+    arguments.values["sin"] = quarters("sin", dtype, 3);
+    if (const auto* tensor = function.find("positions")) {
+      arguments.values["positions"] = positions(tensor->dtype_in(dtype), counting(kTokens));
+    }
+    check(call(function, dtype, std::move(arguments)));
+  }
+}
+
 void check_far_tokens(const Function& function, const verdict::Outputs& outputs) {
   check_far_rows(function, "tokens", {{"heads", 2}, {"head_dim", 32}}, outputs);
   check_most_rows(function, "tokens", {{"heads", 3}, {"head_dim", 2}}, outputs);

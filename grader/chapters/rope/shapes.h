@@ -44,6 +44,11 @@ DrawnShape drawn_shape(std::uint64_t number);
 /// How its tensors lie: plainly, and in a way that is drawn.
 std::vector<Arrangement> drawn_arrangements(const Function& function, std::uint64_t number);
 
+/// A small call in every type in which token 0 does not turn, as at position 0, and the pairs of
+/// the others turn by quarters, or not. Where nothing turns, the result has to be written
+/// nevertheless if it lies elsewhere.
+void check_quarter_turns(const Function& function, const CheckCall& check);
+
 /// Of a function whose tables have a row a token: so many tokens that the pairs, then the elements
 /// of a table too, are beyond 2^31 and 2^32.
 void check_far_tokens(const Function& function, const verdict::Outputs& outputs);
