@@ -46,8 +46,8 @@ constexpr std::int64_t kWide[] = {2064, 8200, 17000};
 // Rows of which two copies in fp32, or one, are more than the 48 KiB of shared memory that need not
 // be asked for. They grow, for that which is asked for once must be enough for all.
 constexpr std::int64_t kBeyondSharedLimit[] = {6152, 12800, 20000};
-// Of 16 bits one copy in fp32, or as it is. It is asked for by each kernel for itself: those of each
-// type, with vectors and without.
+// Of 16 bits one copy in fp32, or as it is. It is asked for by each kernel for itself: those of
+// each type, with vectors and without.
 constexpr std::int64_t kBeyondSharedLimit16[] = {13008, 26000};
 
 /// The call, with an ordinary number in the place of each infinite one and NaN.
@@ -358,6 +358,13 @@ void check_many_rows(const CheckRows& check) {
   if (session().device() == "gpu") {
     check(Dtype::bf16, 3000, 4096, {});
     check(Dtype::fp32, 3000, 1000, {});
+  }
+}
+
+void check_fewer_blocks_than_room(const CheckRows& check) {
+  check(Dtype::fp32, 135, 2061, {});  // of 132 multiprocessors, and over 8 columns for 256 threads
+  if (session().device() == "gpu") {
+    check(Dtype::fp16, 140, 8200, {});
   }
 }
 

@@ -107,6 +107,10 @@ void sweep_column_sums(const CheckRows& check);
 
 /// More rows than there are blocks, or than scratch has room for groups: some have several.
 void check_many_rows(const CheckRows& check);
+/// More rows than multiprocessors, so wide that each may have one block of them: where the blocks
+/// are as many as the device holds at once, scratch has room for more. Of that, only what blocks
+/// have written is a sum.
+void check_fewer_blocks_than_room(const CheckRows& check);
 /// More rows than a grid's y can have, or than as many groups as scratch has room for with 128
 /// each. of_rows: has each row a result, of which a sample tells? Sums alone are left out where
 /// they take the simulator long, with a block for each row.

@@ -128,6 +128,7 @@ TEST_SUITE("rmsnorm/backward") {
 
   CHECK_CASE("dweight over more rows than there are blocks", points(2), todo(2)) {
     check_many_rows(rows_of(kDweight));
+    check_fewer_blocks_than_room(rows_of(kDweight));
   }
 
   CHECK_CASE("dweight: partial sums stay in fp32 until the very end", points(1), todo(2)) {
