@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "verdict/alternatives.h"
 #include "verdict/contract/call.h"
 #include "verdict/pattern.h"
 
@@ -211,14 +212,24 @@ std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool senten
     least = std::min(least, suspect.away);
   }
   std::vector<Diagnosis> all;
+  std::vector<std::vector<std::string>> said;  // of each mistake
   for (const Suspect& suspect : suspects) {
     const Oracle& oracle = *suspect.oracle;
-    const bool known = std::any_of(all.begin(), all.end(), [&](const Diagnosis& other) {
+    const auto known = std::find_if(all.begin(), all.end(), [&](const Diagnosis& other) {
       return other.mistake == oracle.mistake && (!sentences || other.sentence == oracle.sentence);
     });
-    if (suspect.away <= least + tie && !known) {
-      all.push_back({oracle.mistake, oracle.sentence});
+    if (suspect.away > least + tie) {
+      continue;
     }
+    if (known == all.end()) {
+      all.push_back({oracle.mistake, oracle.sentence});
+      said.push_back({oracle.sentence});
+    } else {
+      said[static_cast<std::size_t>(known - all.begin())].push_back(oracle.sentence);
+    }
+  }
+  for (std::size_t i = 0; i < all.size() && !sentences; ++i) {
+    all[i].sentence = with_all_numbers(said[i]).value_or(all[i].sentence);
   }
   return all;
 }

@@ -88,8 +88,8 @@ std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right,
 constexpr double kTie = 0.02;
 constexpr double kTieOfWays = 0.25;
 
-/// The mistakes of those that are nearest, each once, with the sentence that stands first; or each
-/// once for every sentence.
+/// The mistakes of those that are nearest, each once, with the sentence that stands first, and all
+/// numbers of those that differ in these only; or each once for every sentence.
 std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences = false,
                                double tie = kTie);
 

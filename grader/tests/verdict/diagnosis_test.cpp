@@ -76,6 +76,27 @@ TEST_CASE("two oracles that differ by fp64's rounding are equally near") {
   CHECK(named(0.5, {half, half}) == "half");
 }
 
+TEST_CASE("a number that several oracles leave open is told with all its values") {
+  const auto said = [](const std::vector<std::string>& sentences) {
+    std::vector<Oracle> oracles;
+    for (const std::string& sentence : sentences) {
+      oracles.push_back(constant("groups", 0.5));
+      oracles.back().sentence = sentence;
+    }
+    return nearest({oracles.begin(), oracles.end()}).front().sentence;
+  };
+  CHECK(said({"Groups of 8 count.", "Groups of 32 count."}) == "Groups of 8 or 32 count.");
+  CHECK(said({"Of 8, all: 8.", "Of 16, all: 16."}) == "Of 8 or 16, all: 8 or 16.");
+  CHECK(said({"4 of 8", "4 of 16", "4 of 32"}) == "4 of 8, 16 or 32");
+  CHECK(said({"By 1.", "By 2.", "By 4.", "By 8.", "By 16."}) == "By 1 to 16.");
+  // What differs in more than whole numbers keeps the first sentence.
+  CHECK(said({"Groups of 8 count.", "Groups of 8 are left out."}) == "Groups of 8 count.");
+  CHECK(said({"Every 2nd lane.", "Every 4th lane."}) == "Every 2nd lane.");
+  CHECK(said({"With eps 1e-05.", "With eps 1e-06."}) == "With eps 1e-05.");
+  CHECK(said({"Of 8, all.", "Of 8 all."}) == "Of 8, all.");
+  CHECK(said({"Of 8 all.", "Of 8 all."}) == "Of 8 all.");
+}
+
 TEST_CASE("an oracle that is not wrong itself explains nothing") {
   CHECK(named(1.0 + 2e-6, {constant("no mistake here", 1.0)}) == "");
 }
