@@ -42,7 +42,16 @@ const common::Table<common::BackwardHooks> kOwnMistakes = {
       {"x_hat was not rounded: in LLaMA's order the forward pass rounded it to the 16-bit type "
        "before it met the weight, so dweight takes the rounded value.",
        {.when = [](const Case& call) { return order_of(call) == CastOrder::llama; },
-        .x_hat = [](Backward& p) { p.rounded_x_hat = false; }}}}},
+        .x_hat = [](Backward& p) { p.rounded_x_hat = false; }}},
+      {"rstd was rounded to the 16-bit type before it met x: in LLaMA's order x_hat is x * rstd as "
+       "floats, and rounded once.",
+       {.when = [](const Case& call) { return order_of(call) == CastOrder::llama; },
+        .terms =
+            [](const Backward& p, const std::string&) {
+              const Field rstd = common::rounded(p.dtype, p.rstd);
+              const Field mean(rstd.rows, 1);
+              return product(p.dy, common::rounded(p.dtype, normalized(p.x, mean, rstd)));
+            }}}}},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What x, dx, q or k would be with one mistake.
 #include "chapters/rope/mistakes.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "chapters/common/mistakes.h"
@@ -118,7 +119,10 @@ const Table<Turn> kHalfSplitMistakes = {
        {.row =
             [](const Heads& h, const Place& at) {
               return h.row_of((at.token * h.heads + at.head) / h.q_heads);
-            }}}}},
+            }}},
+      {"Only as many heads of k were turned as q has, and k has more: the others stayed as they "
+       "were. Their number is k_heads.",
+       {.heads = [](const Heads& h) { return std::min(h.heads, h.q_heads); }}}}},
     {"wrong-pairing",
      {{"Neighbours were paired, 2i and 2i + 1, as in 3.1: here element i is paired with element i "
        "+ rotary_dim / 2.",

@@ -22,10 +22,11 @@ Pair right_pair(const Heads& heads, const Place& at) {
 
 std::optional<Field> turned(const Heads& heads, const Turn& turn) {
   const double sign = heads.backward ? -1.0 : 1.0;
+  const std::int64_t turned_heads = turn.heads(heads);
   const std::int64_t pairs = turn.pairs(heads);
   Field result = turn.rest_cleared ? Field(heads.x.rows, heads.x.cols) : heads.x;
   for (std::int64_t token = 0; token < heads.tokens(); ++token) {
-    for (std::int64_t head = 0; head < heads.heads; ++head) {
+    for (std::int64_t head = 0; head < turned_heads; ++head) {
       for (std::int64_t i = 0; i < pairs; ++i) {
         const Place at{token, head, i};
         const Pair pair = turn.pair(heads, at);

@@ -74,7 +74,8 @@ using Turned = std::pair<double, double>;
 struct Turn {
   using Number = std::function<std::int64_t(const Heads&, const Place&)>;
 
-  /// How many pairs of each head are turned.
+  /// How many heads of each token are turned, and how many pairs of each head.
+  std::function<std::int64_t(const Heads&)> heads = [](const Heads& h) { return h.heads; };
   std::function<std::int64_t(const Heads&)> pairs = [](const Heads& h) { return h.half(); };
   std::function<Pair(const Heads&, const Place&)> pair = right_pair;
   /// Row and column of the tables; what is past the end of a row is in the next one.
