@@ -64,6 +64,9 @@ ACCEPTED = """
     cudaSharedmemCarveoutDefault cudaSharedmemCarveoutMaxL1 cudaSharedmemCarveoutMaxShared
     cudaLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributePriority
     cudaLaunchAttributePreferredSharedMemoryCarveout cudaLaunchAttributeIgnore
+    cudaLaunchAttributeClusterSchedulingPolicyPreference cudaClusterSchedulingPolicy
+    cudaClusterSchedulingPolicyDefault cudaClusterSchedulingPolicySpread
+    cudaClusterSchedulingPolicyLoadBalancing
     cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion
     cudaEventBlockingSync cudaEventDisableTiming __nanosleep
     __ldca __ldcg __ldcs __ldcv __ldlu __stwb __stcg __stcs __stwt""".split()

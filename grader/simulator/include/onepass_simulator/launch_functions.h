@@ -32,6 +32,9 @@ inline LaunchShape shape_of(const cudaLaunchConfig_t& config) {
     const cudaLaunchAttribute& attribute = config.attrs[i];
     if (attribute.id == cudaLaunchAttributeCooperative) {
       shape.is_cooperative = attribute.val.cooperative != 0;
+    } else if (attribute.id == cudaLaunchAttributeClusterDimension) {
+      const auto& size = attribute.val.clusterDim;
+      shape.cluster = {size.x, size.y, size.z};
     }
   }
   return shape;

@@ -34,6 +34,7 @@ void count_try(Launch& launch, std::uintptr_t word, std::uint64_t operand) {
 
 void note_synchronisation(Launch& launch, std::uintptr_t word, CodeAddress atomic) {
   launch.met_others = true;
+  word = launch.machine.memory.shared.home(word);
   launch.checkers.tell(Synchronisation{launch.thread->number, word, atomic});
 }
 

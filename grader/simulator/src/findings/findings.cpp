@@ -62,6 +62,7 @@ int rank_of_cause(const Finding& finding) {
     case Kind::global_race:
     case Kind::copy_not_awaited:
     case Kind::copy_overwritten:
+    case Kind::cluster_lifetime:
       return 1;
     default:
       return 2;

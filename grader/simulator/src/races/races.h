@@ -13,6 +13,7 @@
 #include "events/events.h"
 #include "findings/findings.h"
 #include "memory/memory.h"
+#include "races/cluster_lifetime.h"
 #include "races/first_reads.h"
 #include "races/ordering.h"
 #include "races/race_report.h"
@@ -36,15 +37,25 @@ class RaceChecker {
       : memory_(memory),
         races_(races),
         ordering_(launch, races.last_interval),
-        report_(launch, memory, races.sites, ordering_, findings) {}
+        report_(launch, memory, races.sites, ordering_, findings),
+        lifetime_(launch, memory, ordering_, findings) {}
   RaceChecker(const RaceChecker&) = delete;
   RaceChecker& operator=(const RaceChecker&) = delete;
 
   void on(const BlockBegin& event);
   void on(const BlockResume& event);
-  void on(const BlockEnd&) { report_.settle(); }
+  void on(const BlockEnd& event) {
+    report_.settle();
+    lifetime_.on(event);
+  }
   void on(const LaunchEnd&) { report_.settle(); }
   void on(const BarrierMet& event) {
+    report_.settle();
+    ordering_.on(event);
+  }
+  void on(const ClusterArrive& event) { ordering_.on(event); }
+  void on(const ClusterWaited& event) { ordering_.on(event); }
+  void on(const ClusterMet& event) {
     report_.settle();
     ordering_.on(event);
   }
@@ -77,6 +88,9 @@ class RaceChecker {
                report_, first_reads_);
   }
 
+  /// Of shared memory of another block of the cluster.
+  void on_remote(const AccessEvent& event);
+
   /// EarlyRead::when and AsyncCopy::when, for what the thread does now.
   std::uint64_t time_stamp(unsigned thread, CodeAddress site) { return record(thread, site).bits; }
   /// Did that happen before what the thread does now?
@@ -107,6 +121,7 @@ class RaceChecker {
   RaceMemory& races_;
   Ordering ordering_;
   RaceReport report_;
+  ClusterLifetime lifetime_;
   FirstReads first_reads_{ordering_, races_.sites, report_};
   PerBlock<SharedShadows> shared_;
 };

@@ -47,7 +47,7 @@ void describe(cudaDeviceProp& p) {
   p.sharedMemPerBlockOptin = kSharedPerBlockOptin;
   p.maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
   p.reservedSharedMemPerBlock = kSharedReservedPerBlock;
-  p.cooperativeLaunch = 1;
+  p.cooperativeLaunch = p.clusterLaunch = 1;
 }
 
 struct Attribute {
@@ -81,6 +81,7 @@ constexpr Attribute kAttributes[] = {
     {cudaDevAttrConcurrentKernels, 0},
     {cudaDevAttrManagedMemory, 0},
     {cudaDevAttrCooperativeLaunch, 1},
+    {cudaDevAttrClusterLaunch, 1},
     {cudaDevAttrMemoryPoolsSupported, 0},
 };
 
@@ -131,6 +132,9 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
     }
     machine().attributes.allow_dynamic_shared(kernel, static_cast<std::size_t>(value));
   }
+  if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+    machine().attributes.allow_large_clusters(kernel, value != 0);
+  }
   return result(kSuccess);  // the others are hints
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
@@ -157,6 +161,25 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   *blocks = blocks_at_once(0, static_cast<std::size_t>(block_size), statics + dynamic_shared_bytes);
   device.attributes.note_occupancy(kernel, static_cast<std::size_t>(*blocks));
   return result(kSuccess);
+}
+
+/// As many as the device has room for in all: how multiprocessors lie in groups is not known.
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* kernel,
+                                           const cudaLaunchConfig_t* config) {
+  unsigned blocks = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
+    const auto& size = attribute.val.clusterDim;
+    blocks = size.x * size.y * size.z;
+  }
+  if (blocks == 0 || blocks > limits::kLargestCluster) return result(cudaErrorInvalidClusterSize);
+  const dim3& block = config->blockDim;
+  int fit = 0;
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &fit, kernel, to_int(std::size_t{block.x} * block.y * block.z), config->dynamicSmemBytes);
+  *clusters = fit * limits::kMultiprocessors / static_cast<int>(blocks);
+  return error;
 }
 
 }  // extern "C"

@@ -36,6 +36,15 @@ class KernelAttributes {
                                                 : limits::kSharedPerBlock;
   }
 
+  /// Clusters of more than the portable 8 blocks.
+  void allow_large_clusters(const void* kernel, bool allowed) {
+    large_clusters_[own_name(kernel)] = allowed;
+  }
+  bool allows_large_clusters(const char* kernel) const {
+    const auto found = large_clusters_.find(own_name(kernel));
+    return found != large_clusters_.end() && found->second;
+  }
+
   /// A launcher may count on what it was told of the kernel: so many blocks are on a multiprocessor
   /// at one time. (Which shared variables a kernel has shows only when it uses them.)
   void note_occupancy(const void* kernel, std::size_t blocks) {
@@ -54,6 +63,7 @@ class KernelAttributes {
 
  private:
   std::map<std::string, std::size_t> allowed_, occupancy_;  // by own name
+  std::map<std::string, bool> large_clusters_;
 };
 
 }  // namespace simulator

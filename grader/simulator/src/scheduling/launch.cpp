@@ -78,6 +78,26 @@ std::string too_large(const char* kernel, const LaunchShape& shape, const Shared
          "(cudaErrorCooperativeLaunchTooLarge).";
 }
 
+/// What is wrong with the clusters, in a sentence; empty if nothing is.
+std::string cluster_complaint(const char* kernel, const LaunchShape& shape,
+                              const KernelAttributes& attributes) {
+  const uint3& size = shape.cluster;
+  const uint3& grid = shape.grid;
+  const std::uint64_t blocks = volume(size);
+  const bool is_large = attributes.allows_large_clusters(kernel);
+  if (blocks == 0 || blocks > (is_large ? limits::kLargestCluster : limits::kPortableCluster)) {
+    return "The clusters are " + text(size) + " blocks: a cluster has from 1 to 8 blocks, or 16 " +
+           "after cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, "
+           "1) " +
+           "(cudaErrorInvalidClusterSize).";
+  }
+  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0) {
+    return "The grid is " + text(grid) + " blocks and its clusters " + text(size) +
+           ": each side of the grid must be a multiple of the cluster's.";
+  }
+  return "";
+}
+
 void refuse(Machine& machine, const char* kernel, const std::string& message, ErrorCode error,
             std::vector<Party> parties = {}) {
   machine.findings.add(Kind::invalid_launch, kernel, message, std::move(parties));
@@ -117,6 +137,30 @@ void keep_traffic(Launch& launch, const LaunchShape& shape) {
   machine.traffic.push_back(std::move(traffic));
 }
 
+std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(void*),
+                  void* arguments, std::size_t argument_bytes, std::uint64_t first, Share share);
+
+/// The first thread of the kernel has come to its __cluster_dims__, which a launch does not know
+/// before: nothing has happened yet, and it begins anew.
+std::uint64_t run_in_clusters(const Launch& launch, LaunchShape shape, void (*body)(void*),
+                              void* arguments, std::size_t argument_bytes, std::uint64_t first,
+                              Share share) {
+  Machine& device = launch.machine;
+  const char* kernel = launch.begin.kernel;
+  const uint3 wanted = launch.cluster_wanted;
+  std::string wrong;
+  if (volume(shape.cluster) > 0) {
+    wrong = "The launch asks for clusters of " + text(shape.cluster) +
+            " blocks, and the kernel's __cluster_dims__ are " + text(wanted) + '.';
+  } else {
+    shape.cluster = wanted;
+    wrong = cluster_complaint(kernel, shape, device.attributes);
+  }
+  if (wrong.empty()) return run(kernel, shape, body, arguments, argument_bytes, first, share);
+  refuse(device, kernel, wrong, kErrorInvalidClusterSize);
+  return volume(shape.grid);
+}
+
 /// Runs blocks of the launch from the one whose turn is `first` on; returns whose turn is next.
 std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(void*),
                   void* arguments, std::size_t argument_bytes, std::uint64_t first, Share share) {
@@ -129,6 +173,9 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
   if (device.access_limit > 0) device.settings.wanted.initialised = false;
   Launch launch(kernel, shape, body, arguments, argument_bytes, device);
   const std::uint64_t next = run(launch, first, share);
+  if (volume(launch.cluster_wanted) > 0) {
+    return run_in_clusters(launch, shape, body, arguments, argument_bytes, first, share);
+  }
   keep_traffic(launch, shape);
   // Blocks that did not run may have been meant to write what the next launch reads.
   if (is_sampled(device, shape)) device.settings.wanted.initialised = false;
@@ -203,6 +250,13 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
   if (!wrong.empty()) {
     refuse(device, kernel, wrong, kErrorInvalidConfiguration, {host_party(site, "launches")});
     return;
+  }
+  if (volume(shape.cluster) > 0) {
+    const std::string clusters = cluster_complaint(kernel, shape, device.attributes);
+    if (!clusters.empty()) {
+      refuse(device, kernel, clusters, kErrorInvalidClusterSize, {host_party(site, "launches")});
+      return;
+    }
   }
   if (shape.is_cooperative) {
     const std::string large = too_large(kernel, shape, device.memory.shared);

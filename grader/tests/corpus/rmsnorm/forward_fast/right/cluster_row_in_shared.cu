@@ -1,0 +1,65 @@
+// Right: the row is held in the shared memory of the eight blocks of a cluster, an eighth in each, and
+// read once. The sums of squares meet there too.
+
+#include <cooperative_groups.h>
+#include <onepass/rmsnorm.h>
+
+namespace onepass {
+
+constexpr int kThreads = 128;
+constexpr int kBlocks = 8;  // of a cluster
+
+template <typename T>
+__global__ void __cluster_dims__(kBlocks, 1, 1)
+    cluster_row_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                       float* rstd, int rows, int cols, float eps) {
+  const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
+  extern __shared__ float held[];  // this block's columns
+  __shared__ float shares[kThreads];
+  const int rank = static_cast<int>(cluster.block_rank());
+  const int first = rank * kThreads + threadIdx.x;
+  for (int64_t row = blockIdx.x / kBlocks; row < rows; row += gridDim.x / kBlocks) {
+    const T* x_row = x + row * x_stride;
+    float share = 0.0f;
+    for (int col = first, i = threadIdx.x; col < cols; col += kBlocks * kThreads, i += kThreads) {
+      held[i] = static_cast<float>(x_row[col]);
+      share += held[i] * held[i];
+    }
+    shares[threadIdx.x] = share;
+    for (int half = kThreads / 2; half > 0; half /= 2) {
+      __syncthreads();
+      if (threadIdx.x < half) {
+        shares[threadIdx.x] += shares[threadIdx.x + half];
+      }
+    }
+    cluster.sync();  // all eight sums are there
+    float sum = 0.0f;
+    for (int other = 0; other < kBlocks; ++other) {
+      sum += *cluster.map_shared_rank(shares, other);
+    }
+    cluster.sync();  // and read
+    const float scale = 1.0f / sqrtf(sum / cols + eps);
+    for (int col = first, i = threadIdx.x; col < cols; col += kBlocks * kThreads, i += kThreads) {
+      const float factor = weight == nullptr ? 1.0f : static_cast<float>(weight[col]);
+      y[row * y_stride + col] = static_cast<T>(held[i] * scale * factor);
+    }
+    if (first == 0) {
+      rstd[row] = scale;
+    }
+  }
+}
+
+template <typename T>
+void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                          float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
+  if (rows > 0) {
+    const int clusters = rows < 4096 ? rows : 4096;
+    const int turns = (cols + kBlocks * kThreads - 1) / (kBlocks * kThreads);
+    const int bytes = turns * kThreads * static_cast<int>(sizeof(float));
+    cudaFuncSetAttribute(cluster_row_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    cluster_row_kernel<<<clusters * kBlocks, kThreads, bytes, stream>>>(
+        x, x_stride, weight, y, y_stride, rstd, rows, cols, eps);
+  }
+}
+
+}  // namespace onepass
