@@ -45,7 +45,8 @@ CLASSES = [(["driver_types.h"], """
     cudaDeviceProp cudaFuncAttributes cudaLaunchAttribute cudaLaunchAttributeValue
     cudaLaunchConfig_t""".split()), (GROUPS, """
     cooperative_groups::thread_block cooperative_groups::thread_block_tile
-    cooperative_groups::coalesced_group cooperative_groups::grid_group""".split())]
+    cooperative_groups::coalesced_group cooperative_groups::grid_group
+    cooperative_groups::cluster_group""".split())]
 
 # What a header keeps to itself.
 INTERNAL = re.compile(r"_[A-Z]|__(nv_(?!bfloat|fp|cvt|half)|nvvm|builtin|cuda|CUDA|NV|cudart|is_|"

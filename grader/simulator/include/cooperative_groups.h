@@ -181,6 +181,23 @@ class grid_group {
   static dim3 dim_blocks() { return gridDim; }
   static dim3 group_dim() { return gridDim; }
   static dim3 block_index() { return blockIdx; }
+  static dim3 dim_clusters() {
+    const dim3 size = simulator::cluster_size();
+    return {gridDim.x / size.x, gridDim.y / size.y, gridDim.z / size.z};
+  }
+  static unsigned long long num_clusters() {
+    const dim3 clusters = dim_clusters();
+    return static_cast<unsigned long long>(clusters.x) * clusters.y * clusters.z;
+  }
+  static dim3 cluster_index() {
+    const dim3 size = simulator::cluster_size();
+    return {blockIdx.x / size.x, blockIdx.y / size.y, blockIdx.z / size.z};
+  }
+  static unsigned long long cluster_rank() {
+    const dim3 clusters = dim_clusters();
+    const dim3 place = cluster_index();
+    return place.x + clusters.x * (place.y + static_cast<unsigned long long>(clusters.y) * place.z);
+  }
   static __forceinline__ void sync() {
   barrier:  // see ONEPASS_BARRIER
     simulator::grid_barrier(&&barrier);
@@ -240,6 +257,11 @@ class cluster_group {
   }
   static unsigned thread_rank() {
     return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+  }
+  static dim3 thread_index() {
+    const dim3 block = block_index();
+    return {block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+            block.z * blockDim.z + threadIdx.z};
   }
   static dim3 dim_threads() {
     const dim3 size = dim_blocks();

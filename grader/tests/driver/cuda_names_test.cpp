@@ -183,7 +183,7 @@ TEST_SUITE("CUDA's names") {
           "using P = cudaDeviceProp; P properties; auto uuid = properties.uuid;",
           "auto uuid = &cudaDeviceProp::uuid;",
           "void f(dim3 d) { cudaDeviceProp p = {.mpsEnabled = 1}; }",
-          "template <typename T> void f(T x) { x.val.clusterDim.x = 2; } template void "
+          "template <typename T> void f(T x) { x.val.preferredClusterDim.x = 2; } template void "
           "f(cudaLaunchAttribute);",
           "namespace cg = cooperative_groups; void f(cg::thread_block b) { b.barrier_arrive(); }",
           "namespace cg = cooperative_groups; auto f = cg::thread_block::barrier_arrive();",

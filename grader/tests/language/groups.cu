@@ -36,6 +36,9 @@ __global__ void __cluster_dims__(blocks, 1, 1) in_clusters(float* y) {
   cluster.barrier_wait(static_cast<decltype(token)&&>(token));
   const float* first = cluster.map_shared_rank(own, 0);
   y[0] = first[1] + cluster.query_shared_rank(first) + cluster.block_rank() + cluster.num_blocks();
+  const auto grid = cg::this_grid();
+  y[2] = static_cast<float>(grid.num_clusters() + grid.cluster_rank() + grid.dim_clusters().x +
+                            grid.cluster_index().x);
   y[1] = static_cast<float>(size.x + cluster.block_index().x + cluster.dim_threads().x);
   cluster.sync();
   cg::sync(cluster);
@@ -58,6 +61,7 @@ void launches(float* y) {
   cudaLaunchKernelEx(&config, together);
   int clusters = 0;
   cudaOccupancyMaxActiveClusters(&clusters, together, &config);
+  cudaOccupancyMaxPotentialClusterSize(&clusters, together, &config);
   cudaFuncSetAttribute(together, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
 }
 

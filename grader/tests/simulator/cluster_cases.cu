@@ -1,30 +1,15 @@
 // Thread block clusters: their barrier, and each other's shared memory.
 #include <cooperative_groups.h>
+#include <cuda_pipeline_primitives.h>
 
 #include <cassert>
 
-#include "simulator/simulator.h"
 #include "tests/simulator/case_kernels.h"
+#include "tests/simulator/cluster_config.h"
 
 namespace cg = cooperative_groups;
 
 namespace {
-
-cudaLaunchConfig_t config_of(dim3 grid, dim3 block, dim3 cluster, size_t shared = 0) {
-  static cudaLaunchAttribute attribute;
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = cluster.x;
-  attribute.val.clusterDim.y = cluster.y;
-  attribute.val.clusterDim.z = cluster.z;
-  return {grid, block, shared, nullptr, &attribute, 1};
-}
-
-template <typename T>
-T at(const T* device, unsigned index) {
-  T value = {};
-  cudaMemcpy(&value, device + index, sizeof value, cudaMemcpyDeviceToHost);
-  return value;
-}
 
 /// Each block's sum goes to all blocks of the cluster, which read it: with barriers where asked.
 struct Barriers {
@@ -208,99 +193,67 @@ CASE(a_rank_too_large, "out-of-bounds-shared", {"block 2 of a cluster of 2"}) {
   cudaLaunchKernelEx(&config, reads, zeros<float>(), 0u, 2u, true, false);
 }
 
-// ---- Which clusters there are
-
-__global__ void places(unsigned* y) {
+/// Rank 1 hands a value over by a counter: its own one, which rank 0 asks, or each has another.
+__global__ void hands_over(float* y, bool one_counter) {
   const cg::cluster_group cluster = cg::this_cluster();
-  const unsigned block = blockIdx.x + gridDim.x * blockIdx.y;
-  y[block * 2] = cluster.block_rank();
-  y[block * 2 + 1] =
-      cluster.num_blocks() * 100 + cluster.dim_blocks().y * 10 + cluster.block_index().y;
-}
-CASE(ranks_in_two_dimensions, "") {
-  auto* y = zeros<unsigned>();
-  const auto config = config_of(dim3(4, 4), 1, dim3(2, 2));
-  cudaLaunchKernelEx(&config, places, y);
-  assert(at(y, 2 * 5) == 3 && at(y, 2 * 5 + 1) == 421);  // block (1, 1)
-  assert(at(y, 2 * 6) == 2 && at(y, 2 * 2) == 0);        // blocks (2, 1) and (2, 0)
-}
-template <int blocks>
-__global__ void __cluster_dims__(blocks, 1, 1) fixed_size(float* y) {
-  const cg::cluster_group cluster = cg::this_cluster();
-  __shared__ float own;
-  if (threadIdx.x == 0) own = static_cast<float>(cluster.num_blocks());
+  __shared__ float value;
+  __shared__ int done;
+  done = 0;
   cluster.sync();
-  y[blockIdx.x] = *cluster.map_shared_rank(&own, cluster.num_blocks() - 1);
-  cluster.sync();
-}
-CASE(cluster_dims_of_the_kernel, "") {
-  float* y = zeros<float>();
-  fixed_size<4><<<8, 1>>>(y);
-  assert(at(y, 7) == 4);
-  fixed_size<2><<<8, 1>>>(y);
-  assert(at(y, 7) == 2);
-}
-CASE(cluster_dims_of_held_work, "") {
-  float* y = zeros<float>();
-  simulator::hold_work(true);
-  fixed_size<2><<<8, 1>>>(y);
-  cudaDeviceSynchronize();
-  simulator::hold_work(false);
-  assert(at(y, 0) == 2 && at(y, 7) == 2);
-}
-/// Far more clusters than there is room for, each of which waits in vain.
-__global__ void first_waits_alone(float* y) {
-  if (blockIdx.x % 2 == 0 && threadIdx.x == 0) {
-    cg::this_cluster().sync();  // here
+  if (cluster.block_rank() == 1) {
+    value = 1;  // write
+    __threadfence();
+    atomicAdd(&done, 1);
+  } else {
+    int* counter = cluster.map_shared_rank(&done, one_counter ? 1 : 0);
+    while (atomicAdd(counter, one_counter ? 0 : 1) == 0 && one_counter) {
+    }
+    __threadfence();
+    y[0] = *cluster.map_shared_rank(&value, 1);  // read
   }
-  __syncthreads();
-  if (blockIdx.x % 2 == 1) cg::this_cluster().sync();
-  y[0] += 0;
+  cluster.sync();
 }
-CASE(many_clusters_that_wait_in_vain, "barrier-divergence", {"of their block elsewhere"}) {
-  const auto config = config_of(40000, 32, 2);
-  cudaLaunchKernelEx(&config, first_waits_alone, zeros<float>());
-}
-CASE(half_a_cluster, "invalid-launch", {"grid is 6 x 1 x 1", "multiple"}) {
-  const auto config = config_of(6, 32, 4);
-  cudaLaunchKernelEx(&config, sum_of_cluster, zeros<float>(), Barriers{});  // here
-  cudaGetLastError();
-}
-CASE(a_cluster_too_large, "invalid-launch", {"clusters are 16 x 1 x 1"}) {
-  const auto config = config_of(16, 32, 16);
-  const cudaError_t error = cudaLaunchKernelEx(&config, places, zeros<unsigned>());  // here
-  assert(error == cudaErrorInvalidClusterSize);
-  cudaGetLastError();
-}
-CASE(a_large_cluster_that_is_allowed, "") {
+CASE(a_counter_of_two_blocks, "") {
   float* y = zeros<float>();
-  cudaFuncSetAttribute(sum_of_cluster, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-  const auto config = config_of(32, 32, 16);
-  cudaLaunchKernelEx(&config, sum_of_cluster, y, Barriers{});
-  assert(at(y, 0) == 136);
-  int clusters = 0;
-  cudaOccupancyMaxActiveClusters(&clusters, sum_of_cluster, &config);
-  assert(clusters > 0);
+  const auto config = config_of(2, 1, 2);
+  cudaLaunchKernelEx(&config, hands_over, y, true);
+  assert(at(y, 0) == 1);
 }
-
-__global__ void in_both(float* y) {
-  __shared__ float own;
-  own = static_cast<float>(blockIdx.x);
-  cg::this_grid().sync();
-  y[blockIdx.x] = *cg::this_cluster().map_shared_rank(&own, 0);
-  cg::this_cluster().sync();
+CASE(a_counter_in_each_block, "shared-race", {"value"}, {{"write", 0, 1}, {"read", 0, 0}}) {
+  const auto config = config_of(2, 1, 2);
+  cudaLaunchKernelEx(&config, hands_over, zeros<float>(), false);
 }
-CASE(clusters_of_a_cooperative_launch, "") {
-  float* y = zeros<float>();
-  cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim.x = 2;
-  attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
-  attributes[1].id = cudaLaunchAttributeCooperative;
-  attributes[1].val.cooperative = 1;
-  const cudaLaunchConfig_t config = {8, 1, 0, nullptr, attributes, 2};
-  cudaLaunchKernelEx(&config, in_both, y);
-  assert(at(y, 7) == 6);
+/// Rank 0 copies asynchronously, and rank 1 reads what has landed there.
+__global__ void copies(const float* x, float* y, bool waits, int to) {
+  const cg::cluster_group cluster = cg::this_cluster();
+  __shared__ float tile[32];
+  cluster.sync();
+  if (cluster.block_rank() == 0) {
+    float* here = to == 0 ? tile : cluster.map_shared_rank(tile, to);
+    __pipeline_memcpy_async(here + threadIdx.x, x + threadIdx.x, 4);  // here
+    __pipeline_commit();
+    if (waits) __pipeline_wait_prior(0);
+  }
+  cluster.sync();
+  if (cluster.block_rank() == 1) {
+    y[threadIdx.x] = cluster.map_shared_rank(tile, 0)[threadIdx.x];  // read
+  }
+  cluster.sync();
+  __pipeline_wait_prior(0);
+}
+CASE(a_copy_that_a_neighbour_reads, "") {
+  const auto config = config_of(2, 32, 2);
+  cudaLaunchKernelEx(&config, copies, zeros<float>(), zeros<float>(), true, 0);
+}
+CASE(a_copy_that_a_neighbour_reads_too_early, "copy-not-awaited",
+     {"tile[0]", "The thread that began it has not waited for it"},
+     {{"here", 0, 0}, {"read", 0, 1}}) {
+  const auto config = config_of(2, 32, 2);
+  cudaLaunchKernelEx(&config, copies, zeros<float>(), zeros<float>(), false, 0);
+}
+CASE(a_copy_to_a_neighbour, "invalid-copy", {"to shared memory of another block"}) {
+  const auto config = config_of(2, 32, 2);
+  cudaLaunchKernelEx(&config, copies, zeros<float>(), zeros<float>(), true, 1);
 }
 
 }  // namespace

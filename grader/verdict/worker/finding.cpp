@@ -52,8 +52,7 @@ constexpr KnownKind kKinds[] = {
      "Let threads with nothing to do skip the work, not the barrier or the shuffle."},
     {Kind::cluster_lifetime, "missing-barrier",
      "Put a cluster.sync() before the first access to another block's shared memory, and one "
-     "behind "
-     "the last, which all threads of the cluster reach."},
+     "behind the last, which all threads of the cluster reach."},
     {Kind::deadlock, "divergent-barrier", "Threads wait for others that never come."},
     {Kind::bad_warp_mask, "bad-shuffle-mask",
      "The mask must name exactly the lanes that take part, the calling one included."},

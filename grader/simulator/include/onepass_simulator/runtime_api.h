@@ -82,6 +82,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
                                                           size_t dynamic_shared_bytes);
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* kernel,
                                            const cudaLaunchConfig_t* config);
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* kernel,
+                                                 const cudaLaunchConfig_t* config);
 }
 
 // ---- Forms with a type
@@ -129,6 +131,11 @@ template <typename T>
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, T* kernel,
                                            const cudaLaunchConfig_t* config) {
   return cudaOccupancyMaxActiveClusters(clusters, reinterpret_cast<const void*>(kernel), config);
+}
+template <typename T>
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, T* kernel,
+                                                 const cudaLaunchConfig_t* config) {
+  return cudaOccupancyMaxPotentialClusterSize(size, reinterpret_cast<const void*>(kernel), config);
 }
 
 /// The smallest grid that fills the device, and the largest block that the limit allows: the

@@ -127,6 +127,7 @@ class Checkers {
     if (wanted_.bounds) {
       if (const ErrorCode error = bounds_.on(event); error != kSuccess) return error;
     }
+    if (meets_copy(event)) return kSuccess;
     if (wanted_.initialised) {
       const unsigned seat = remote_seat(event.place);
       Access at_home = event.access;

@@ -61,6 +61,12 @@ class SharedMemory {
            (windows_.is_dynamic(address) ? dynamic_begin_ : static_begin_);
   }
 
+  /// The other way: of the running block's variable, where it is in the window of this seat.
+  std::uintptr_t in_window(std::uintptr_t address, unsigned seat) const {
+    return in_static(address) ? windows_.statics(seat) + (address - static_begin_)
+                              : windows_.dynamic(seat) + (address - dynamic_begin_);
+  }
+
   bool in_static(std::uintptr_t address) const { return address - static_begin_ < static_size_; }
   bool in_dynamic(std::uintptr_t address) const {
     return address - dynamic_begin_ < kDynamicReserved;

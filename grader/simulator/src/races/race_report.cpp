@@ -62,9 +62,10 @@ RaceReport::Reason RaceReport::between_blocks(const AccessRecord& earlier,
   const auto line = [](CodeAddress site) {
     return "the atomic in line " + std::to_string(source_line(site).line);
   };
+  const auto home = [&](std::uintptr_t word) { return memory_.shared.home(word); };
   std::string note;
   Missing missing = Missing::order;
-  if (gap == Gap::none || mine.word == event.access.address) {
+  if (gap == Gap::none || home(mine.word) == home(event.access.address)) {
     note = "";
   } else if (gap == Gap::late_barrier) {
     missing = Missing::barrier;

@@ -163,23 +163,4 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   return result(kSuccess);
 }
 
-/// As many as the device has room for in all: how multiprocessors lie in groups is not known.
-cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* kernel,
-                                           const cudaLaunchConfig_t* config) {
-  unsigned blocks = 1;
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    const cudaLaunchAttribute& attribute = config->attrs[i];
-    if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
-    const auto& size = attribute.val.clusterDim;
-    blocks = size.x * size.y * size.z;
-  }
-  if (blocks == 0 || blocks > limits::kLargestCluster) return result(cudaErrorInvalidClusterSize);
-  const dim3& block = config->blockDim;
-  int fit = 0;
-  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &fit, kernel, to_int(std::size_t{block.x} * block.y * block.z), config->dynamicSmemBytes);
-  *clusters = fit * limits::kMultiprocessors / static_cast<int>(blocks);
-  return error;
-}
-
 }  // extern "C"

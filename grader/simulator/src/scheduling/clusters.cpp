@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device_limits.h"
 #include "findings/texts.h"
 #include "scheduling/stopping.h"
 #include "scheduling/waiting.h"
@@ -78,6 +79,22 @@ const Block* owner(const Launch& launch, std::uintptr_t address) {
 
 }  // namespace
 
+std::string cluster_complaint(const uint3& grid, const uint3& cluster, bool may_be_large) {
+  const std::uint64_t blocks = volume(cluster);
+  if (blocks == 0 || blocks > (may_be_large ? limits::kLargestCluster : limits::kPortableCluster)) {
+    return "The clusters are " + shape_text(cluster) +
+           " blocks: a cluster has from 1 to 8 blocks, or up to 16 after "
+           "cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) "
+           "(cudaErrorInvalidClusterSize).";
+  }
+  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+    return "The grid is " + shape_text(grid) + " blocks and its clusters " + shape_text(cluster) +
+           ": each side of the grid must be a multiple of the cluster's "
+           "(cudaErrorInvalidClusterSize).";
+  }
+  return "";
+}
+
 std::uint64_t block_of_cluster(const LaunchBegin& launch, std::uint64_t cluster, unsigned rank) {
   const uint3 place = unflatten(cluster, clusters_of(launch.grid, launch.cluster));
   const uint3 within = unflatten(rank, launch.cluster);
@@ -146,10 +163,7 @@ void* map_shared(void* address, unsigned rank) {
   const std::uintptr_t home = shared.home(number);
   if (rank == launch->block->cluster_rank) return reinterpret_cast<void*>(home);
   const unsigned seat = launch->block->cluster->blocks[rank]->seat;
-  const std::uintptr_t there =
-      shared.in_static(home) ? shared.windows().statics(seat) + (home - shared.static_begin())
-                             : shared.windows().dynamic(seat) + (home - shared.dynamic_begin());
-  return reinterpret_cast<void*>(there);
+  return reinterpret_cast<void*>(shared.in_window(home, seat));
 }
 
 unsigned rank_of_shared(const void* address) {

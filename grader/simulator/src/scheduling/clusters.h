@@ -9,8 +9,7 @@
 //     thread has come, barrier_wait() waits until all threads of the cluster have. A thread that
 //     has returned is not waited for.
 //   - cluster.map_shared_rank(pointer, rank): where that variable is in the shared memory of
-//   another
-//     block (memory/shared_windows.h).
+//     another block (memory/shared_windows.h).
 //   - And a duty: shared memory is there from the block's begin to its end. Whoever uses another
 //     block's needs a cluster.sync() before, so that it has begun, and one behind, so that it has
 //     not ended (races/cluster_lifetime.h).
@@ -21,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "scheduling/running.h"
@@ -36,7 +36,11 @@ struct Cluster {
   unsigned ended = 0;          // blocks
 };
 
-/// How many clusters a grid has along each side, if all is well (launch.cpp sees to that).
+/// What is wrong with clusters of this shape, in a sentence; empty if nothing is. The kernel may be
+/// allowed more blocks than is portable.
+std::string cluster_complaint(const uint3& grid, const uint3& cluster, bool may_be_large);
+
+/// How many clusters a grid has along each side, if nothing is wrong with them.
 inline uint3 clusters_of(const uint3& grid, const uint3& cluster) {
   return {grid.x / cluster.x, grid.y / cluster.y, grid.z / cluster.z};
 }

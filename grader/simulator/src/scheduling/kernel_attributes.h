@@ -40,7 +40,8 @@ class KernelAttributes {
   void allow_large_clusters(const void* kernel, bool allowed) {
     large_clusters_[own_name(kernel)] = allowed;
   }
-  bool allows_large_clusters(const char* kernel) const {
+  template <typename T>
+  bool allows_large_clusters(const T* kernel) const {
     const auto found = large_clusters_.find(own_name(kernel));
     return found != large_clusters_.end() && found->second;
   }

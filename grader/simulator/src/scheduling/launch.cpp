@@ -20,12 +20,6 @@ Dim3 dim3(const uint3& shape) {
   return {shape.x, shape.y, shape.z};
 }
 
-/// No shape has sizes beyond an int: there they were negative.
-std::string text(const uint3& shape) {
-  const auto number = [](unsigned size) { return std::to_string(static_cast<int>(size)); };
-  return number(shape.x) + " x " + number(shape.y) + " x " + number(shape.z);
-}
-
 /// What is wrong with the shape, in a sentence; empty if nothing is.
 std::string complaint(const char* kernel, const LaunchShape& shape,
                       const KernelAttributes& attributes) {
@@ -33,18 +27,18 @@ std::string complaint(const char* kernel, const LaunchShape& shape,
   const uint3& grid = shape.grid;
   const uint3& block = shape.block;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) {
-    return "The grid is " + text(grid) + ": a launch of no blocks is an error.";
+    return "The grid is " + shape_text(grid) + ": a launch of no blocks is an error.";
   }
   if (grid.x > kGridX || grid.y > kGridY || grid.z > kGridZ) {
-    return "The grid is " + text(grid) + ": from 1 to 2147483647 x 65535 x 65535 blocks can be " +
-           "launched.";
+    return "The grid is " + shape_text(grid) +
+           ": from 1 to 2147483647 x 65535 x 65535 blocks can be " + "launched.";
   }
   const std::size_t threads = std::size_t{block.x} * block.y * block.z;
   if (threads == 0) {
-    return "The block is " + text(block) + ": it has no threads.";
+    return "The block is " + shape_text(block) + ": it has no threads.";
   }
   if (block.x > kBlockX || block.y > kBlockY || block.z > kBlockZ || threads > kThreadsPerBlock) {
-    return "The block is " + text(block) + ": it may have 1024 threads, and 64 in z.";
+    return "The block is " + shape_text(block) + ": it may have 1024 threads, and 64 in z.";
   }
   const std::size_t shared = shape.dynamic_shared_bytes;
   if (shared > kSharedPerBlockOptin) {
@@ -76,26 +70,6 @@ std::string too_large(const char* kernel, const LaunchShape& shape, const Shared
          std::to_string(fit) + " on each of its " + std::to_string(limits::kMultiprocessors) +
          " multiprocessors, as cudaOccupancyMaxActiveBlocksPerMultiprocessor() says "
          "(cudaErrorCooperativeLaunchTooLarge).";
-}
-
-/// What is wrong with the clusters, in a sentence; empty if nothing is.
-std::string cluster_complaint(const char* kernel, const LaunchShape& shape,
-                              const KernelAttributes& attributes) {
-  const uint3& size = shape.cluster;
-  const uint3& grid = shape.grid;
-  const std::uint64_t blocks = volume(size);
-  const bool is_large = attributes.allows_large_clusters(kernel);
-  if (blocks == 0 || blocks > (is_large ? limits::kLargestCluster : limits::kPortableCluster)) {
-    return "The clusters are " + text(size) + " blocks: a cluster has from 1 to 8 blocks, or 16 " +
-           "after cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, "
-           "1) " +
-           "(cudaErrorInvalidClusterSize).";
-  }
-  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0) {
-    return "The grid is " + text(grid) + " blocks and its clusters " + text(size) +
-           ": each side of the grid must be a multiple of the cluster's.";
-  }
-  return "";
 }
 
 void refuse(Machine& machine, const char* kernel, const std::string& message, ErrorCode error,
@@ -150,11 +124,12 @@ std::uint64_t run_in_clusters(const Launch& launch, LaunchShape shape, void (*bo
   const uint3 wanted = launch.cluster_wanted;
   std::string wrong;
   if (volume(shape.cluster) > 0) {
-    wrong = "The launch asks for clusters of " + text(shape.cluster) +
-            " blocks, and the kernel's __cluster_dims__ are " + text(wanted) + '.';
+    wrong = "The launch asks for clusters of " + shape_text(shape.cluster) +
+            " blocks, and the kernel's __cluster_dims__ are " + shape_text(wanted) + '.';
   } else {
     shape.cluster = wanted;
-    wrong = cluster_complaint(kernel, shape, device.attributes);
+    wrong = cluster_complaint(shape.grid, shape.cluster,
+                              device.attributes.allows_large_clusters(kernel));
   }
   if (wrong.empty()) return run(kernel, shape, body, arguments, argument_bytes, first, share);
   refuse(device, kernel, wrong, kErrorInvalidClusterSize);
@@ -252,7 +227,8 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
     return;
   }
   if (volume(shape.cluster) > 0) {
-    const std::string clusters = cluster_complaint(kernel, shape, device.attributes);
+    const std::string clusters = cluster_complaint(shape.grid, shape.cluster,
+                                                   device.attributes.allows_large_clusters(kernel));
     if (!clusters.empty()) {
       refuse(device, kernel, clusters, kErrorInvalidClusterSize, {host_party(site, "launches")});
       return;

@@ -119,54 +119,12 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
   launch_.machine.memory.shared.begin_block();
 }
 
-/// All blocks of a cluster begin together, and wait for their turns.
-void Scheduler::begin_cluster(std::uint64_t number) {
-  if (free_clusters_.empty()) free_clusters_.push_back(&clusters_.emplace_back());
-  Cluster& cluster = *free_clusters_.back();
-  free_clusters_.pop_back();
-  cluster = {};
-  cluster.number = number;
-  const auto blocks = static_cast<unsigned>(volume(launch_.begin.cluster));
-  for (unsigned rank = 0; rank < blocks; ++rank) {
-    Block& block = free_seat();
-    block.cluster = &cluster;
-    block.cluster_rank = rank;
-    cluster.blocks.push_back(&block);
-  }
-  cluster.live = blocks * volume(launch_.begin.block);
-  for (unsigned rank = 0; rank < blocks; ++rank) {
-    Block& block = *cluster.blocks[rank];
-    begin(block, block_of_cluster(launch_.begin, number, rank));
-    set_aside(block);
-    waiting_.push_back(&block);
-  }
-}
-
-/// The sleepers of this cluster that have a thread which can go on.
-void Scheduler::wake(const Cluster& cluster) {
-  for (Block* block : cluster.blocks) {
-    if (!block->is_asleep) continue;
-    const bool can_go_on =
-        std::any_of(block->threads.begin(), block->threads.end(),
-                    [](const Thread& thread) { return thread.state == ThreadState::ready; });
-    if (!can_go_on) continue;
-    block->is_asleep = false;
-    asleep_.erase(std::find(asleep_.begin(), asleep_.end(), block));
-    waiting_.push_back(block);
-  }
-}
-
-/// The seats of a cluster are free when all of it has ended.
 void Scheduler::end(Block& block) {
   if (block.cluster == nullptr) {
     free_.push_back(&block);
-    return;
+  } else {
+    end_in_cluster(block);
   }
-  Cluster& cluster = *block.cluster;
-  set_aside(block);
-  if (++cluster.ended < cluster.blocks.size()) return;
-  free_.insert(free_.end(), cluster.blocks.rbegin(), cluster.blocks.rend());
-  free_clusters_.push_back(&cluster);
 }
 
 void Scheduler::set_aside(Block& block) {
@@ -228,26 +186,6 @@ std::size_t Scheduler::most_seats() const {
   return limits::kMultiprocessors * std::max({std::size_t{1}, static_cast<std::size_t>(fit), told});
 }
 
-/// Blocks sleep that nobody can wake.
-void Scheduler::tell_cluster_missed() {
-  Block& block = *asleep_.front();
-  go_on(block);
-  launch_.block = &block;
-  const auto waits = [](const Thread& thread) {
-    return thread.state == ThreadState::at_cluster_barrier;
-  };
-  const auto waiting = std::find_if(block.threads.begin(), block.threads.end(), waits);
-  for (const Block* other : block.cluster->blocks) {
-    for (const Thread& thread : other->threads) {
-      if (thread.state == ThreadState::returned || waits(thread)) continue;
-      launch_.checkers.tell(
-          ClusterMissed{waiting->number, other->number, thread.number, thread.wait_site});
-      launch_.fail(kErrorLaunchTimeout);
-      return;
-    }
-  }
-}
-
 std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   // What begins together: a block, or a cluster.
   const bool in_clusters = launch_.begin.has_clusters();
@@ -268,7 +206,7 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   while (next < end_of_share || !waiting_.empty() || (grid.waiting() > 0 && next < count)) {
     if (waiting_.empty() && !asleep_.empty()) break;  // only their clusters could wake them
     const bool start_new =
-        next < count && (waiting_.empty() || (idle_turns > 0 && waiting_.size() < most_seats()) ||
+        next < count && (waiting_.empty() || (idle_turns > 0 && under_way() < most_seats()) ||
                          (is_aside && waiting_.size() < kTogether));
     Block* block = nullptr;
     if (start_new && !in_clusters) {
@@ -303,7 +241,7 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
     }
     waiting_.push_back(block);
     if (idle_turns > kIdleTurns * waiting_.size() &&
-        (next == count || waiting_.size() >= most_seats())) {
+        (next == count || under_way() >= most_seats())) {
       // Of a sample, they may wait for a block that is not among them.
       if (!chosen.is_sample()) give_up(*block, (count - next) * together, grid.waiting());
       return count;

@@ -47,15 +47,19 @@ class Scheduler {
 
   Block& free_seat();
   void begin(Block& block, std::uint64_t number);
-  void begin_cluster(std::uint64_t number);
-  void wake(const Cluster& cluster);
   void end(Block& block);
-  void tell_cluster_missed();
   void set_aside(Block& block);
   void go_on(Block& block);
   Outcome run_block(Block& block);
   void give_up(const Block& block, std::uint64_t unstarted, std::size_t at_grid);
   std::size_t most_seats() const;
+
+  // Of clusters: cluster_turns.cpp.
+  std::size_t under_way() const;
+  void begin_cluster(std::uint64_t number);
+  void wake(const Cluster& cluster);
+  void end_in_cluster(Block& block);
+  void tell_cluster_missed();
 
   Launch& launch_;
   StackSets stacks_;
