@@ -30,6 +30,7 @@ enum class Kind {
   undefined_result,  // of a collective, stored by a thread that has none
   barrier_divergence,
   early_return,
+  early_begin,       // uses what the kernel before may still use
   cluster_lifetime,  // shared memory of a block that may not have begun, or may have ended
   deadlock,
   bad_warp_mask,
@@ -70,6 +71,7 @@ inline constexpr KindName kKindNames[] = {
     {Kind::undefined_result, "undefined-result"},
     {Kind::barrier_divergence, "barrier-divergence"},
     {Kind::early_return, "early-return"},
+    {Kind::early_begin, "early-begin"},
     {Kind::cluster_lifetime, "cluster-lifetime"},
     {Kind::deadlock, "deadlock"},
     {Kind::bad_warp_mask, "bad-warp-mask"},

@@ -63,12 +63,12 @@ ACCEPTED = """
     cudaFuncSetCacheConfig cudaFuncCachePreferNone cudaFuncCachePreferShared cudaFuncCachePreferL1
     cudaFuncCachePreferEqual cudaFuncAttributePreferredSharedMemoryCarveout
     cudaSharedmemCarveoutDefault cudaSharedmemCarveoutMaxL1 cudaSharedmemCarveoutMaxShared
-    cudaLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributePriority
+    cudaLaunchAttributePriority
     cudaLaunchAttributePreferredSharedMemoryCarveout cudaLaunchAttributeIgnore
     cudaLaunchAttributeClusterSchedulingPolicyPreference cudaClusterSchedulingPolicy
     cudaClusterSchedulingPolicyDefault cudaClusterSchedulingPolicySpread
     cudaClusterSchedulingPolicyLoadBalancing
-    cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion
+    cudaTriggerProgrammaticLaunchCompletion
     cudaEventBlockingSync cudaEventDisableTiming __nanosleep
     __ldca __ldcg __ldcs __ldcv __ldlu __stwb __stcg __stcs __stwt""".split()
 

@@ -37,8 +37,9 @@ struct LaunchShape {
   uint3 block;
   std::size_t dynamic_shared_bytes;
   void* stream;
-  bool is_cooperative = false;  // all blocks are there at one time, and may wait for each other
-  uint3 cluster = {0, 0, 0};    // blocks of a cluster along each side; zeros: not said
+  bool is_cooperative = false;   // all blocks are there at one time, and may wait for each other
+  uint3 cluster = {0, 0, 0};     // blocks of a cluster along each side; zeros: not said
+  bool may_begin_early = false;  // before the kernel that precedes it in its stream has ended
 };
 
 /// Runs the kernel with this shape: body(arguments) once a thread. `kernel` is its name as written
@@ -65,6 +66,11 @@ void grid_barrier(const void* barrier);
 
 /// Whether the running launch is a cooperative one.
 bool is_cooperative_launch();
+
+// ---- Programmatic dependent launches --------------------------------------------------------
+
+/// cudaGridDependencySynchronize(): waits until the kernel before this one has ended.
+void wait_for_primary();
 
 // ---- Clusters -------------------------------------------------------------------------------
 
@@ -143,8 +149,8 @@ void memory_fence(FenceScope scope);
 /// last `zeros` are zero and not read. The thread goes on.
 void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros);
 
-/// The same, of a larger copy: `size` bytes (1, 2, 4, 8 or 16). False, and nothing is done, if it is
-/// not from global to shared memory.
+/// The same, of a larger copy: `size` bytes (1, 2, 4, 8 or 16). False, and nothing is done, if it
+/// is not from global to shared memory.
 bool async_piece(void* to, const void* from, std::size_t size);
 
 /// cp.async.commit_group: what the thread has begun since the last call is a batch.

@@ -149,6 +149,11 @@ class Checkers {
     return kSuccess;
   }
 
+  /// The launch has ended.
+  void keep_for_next(const LaunchBegin& launch) {
+    if (wanted_.races) races_.keep_for_next(launch);
+  }
+
   /// Must the thread wait for the others of its warp, before its next plain access?
   bool is_ahead(unsigned thread) const { return traffic_.is_ahead(thread); }
 
@@ -165,6 +170,7 @@ class Checkers {
     }
     if (event.place.area != Area::inside) return kSuccess;
     if (!to_most && meets_copy(event)) return kSuccess;
+    if (!to_most && wanted_.races && races_.may_begin_early()) races_.check_early(event);
     if (to_most || wanted_.traffic) traffic_.on(event);
     if (wanted_.initialised) check_initialised(event);
     if (to_most || wanted_.races) races_.on(event);
@@ -194,7 +200,9 @@ class Checkers {
     choose_way();
     return error;
   }
-  void choose_way() { goes_short_way_ = wants_most_ && !copies_.are_under_way(); }
+  void choose_way() {
+    goes_short_way_ = wants_most_ && !copies_.are_under_way() && !races_.may_begin_early();
+  }
 
   template <typename Checker, typename Event>
   [[gnu::always_inline]] static ErrorCode tell_one(Checker& checker, const Event& event) {
@@ -235,7 +243,8 @@ class Checkers {
   const Memory& memory_;
   const WantedCheckers wanted_;
   const bool wants_most_;  // all that accesses are told, but for the one that samples go without
-  bool goes_short_way_;    // so, and no asynchronous copy is under way
+  bool
+      goes_short_way_;  // so, no asynchronous copy is under way, and the launch did not begin early
   BoundsChecker bounds_;
   BarrierChecker barriers_;
   Traffic traffic_;

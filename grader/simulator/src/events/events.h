@@ -33,6 +33,7 @@ struct LaunchBegin {
   uint3 grid, block;
   bool is_cooperative = false;
   uint3 cluster = {1, 1, 1};
+  bool may_begin_early = false;  // before the launch before it has ended
 
   bool has_clusters() const { return cluster.x * cluster.y * cluster.z > 1; }
 };
@@ -208,6 +209,11 @@ struct ClusterMissed {
   std::uint64_t other_block;
   unsigned other_thread;
   CodeAddress other_site;
+};
+
+/// The thread waits until the launch before this one has ended.
+struct PrimaryAwaited {
+  unsigned thread;
 };
 
 /// All blocks wait at the grid's barrier, each told by BarrierMet, and now go on, each told by

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/lazy_array.h"
@@ -88,6 +89,11 @@ struct AccessRecord {
 
 class Ordering {
  public:
+  struct Interval {
+    std::uint64_t block;
+    std::uint32_t phase;
+  };
+
   /// `intervals` counts through all launches: records of earlier ones have smaller numbers.
   Ordering(const LaunchBegin& launch, std::uint32_t& intervals)
       : launch_(launch),
@@ -114,6 +120,10 @@ class Ordering {
   void on(const ValuesCarried& event);
   void on(const Fence& event);
   void on(const Synchronisation& event);
+
+  /// All of this launch, which has ended, and the number of the first.
+  std::uint32_t first_interval() const { return first_interval_; }
+  std::vector<Interval> take_intervals() { return std::move(intervals_); }
 
   /// An access that the thread makes now, on a line with this number.
   AccessRecord record(unsigned thread, std::uint32_t site) const {
@@ -192,11 +202,6 @@ class Ordering {
   }
 
  private:
-  struct Interval {
-    std::uint64_t block;
-    std::uint32_t phase;
-  };
-
   struct Thread {
     std::uint32_t epoch = 0;            // steps since the last barrier (WarpClock)
     bool has_synced = false;            // by a __syncwarp() since then

@@ -9,6 +9,7 @@ void RaceChecker::on(const BlockBegin& event) {
   ordering_.on(event);
   report_.on(event);
   lifetime_.on(event);
+  early_begin_.on(event);
   SharedShadows& shared = shared_.begin(event);
   if (shared.is_new) {
     shared.is_new = false;
@@ -22,6 +23,7 @@ void RaceChecker::on(const BlockResume& event) {
   ordering_.on(event);
   report_.on(event);
   shared_.resume(event);
+  early_begin_.on(event);
 }
 
 void RaceChecker::on_remote(const AccessEvent& event) {

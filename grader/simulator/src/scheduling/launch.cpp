@@ -151,6 +151,7 @@ std::uint64_t run(const char* kernel, const LaunchShape& shape, void (*body)(voi
   if (volume(launch.cluster_wanted) > 0) {
     return run_in_clusters(launch, shape, body, arguments, argument_bytes, first, share);
   }
+  launch.checkers.keep_for_next(launch.begin);
   keep_traffic(launch, shape);
   // Blocks that did not run may have been meant to write what the next launch reads.
   if (is_sampled(device, shape)) device.settings.wanted.initialised = false;
@@ -242,10 +243,15 @@ void launch(const char* kernel, const LaunchShape& shape, void (*body)(void* arg
       return;
     }
   }
-  if (device.streams.hold_work()) {
-    device.streams.put(shape.stream, held(kernel, shape, body, arguments, argument_bytes));
+  // Held work of several streams runs by turns: which kernel is before this one is not known then.
+  const bool holds = device.streams.hold_work();
+  LaunchShape known = shape;
+  known.may_begin_early &= !holds && device.kernel_before == shape.stream;
+  device.kernel_before = shape.stream;
+  if (holds) {
+    device.streams.put(shape.stream, held(kernel, known, body, arguments, argument_bytes));
   } else {
-    run(kernel, shape, body, arguments, argument_bytes, 0, Share::all);
+    run(kernel, known, body, arguments, argument_bytes, 0, Share::all);
   }
 }
 

@@ -17,8 +17,12 @@ namespace simulator {
 struct Launch {
   Launch(const char* kernel, const LaunchShape& shape_, void (*body_)(void*), void* arguments_,
          std::size_t argument_bytes_, Machine& machine_)
-      : begin{kernel, shape_.grid, shape_.block, shape_.is_cooperative,
-              shape_.cluster.x == 0 ? uint3{1, 1, 1} : shape_.cluster},
+      : begin{kernel,
+              shape_.grid,
+              shape_.block,
+              shape_.is_cooperative,
+              shape_.cluster.x == 0 ? uint3{1, 1, 1} : shape_.cluster,
+              shape_.may_begin_early},
         body(body_),
         arguments(arguments_),
         argument_bytes(argument_bytes_),
