@@ -24,6 +24,7 @@ constexpr int kMultiprocessors = 132;
 constexpr int kThreadsPerMultiprocessor = 2048;
 constexpr int kBlocksPerMultiprocessor = 32;
 constexpr int kRegistersPerBlock = 65536;
+constexpr unsigned kPortableCluster = 8, kLargestCluster = 16;  // blocks
 constexpr std::size_t kL2Bytes = std::size_t{50} << 20;
 constexpr std::size_t kMemoryBytes = std::size_t{80} << 30;
 

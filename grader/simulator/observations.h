@@ -30,6 +30,8 @@ enum class Kind {
   undefined_result,  // of a collective, stored by a thread that has none
   barrier_divergence,
   early_return,
+  early_begin,       // uses what the kernel before may still use
+  cluster_lifetime,  // shared memory of a block that may not have begun, or may have ended
   deadlock,
   bad_warp_mask,
   inactive_lane_read,
@@ -69,6 +71,8 @@ inline constexpr KindName kKindNames[] = {
     {Kind::undefined_result, "undefined-result"},
     {Kind::barrier_divergence, "barrier-divergence"},
     {Kind::early_return, "early-return"},
+    {Kind::early_begin, "early-begin"},
+    {Kind::cluster_lifetime, "cluster-lifetime"},
     {Kind::deadlock, "deadlock"},
     {Kind::bad_warp_mask, "bad-warp-mask"},
     {Kind::inactive_lane_read, "inactive-lane-read"},
@@ -118,10 +122,11 @@ enum class Missing {
   nothing,  // it is no race
   order,    // any: they are of two blocks
   syncwarp,
-  barrier,       // __syncthreads(); of two blocks, in one of them, beside an atomic of both
-  storage,       // a TempStorage of its own for each warp
-  fence,         // before that atomic, if not a barrier too
-  grid_barrier,  // grid.sync(): they are of two blocks of a cooperative launch
+  barrier,          // __syncthreads(); of two blocks, in one of them, beside an atomic of both
+  storage,          // a TempStorage of its own for each warp
+  fence,            // before that atomic, if not a barrier too
+  cluster_barrier,  // cluster.sync(): they are of two blocks of a cluster
+  grid_barrier,     // grid.sync(): they are of two blocks of a cooperative launch
 };
 
 /// What a kernel does as a whole, at one line or at many: it is told once.

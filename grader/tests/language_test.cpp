@@ -136,12 +136,6 @@ TEST_SUITE("CUDA's language") {
         "#include <cooperative_groups.h>\n"
         "__global__ void k() { cooperative_groups::this_grid().barrier_arrive(); }\n",
         "the grid's barrier in two halves", "student.cu:2");
-    for (const char* kernel : {"__global__ void __cluster_dims__(2, 1, 1) k() {}",
-                               "template <int N> __global__ void __cluster_dims__(N) k() {}",
-                               "__cluster_dims__(2) __global__ void k() {}"}) {
-      stops_with("\n" + std::string(kernel), "thread block clusters (__cluster_dims__)",
-                 "student.cu:2");
-    }
   }
 
   TEST_CASE("what nvcc does not allow of shared memory is refused in its words") {

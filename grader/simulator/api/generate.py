@@ -45,7 +45,8 @@ CLASSES = [(["driver_types.h"], """
     cudaDeviceProp cudaFuncAttributes cudaLaunchAttribute cudaLaunchAttributeValue
     cudaLaunchConfig_t""".split()), (GROUPS, """
     cooperative_groups::thread_block cooperative_groups::thread_block_tile
-    cooperative_groups::coalesced_group cooperative_groups::grid_group""".split())]
+    cooperative_groups::coalesced_group cooperative_groups::grid_group
+    cooperative_groups::cluster_group""".split())]
 
 # What a header keeps to itself.
 INTERNAL = re.compile(r"_[A-Z]|__(nv_(?!bfloat|fp|cvt|half)|nvvm|builtin|cuda|CUDA|NV|cudart|is_|"
@@ -62,9 +63,12 @@ ACCEPTED = """
     cudaFuncSetCacheConfig cudaFuncCachePreferNone cudaFuncCachePreferShared cudaFuncCachePreferL1
     cudaFuncCachePreferEqual cudaFuncAttributePreferredSharedMemoryCarveout
     cudaSharedmemCarveoutDefault cudaSharedmemCarveoutMaxL1 cudaSharedmemCarveoutMaxShared
-    cudaLaunchAttributeProgrammaticStreamSerialization cudaLaunchAttributePriority
+    cudaLaunchAttributePriority
     cudaLaunchAttributePreferredSharedMemoryCarveout cudaLaunchAttributeIgnore
-    cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion
+    cudaLaunchAttributeClusterSchedulingPolicyPreference cudaClusterSchedulingPolicy
+    cudaClusterSchedulingPolicyDefault cudaClusterSchedulingPolicySpread
+    cudaClusterSchedulingPolicyLoadBalancing
+    cudaTriggerProgrammaticLaunchCompletion
     cudaEventBlockingSync cudaEventDisableTiming __nanosleep
     __ldca __ldcg __ldcs __ldcv __ldlu __stwb __stcg __stcs __stwt""".split()
 

@@ -1,5 +1,5 @@
-// cooperative_groups: the grid, the block, tiles of a warp, and the lanes that happen to be
-// together.
+// cooperative_groups: the grid, the cluster, the block, tiles of a warp, and the lanes that happen
+// to be together.
 //
 // A tile is a set of lanes (a mask) with ranks counted from its first lane; its operations are the
 // warp's, with that mask and the tile's size as width. What waits for other threads is inlined, so
@@ -181,6 +181,23 @@ class grid_group {
   static dim3 dim_blocks() { return gridDim; }
   static dim3 group_dim() { return gridDim; }
   static dim3 block_index() { return blockIdx; }
+  static dim3 dim_clusters() {
+    const dim3 size = simulator::cluster_size();
+    return {gridDim.x / size.x, gridDim.y / size.y, gridDim.z / size.z};
+  }
+  static unsigned long long num_clusters() {
+    const dim3 clusters = dim_clusters();
+    return static_cast<unsigned long long>(clusters.x) * clusters.y * clusters.z;
+  }
+  static dim3 cluster_index() {
+    const dim3 size = simulator::cluster_size();
+    return {blockIdx.x / size.x, blockIdx.y / size.y, blockIdx.z / size.z};
+  }
+  static unsigned long long cluster_rank() {
+    const dim3 clusters = dim_clusters();
+    const dim3 place = cluster_index();
+    return place.x + clusters.x * (place.y + static_cast<unsigned long long>(clusters.y) * place.z);
+  }
   static __forceinline__ void sync() {
   barrier:  // see ONEPASS_BARRIER
     simulator::grid_barrier(&&barrier);
@@ -193,6 +210,77 @@ class grid_group {
   }
 };
 inline grid_group this_grid() {
+  return {};
+}
+
+/// All threads of the cluster, which is the block alone where the launch has none.
+class cluster_group {
+ public:
+  struct arrival_token {};
+
+  static __forceinline__ void sync() { barrier_of_two_halves(simulator::ClusterBarrier::sync); }
+  static __forceinline__ arrival_token barrier_arrive() {
+    if (num_blocks() > 1) {
+      simulator::cluster_barrier(simulator::ClusterBarrier::arrive, nullptr);
+    }
+    return {};
+  }
+  static __forceinline__ void barrier_wait() {
+    barrier_of_two_halves(simulator::ClusterBarrier::wait);
+  }
+  static __forceinline__ void barrier_wait(arrival_token&&) { barrier_wait(); }
+
+  /// The same variable of another block's shared memory.
+  template <typename T>
+  static __forceinline__ T* map_shared_rank(T* pointer, int rank) {
+    return static_cast<T*>(
+        simulator::map_shared(const_cast<void*>(static_cast<const volatile void*>(pointer)),
+                              static_cast<unsigned>(rank)));
+  }
+  static __forceinline__ unsigned query_shared_rank(const void* pointer) {
+    return simulator::rank_of_shared(pointer);
+  }
+
+  static dim3 dim_blocks() { return simulator::cluster_size(); }
+  static unsigned num_blocks() {
+    const dim3 size = dim_blocks();
+    return size.x * size.y * size.z;
+  }
+  static dim3 block_index() {
+    const dim3 size = dim_blocks();
+    return {blockIdx.x % size.x, blockIdx.y % size.y, blockIdx.z % size.z};
+  }
+  static unsigned block_rank() {
+    const dim3 size = dim_blocks();
+    const dim3 place = block_index();
+    return place.x + size.x * (place.y + size.y * place.z);
+  }
+  static unsigned thread_rank() {
+    return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
+  }
+  static dim3 thread_index() {
+    const dim3 block = block_index();
+    return {block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+            block.z * blockDim.z + threadIdx.z};
+  }
+  static dim3 dim_threads() {
+    const dim3 size = dim_blocks();
+    return {size.x * blockDim.x, size.y * blockDim.y, size.z * blockDim.z};
+  }
+  static unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
+  static unsigned size() { return num_threads(); }
+
+ private:
+  static __forceinline__ void barrier_of_two_halves(simulator::ClusterBarrier part) {
+    if (num_blocks() == 1) {
+      __syncthreads();
+      return;
+    }
+  barrier:  // see ONEPASS_BARRIER
+    simulator::cluster_barrier(part, &&barrier);
+  }
+};
+inline cluster_group this_cluster() {
   return {};
 }
 

@@ -2,7 +2,8 @@
 //   becomes
 // __global__ void __launch_bounds__(256, 2) kernel(float* x) { ONEPASS_LAUNCH_BOUNDS(256, 2); ... }
 //
-// The bound may depend on the kernel's template arguments, so it is compared where they are known.
+// and __cluster_dims__(4, 1, 1) likewise. They may depend on the kernel's template arguments, so
+// they are compared with the launch where those are known.
 //
 // Where a macro hides it, only the preprocessor knows what the macro stands for: another #if may
 // have defined it otherwise. So each definition gets another one before it, of what the bounds in
@@ -71,7 +72,7 @@ std::string joined(const Tokens& tokens, std::size_t first, std::size_t end) {
 }
 
 bool tells_bounds(const Token& token, const Macros& macros) {
-  return token.is("__launch_bounds__") || macros.count(token.text) > 0;
+  return token.is_any({"__launch_bounds__", "__cluster_dims__"}) || macros.count(token.text) > 0;
 }
 
 // The index after the arguments of the macro tokens[i], if it has any.
@@ -84,8 +85,9 @@ std::size_t after_arguments(const Tokens& tokens, std::size_t i) {
 
 // ONEPASS_LAUNCH_BOUNDS(256) for the __launch_bounds__(256) at tokens[i]
 std::string compared(const Tokens& tokens, std::size_t i) {
-  const std::string macro = tokens[i].is("__launch_bounds__")
-                                ? "ONEPASS_LAUNCH_BOUNDS"
+  const std::string macro = tokens[i].is("__launch_bounds__") ? "ONEPASS_LAUNCH_BOUNDS"
+                            : tokens[i].is("__cluster_dims__")
+                                ? "ONEPASS_CLUSTER_DIMS"
                                 : "ONEPASS_LAUNCH_BOUNDS_OF_" + std::string(tokens[i].text);
   return macro + joined(tokens, i + 1, after_arguments(tokens, i));
 }
@@ -124,7 +126,7 @@ std::vector<std::size_t> open_bounds(const Tokens& tokens, const Definition& def
   return result;
 }
 
-// Those that hold __launch_bounds__, or another macro that does.
+// Those that hold __launch_bounds__ or __cluster_dims__, or another macro that does.
 Macros macros_with_bounds(const Tokens& tokens, const std::vector<Definition>& definitions) {
   Macros macros;
   for (std::size_t before = 1; before != macros.size();) {

@@ -31,7 +31,7 @@ void rewrite_kernel_pointers(const Tokens& tokens, std::vector<Edit>& edits);
 /// __shared__ alignas(16) float tile[32];
 void rewrite_shared_variables(const Tokens& tokens, std::vector<Edit>& edits);
 
-/// __launch_bounds__(256)
+/// __launch_bounds__(256), __cluster_dims__(4, 1, 1)
 void rewrite_launch_bounds(std::string_view source, const Tokens& tokens, std::vector<Edit>& edits);
 
 /// asm("...")

@@ -172,8 +172,8 @@ TEST_SUITE("CUDA's names") {
     for (const char* line :
          {"template <typename T> void f(T x) { __dp4a(1, 2, 3); }", "void f() { __dp4a(1, 2, 3); }",
           "template <typename T> void f(T x) { __dp4a(x, 2, 3); } void g() { f(1); }",
-          "namespace cg = cooperative_groups; void f() { auto c = cg::this_cluster(); }",
-          "namespace cg = cooperative_groups; cg::cluster_group c;",
+          "namespace cg = cooperative_groups; void f() { auto c = cg::this_thread(); }",
+          "namespace cg = cooperative_groups; cg::thread_group_base c;",
           "namespace cg = cooperative_groups; void f(const cg::thread_group& g) {}",
           "template <typename T> using Sort = cub::BlockRadixSort<T, 128, 4>;",
           "void f() { cub::DeviceReduce::Sum(nullptr, 1); }",
@@ -183,7 +183,7 @@ TEST_SUITE("CUDA's names") {
           "using P = cudaDeviceProp; P properties; auto uuid = properties.uuid;",
           "auto uuid = &cudaDeviceProp::uuid;",
           "void f(dim3 d) { cudaDeviceProp p = {.mpsEnabled = 1}; }",
-          "template <typename T> void f(T x) { x.val.clusterDim.x = 2; } template void "
+          "template <typename T> void f(T x) { x.val.preferredClusterDim.x = 2; } template void "
           "f(cudaLaunchAttribute);",
           "namespace cg = cooperative_groups; void f(cg::thread_block b) { b.barrier_arrive(); }",
           "namespace cg = cooperative_groups; auto f = cg::thread_block::barrier_arrive();",

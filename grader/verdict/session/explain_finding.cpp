@@ -124,7 +124,8 @@ Diagnosis explain_global_race(const Case& call, const Finding& finding) {
                        "Who comes second reads what the first has written: let one thread read "
                        "into registers all that it changes, before it writes any of it.");
   }
-  const bool by_barrier = one.block == other.block || finding.missing == Missing::grid_barrier;
+  const bool by_barrier = one.block == other.block || finding.missing == Missing::grid_barrier ||
+                          finding.missing == Missing::cluster_barrier;
   return {by_barrier ? "missing-barrier" : "unordered-blocks", sentence_of(finding)};
 }
 

@@ -50,6 +50,12 @@ constexpr KnownKind kKinds[] = {
      "All threads of a block must meet at the same barrier: move it out of the branch."},
     {Kind::early_return, "early-return-barrier",
      "Let threads with nothing to do skip the work, not the barrier or the shuffle."},
+    {Kind::cluster_lifetime, "missing-barrier",
+     "Put a cluster.sync() before the first access to another block's shared memory, and one "
+     "behind the last, which all threads of the cluster reach."},
+    {Kind::early_begin, "missing-barrier",
+     "Call cudaGridDependencySynchronize() before the first access to what the kernel before uses, "
+     "or launch without that attribute."},
     {Kind::deadlock, "divergent-barrier", "Threads wait for others that never come."},
     {Kind::bad_warp_mask, "bad-shuffle-mask",
      "The mask must name exactly the lanes that take part, the calling one included."},
@@ -88,6 +94,8 @@ const char* advice_on_race(const Finding& finding) {
     case Missing::fence:
       return "Let each thread that writes call __threadfence() behind that, and the block wait at "
              "a __syncthreads() before one of its threads does the atomic.";
+    case Missing::cluster_barrier:
+      return "Put a cluster.sync() between the two, which all threads of the cluster reach.";
     case Missing::grid_barrier:
       return "Put a grid.sync() between the two, which all threads of the grid reach.";
     case Missing::barrier:

@@ -37,7 +37,9 @@ struct LaunchShape {
   uint3 block;
   std::size_t dynamic_shared_bytes;
   void* stream;
-  bool is_cooperative = false;  // all blocks are there at one time, and may wait for each other
+  bool is_cooperative = false;   // all blocks are there at one time, and may wait for each other
+  uint3 cluster = {0, 0, 0};     // blocks of a cluster along each side; zeros: not said
+  bool may_begin_early = false;  // before the kernel that precedes it in its stream has ended
 };
 
 /// A kernel as its launch knows it.
@@ -70,6 +72,28 @@ void grid_barrier(const void* barrier);
 
 /// Whether the running launch is a cooperative one.
 bool is_cooperative_launch();
+
+// ---- Programmatic dependent launches --------------------------------------------------------
+
+/// cudaGridDependencySynchronize(): waits until the kernel before this one has ended.
+void wait_for_primary();
+
+// ---- Clusters -------------------------------------------------------------------------------
+
+/// Blocks along each side; 1 x 1 x 1 where the launch has no clusters.
+uint3 cluster_size();
+
+/// cooperative_groups::this_cluster(): barrier_arrive(), barrier_wait(), or both, sync().
+enum class ClusterBarrier : int { arrive, wait, sync };
+void cluster_barrier(ClusterBarrier part, const void* barrier);
+
+/// Where the variable at this address of shared memory is in that of the cluster's block `rank`;
+/// and whose it is.
+void* map_shared(void* address, unsigned rank);
+unsigned rank_of_shared(const void* address);
+
+/// In a kernel with __cluster_dims__: starts the launch again if that was not known.
+void keep_to_cluster_dims(unsigned x, unsigned y, unsigned z);
 
 // ---- Warps ----------------------------------------------------------------------------------
 

@@ -82,6 +82,11 @@ __forceinline__ void keep_to_launch_bounds(unsigned most, unsigned = 0, unsigned
   if (__builtin_expect(blockDim.x * blockDim.y * blockDim.z > most, 0)) exceed_launch_bounds(most);
 }
 
+/// In a kernel with __cluster_dims__(x, y, z).
+__forceinline__ void keep_to_cluster(unsigned x, unsigned y = 1, unsigned z = 1) {
+  keep_to_cluster_dims(x, y, z);
+}
+
 }  // namespace simulator
 
 // The lambda with the call is host code that runs as a part of each thread: it may read a kernel's
@@ -96,4 +101,5 @@ __forceinline__ void keep_to_launch_bounds(unsigned most, unsigned = 0, unsigned
       [=](auto... onepass_arguments)                                                         \
           __attribute__((no_sanitize_thread)) { __VA_ARGS__(onepass_arguments...); })
 #define ONEPASS_DYNAMIC_SHARED ::simulator::DynamicShared()
+#define ONEPASS_CLUSTER_DIMS(...) ::simulator::keep_to_cluster(__VA_ARGS__)
 #define ONEPASS_LAUNCH_BOUNDS(...) ::simulator::keep_to_launch_bounds(__VA_ARGS__)

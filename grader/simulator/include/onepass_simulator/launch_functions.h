@@ -33,6 +33,11 @@ inline LaunchShape shape_of(const cudaLaunchConfig_t& config) {
     const cudaLaunchAttribute& attribute = config.attrs[i];
     if (attribute.id == cudaLaunchAttributeCooperative) {
       shape.is_cooperative = attribute.val.cooperative != 0;
+    } else if (attribute.id == cudaLaunchAttributeClusterDimension) {
+      const auto& size = attribute.val.clusterDim;
+      shape.cluster = {size.x, size.y, size.z};
+    } else if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization) {
+      shape.may_begin_early = attribute.val.programmaticStreamSerializationAllowed != 0;
     }
   }
   return shape;
@@ -90,6 +95,6 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* ke
                                 void** arguments);
 #undef ONEPASS_NEEDS_THE_KERNEL
 
-// One launch is over before the next begins, so there is nothing to wait for, or to trigger.
-ONEPASS_INTRINSIC(void, cudaGridDependencySynchronize, (), void())
+// One launch is over before the next begins, so nothing is triggered. That a kernel waits is noted.
+ONEPASS_INTRINSIC(void, cudaGridDependencySynchronize, (), simulator::wait_for_primary())
 ONEPASS_INTRINSIC(void, cudaTriggerProgrammaticLaunchCompletion, (), void())

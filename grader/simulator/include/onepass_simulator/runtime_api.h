@@ -80,6 +80,10 @@ cudaError_t cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache config);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
                                                           int block_size,
                                                           size_t dynamic_shared_bytes);
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* kernel,
+                                           const cudaLaunchConfig_t* config);
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* kernel,
+                                                 const cudaLaunchConfig_t* config);
 }
 
 // ---- Forms with a type
@@ -121,6 +125,17 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T* kernel
                                                           size_t dynamic_shared_bytes) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       blocks, reinterpret_cast<const void*>(kernel), block_size, dynamic_shared_bytes);
+}
+
+template <typename T>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, T* kernel,
+                                           const cudaLaunchConfig_t* config) {
+  return cudaOccupancyMaxActiveClusters(clusters, reinterpret_cast<const void*>(kernel), config);
+}
+template <typename T>
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, T* kernel,
+                                                 const cudaLaunchConfig_t* config) {
+  return cudaOccupancyMaxPotentialClusterSize(size, reinterpret_cast<const void*>(kernel), config);
 }
 
 /// The smallest grid that fills the device, and the largest block that the limit allows: the

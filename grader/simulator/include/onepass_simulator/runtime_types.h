@@ -37,6 +37,7 @@ enum cudaError {
   cudaErrorCooperativeLaunchTooLarge = 720,
   cudaErrorNotPermitted = 800,
   cudaErrorNotSupported = 801,
+  cudaErrorInvalidClusterSize = 912,
   cudaErrorUnknown = 999,
 };
 typedef enum cudaError cudaError_t;
@@ -64,6 +65,7 @@ enum cudaMemcpyKind {
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
 };
 enum cudaSharedCarveout {
   cudaSharedmemCarveoutDefault = -1,
@@ -91,9 +93,16 @@ struct cudaFuncAttributes {
 };
 
 // ---- cudaLaunchKernelEx
+enum cudaClusterSchedulingPolicy {
+  cudaClusterSchedulingPolicyDefault = 0,
+  cudaClusterSchedulingPolicySpread = 1,
+  cudaClusterSchedulingPolicyLoadBalancing = 2,
+};
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
   cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeClusterSchedulingPolicyPreference = 5,
   cudaLaunchAttributeProgrammaticStreamSerialization = 6,
   cudaLaunchAttributePriority = 8,
   cudaLaunchAttributePreferredSharedMemoryCarveout = 14,
@@ -101,6 +110,10 @@ enum cudaLaunchAttributeID {
 union cudaLaunchAttributeValue {
   char pad[64];
   int cooperative;
+  struct {
+    unsigned int x, y, z;
+  } clusterDim;
+  enum cudaClusterSchedulingPolicy clusterSchedulingPolicyPreference;
   int programmaticStreamSerializationAllowed;
   int priority;
   unsigned int sharedMemCarveout;
@@ -145,6 +158,7 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxBlocksPerMultiprocessor = 106,
   cudaDevAttrReservedSharedMemoryPerBlock = 111,
   cudaDevAttrMemoryPoolsSupported = 115,
+  cudaDevAttrClusterLaunch = 120,
 };
 
 /// Only fields that both CUDA 12 and CUDA 13 have.

@@ -27,6 +27,16 @@ Area area_on_host(Launch& launch, const Access& access) {
   tell_or_stop(launch, event);
 }
 
+/// Of shared memory of another block.
+[[gnu::noinline]] void tell_remote(Launch& launch, AccessEvent event) {
+  ErrorCode error = kSuccess;
+  {
+    const Findings::Writing writing(launch.machine.findings);  // what checkers touch is not its own
+    error = launch.checkers.tell_remote(event);
+  }
+  if (error != kSuccess) stop_launch(launch, error);
+}
+
 }  // namespace
 
 Place place_of(Launch& launch, const Access& access) {
@@ -79,6 +89,10 @@ __attribute__((flatten)) void check_access(const Access& access) {
     memory.locate_in_shared(event);
     if (event.place.area == Area::elsewhere) {
       event.place.area = area_on_host(*launch, access);
+    }
+    if (__builtin_expect(is_remote(event.place) && event.place.area == Area::inside, 0)) {
+      tell_remote(*launch, event);
+      return;
     }
     tell_or_stop(*launch, event);
   }

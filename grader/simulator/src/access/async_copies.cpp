@@ -47,6 +47,9 @@ bool is_global(const Launch& launch, const AsyncCopy& copy) {
 }
 
 void check_direction(Launch& launch, const AsyncCopy& copy) {
+  if (is_remote(copy.to_place)) {
+    refuse(launch, copy.to.site, "An asynchronous copy to shared memory of another block.");
+  }
   if (!is_shared(copy.to_place)) {
     refuse(launch, copy.to.site, "An asynchronous copy to what is no shared memory.");
   }

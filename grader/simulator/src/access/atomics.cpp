@@ -34,6 +34,10 @@ void count_try(Launch& launch, std::uintptr_t word, std::uint64_t operand) {
 
 void note_synchronisation(Launch& launch, std::uintptr_t word, CodeAddress atomic) {
   launch.met_others = true;
+  const SharedMemory& shared = launch.machine.memory.shared;
+  if (launch.block->cluster != nullptr && (shared.in_static(word) || shared.in_dynamic(word))) {
+    word = shared.in_window(word, launch.block->seat);  // the same variable of two blocks is two
+  }
   launch.checkers.tell(Synchronisation{launch.thread->number, word, atomic});
 }
 

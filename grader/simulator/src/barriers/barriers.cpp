@@ -9,7 +9,9 @@ namespace simulator {
 namespace {
 
 const char* barrier_name(BarrierScope scope) {
-  return scope == BarrierScope::grid ? "grid.sync()" : "__syncthreads()";
+  return scope == BarrierScope::grid      ? "grid.sync()"
+         : scope == BarrierScope::cluster ? "cluster.sync()"
+                                          : "__syncthreads()";
 }
 
 }  // namespace

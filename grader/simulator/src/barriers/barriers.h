@@ -58,6 +58,7 @@ class BarrierChecker {
   ErrorCode on(const BlockStuck&);
   ErrorCode on(const AllBlocksWait& event);
   void on(const GridMissed& event);
+  void on(const ClusterMissed& event);
 
  private:
   struct Warp {  // masks of its lanes

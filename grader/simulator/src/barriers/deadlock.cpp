@@ -126,6 +126,17 @@ ErrorCode BarrierChecker::on(const AllBlocksWait& event) {
   return kErrorLaunchTimeout;
 }
 
+void BarrierChecker::on(const ClusterMissed& event) {
+  const Findings::Writing writing(findings_);
+  const bool in_own_block = event.other_block == blocks_.running().number;
+  findings_.add(Kind::barrier_divergence, launch_.kernel,
+                std::string("Some threads of a cluster wait at its barrier, and others ") +
+                    (in_own_block ? "of their block" : "of another block") +
+                    " elsewhere: every thread of the cluster must reach each cluster.sync().",
+                {waiting_party(event.thread), party(launch_, event.other_block, event.other_thread,
+                                                    event.other_site, "waits elsewhere")});
+}
+
 void BarrierChecker::on(const GridMissed& event) {
   const Findings::Writing writing(findings_);
   const Party waiting = waiting_party(event.thread);

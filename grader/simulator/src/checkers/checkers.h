@@ -46,7 +46,8 @@ class Checkers {
  public:
   Checkers(const LaunchBegin& launch, const CheckerSettings& settings, const Memory& memory,
            ShadowMemory& shadow, Findings& findings)
-      : wanted_(settings.wanted),
+      : memory_(memory),
+        wanted_(settings.wanted),
         wants_most_(wanted_.bounds && wanted_.traffic && wanted_.races),
         goes_short_way_(wants_most_),
         bounds_(launch, memory, findings),
@@ -120,6 +121,39 @@ class Checkers {
     return __builtin_expect(goes_short_way_, 1) ? tell_access<true>(event) : tell_some(event);
   }
 
+  /// An access to shared memory of another block of the cluster. It is not counted as traffic: what
+  /// it costs on the way between multiprocessors is not known.
+  [[gnu::noinline]] ErrorCode tell_remote(AccessEvent event) {
+    if (wanted_.bounds) {
+      if (const ErrorCode error = bounds_.on(event); error != kSuccess) return error;
+    }
+    if (meets_copy(event)) return kSuccess;
+    if (wanted_.initialised) {
+      const unsigned seat = remote_seat(event.place);
+      Access at_home = event.access;
+      at_home.address = memory_.shared.home(event.access.address);
+      const bool was_written = initialised_.on_remote(event);
+      if (!was_written) {
+        const std::uint64_t now = wanted_.races ? races_.time_stamp(event.thread, at_home.site) : 0;
+        initialised_.hold_back_remote(
+            {at_home.address, at_home.size, event.thread, at_home.site, now, at_home.is_atomic},
+            seat);
+      }
+      if (at_home.type != AccessType::read) {
+        initialised_.settle_early_reads(
+            initialised_.early_reads_of(seat), at_home,
+            [&](const EarlyRead& read) { return settles(read, event); });
+      }
+    }
+    if (wanted_.races) races_.on_remote(event);
+    return kSuccess;
+  }
+
+  /// The launch has ended.
+  void keep_for_next(const LaunchBegin& launch) {
+    if (wanted_.races) races_.keep_for_next(launch);
+  }
+
   /// Must the thread wait for the others of its warp, before its next plain access?
   bool is_ahead(unsigned thread) const { return traffic_.is_ahead(thread); }
 
@@ -136,6 +170,7 @@ class Checkers {
     }
     if (event.place.area != Area::inside) return kSuccess;
     if (!to_most && meets_copy(event)) return kSuccess;
+    if (!to_most && wanted_.races && races_.may_begin_early()) races_.check_early(event);
     if (to_most || wanted_.traffic) traffic_.on(event);
     if (wanted_.initialised) check_initialised(event);
     if (to_most || wanted_.races) races_.on(event);
@@ -165,7 +200,9 @@ class Checkers {
     choose_way();
     return error;
   }
-  void choose_way() { goes_short_way_ = wants_most_ && !copies_.are_under_way(); }
+  void choose_way() {
+    goes_short_way_ = wants_most_ && !copies_.are_under_way() && !races_.may_begin_early();
+  }
 
   template <typename Checker, typename Event>
   [[gnu::always_inline]] static ErrorCode tell_one(Checker& checker, const Event& event) {
@@ -195,15 +232,19 @@ class Checkers {
     }
   }
   [[gnu::noinline]] void settle_early_reads(AccessEvent write) {
-    initialised_.settle_early_reads(write.access, [&](const EarlyRead& read) {
-      const bool both_atomic = read.is_atomic && write.access.is_atomic;
-      return wanted_.races && !both_atomic && races_.is_race(read, write);
-    });
+    initialised_.settle_early_reads(write.access,
+                                    [&](const EarlyRead& read) { return settles(read, write); });
+  }
+  bool settles(const EarlyRead& read, const AccessEvent& write) {
+    const bool both_atomic = read.is_atomic && write.access.is_atomic;
+    return wanted_.races && !both_atomic && races_.is_race(read, write);
   }
 
+  const Memory& memory_;
   const WantedCheckers wanted_;
   const bool wants_most_;  // all that accesses are told, but for the one that samples go without
-  bool goes_short_way_;    // so, and no asynchronous copy is under way
+  bool
+      goes_short_way_;  // so, no asynchronous copy is under way, and the launch did not begin early
   BoundsChecker bounds_;
   BarrierChecker barriers_;
   Traffic traffic_;

@@ -18,6 +18,7 @@ enum ErrorCode : int {
   kErrorLaunchFailure = 719,
   kErrorCooperativeLaunchTooLarge = 720,
   kErrorNotSupported = 801,
+  kErrorInvalidClusterSize = 912,
 };
 
 }  // namespace simulator

@@ -18,6 +18,8 @@ class PerBlock {
   }
   void resume(const BlockResume& event) { running_ = &states_[event.seat]; }
 
+  State& at(unsigned seat) { return states_[seat]; }
+  const State& at(unsigned seat) const { return states_[seat]; }
   State& running() { return *running_; }
   const State& running() const { return *running_; }
 

@@ -68,16 +68,18 @@ void CopyChecker::on(const CopyEnd& event) {
 }
 
 const AsyncCopy* CopyChecker::met_by(const AccessEvent& event) const {
-  const Block& block = blocks_.running();
   if (event.place.space == MemorySpace::shared) {
-    return find(block.to, &AsyncCopy::to, event.access);
+    Access at_home = event.access;
+    at_home.address = memory_.shared.home(at_home.address);
+    return find(owner(event).to, &AsyncCopy::to, at_home);
   }
-  return event.access.type == AccessType::read ? nullptr
-                                               : find(block.from, &AsyncCopy::from, event.access);
+  return event.access.type == AccessType::read
+             ? nullptr
+             : find(blocks_.running().from, &AsyncCopy::from, event.access);
 }
 
 /// Why the copy may not have landed when the thread uses its memory.
-std::string CopyChecker::why_under_way(const AsyncCopy& copy, unsigned thread) const {
+std::string CopyChecker::why_under_way(const AsyncCopy& copy, bool is_own) {
   if (copy.left_by != 0 && !copy.was_committed) {
     return "The wait in " + line_text(copy.left_by) +
            " covers what was committed before it, and this copy was not: a __pipeline_commit() "
@@ -88,7 +90,6 @@ std::string CopyChecker::why_under_way(const AsyncCopy& copy, unsigned thread) c
            (copy.left == 1 ? "batch" : std::to_string(copy.left) + " batches") +
            " under way, and this copy is in one that is left.";
   }
-  const bool is_own = copy.thread == thread;
   return std::string(is_own ? "The thread has" : "The thread that began it has") +
          " not waited for it" + (copy.is_committed ? "" : ", nor committed it") +
          (is_own ? "." : ", and a barrier waits for no copy.");
@@ -101,16 +102,17 @@ void CopyChecker::report(const AsyncCopy& met, AccessEvent event) {
       access.type == AccessType::read ? Kind::copy_not_awaited : Kind::copy_overwritten;
   if (!findings_.is_first(kind, site, access.site)) return;
   const Findings::Writing writing(findings_);
-  const std::uint64_t block = blocks_.running().number;
+  const std::uint64_t block = blocks_.running().number, by_block = owner(event).number;
   const ElementName element = element_at(memory_, event.place.space, access.address, access.size);
   findings_.add(
       {kind,
        launch_.kernel,
        element.text + " is " + words_for(access.type).done + " before the asynchronous copy " +
            (event.place.space == MemorySpace::shared ? "to" : "from") +
-           " it is sure to have landed. " + why_under_way(met, event.thread),
+           " it is sure to have landed. " +
+           why_under_way(met, by_block == block && met.thread == event.thread),
        false,
-       {party(launch_, block, met.thread, site, begins_text(met)),
+       {party(launch_, by_block, met.thread, site, begins_text(met)),
         party(launch_, block, event.thread, access.site, action_text(access.type, access.size))},
        element.buffer,
        element.index});

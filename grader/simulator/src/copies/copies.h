@@ -59,7 +59,11 @@ class CopyChecker {
 
   static const AsyncCopy* find(const ByPlace& copies, Access AsyncCopy::*end, const Access& access);
   static void remove(ByPlace& copies, std::uintptr_t address, const AsyncCopy* copy);
-  std::string why_under_way(const AsyncCopy& copy, unsigned thread) const;
+  static std::string why_under_way(const AsyncCopy& copy, bool is_own);
+  /// The block whose copies an access may meet: of another one's shared memory, that one.
+  const Block& owner(const AccessEvent& event) const {
+    return is_remote(event.place) ? blocks_.at(remote_seat(event.place)) : blocks_.running();
+  }
 
   const LaunchBegin launch_;
   const Memory& memory_;

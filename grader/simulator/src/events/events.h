@@ -32,9 +32,12 @@ struct LaunchBegin {
   const char* kernel;  // as written: "rmsnorm_kernel<T>"
   uint3 grid, block;
   bool is_cooperative = false;
+  uint3 cluster = {1, 1, 1};
+  bool may_begin_early = false;    // before the launch before it has ended
   const void* function = nullptr;  // the kernel's address, if the launch knows it
 
   LaunchedKernel launched() const { return {kernel, function}; }
+  bool has_clusters() const { return cluster.x * cluster.y * cluster.z > 1; }
 };
 
 /// Few blocks are under way at one time. Each has a seat, which the next one takes when it ends.
@@ -42,6 +45,9 @@ struct BlockBegin {
   std::uint64_t number;  // x fastest, then y, then z
   unsigned seat;
   unsigned threads;
+  // Of its cluster, whose blocks begin one behind the other:
+  unsigned first_seat = 0;  // that of rank 0
+  unsigned rank = 0, cluster_blocks = 1;
 };
 
 /// The block on this seat, which was set aside, goes on.
@@ -49,7 +55,11 @@ struct BlockResume {
   unsigned seat;
 };
 
-struct BlockEnd {};  // all its threads have returned
+/// All its threads have returned; the last one from behind this access or call.
+struct BlockEnd {
+  unsigned thread = 0;
+  CodeAddress last_site = 0;
+};
 
 struct LaunchEnd {};  // its blocks have ended, or it was stopped
 
@@ -89,6 +99,14 @@ struct Place {
   std::size_t offset = 0;   // in the piece
 };
 constexpr std::uint32_t kStaticShared = 0, kDynamicShared = 1;
+/// Shared memory of another block of the cluster: the two of seat 0, those of seat 1, ...
+constexpr std::uint32_t kFirstRemote = 2;
+inline bool is_remote(const Place& place) {
+  return place.space == MemorySpace::shared && place.piece >= kFirstRemote;
+}
+inline unsigned remote_seat(const Place& place) {
+  return (place.piece - kFirstRemote) / 2;
+}
 
 /// A load, store or atomic, before it happens. There are tens of millions of them, so they are kept
 /// in registers: what tells a finding takes them by value, for a reference would be to memory.
@@ -126,6 +144,8 @@ struct EarlyRead {
   CodeAddress site;
   std::uint64_t when;  // a time stamp, which only the race checker can read
   bool is_atomic;
+  bool is_remote = false;   // by another block of the cluster,
+  std::uint64_t block = 0;  // this one
 };
 
 // ---- Asynchronous copies (copies/copies.h) --------------------------------------------------
@@ -161,7 +181,7 @@ struct CopyLeft {
 // ---- Waiting --------------------------------------------------------------------------------
 
 /// Whose barrier it is.
-enum class BarrierScope : std::uint8_t { block, grid };
+enum class BarrierScope : std::uint8_t { block, cluster, grid };
 
 struct BarrierWait {
   unsigned thread;
@@ -172,6 +192,31 @@ struct BarrierWait {
 
 /// All threads of the block that have not returned wait at the barrier. At its own they now go on.
 struct BarrierMet {};
+
+/// A thread arrives at the barrier of its cluster, and does nothing more before it is met if it
+/// stays; has waited there; all have arrived.
+struct ClusterArrive {
+  unsigned thread;
+  bool stays;
+};
+struct ClusterWaited {
+  unsigned thread;
+};
+struct ClusterMet {};
+
+/// The cluster's barrier is never met: this thread of the running block waits there, and that one,
+/// of another block if not of this, waits elsewhere for ever.
+struct ClusterMissed {
+  unsigned thread;
+  std::uint64_t other_block;
+  unsigned other_thread;
+  CodeAddress other_site;
+};
+
+/// The thread waits until the launch before this one has ended.
+struct PrimaryAwaited {
+  unsigned thread;
+};
 
 /// All blocks wait at the grid's barrier, each told by BarrierMet, and now go on, each told by
 /// BlockResume.

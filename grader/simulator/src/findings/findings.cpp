@@ -62,6 +62,8 @@ int rank_of_cause(const Finding& finding) {
     case Kind::global_race:
     case Kind::copy_not_awaited:
     case Kind::copy_overwritten:
+    case Kind::cluster_lifetime:
+    case Kind::early_begin:
       return 1;
     default:
       return 2;

@@ -36,6 +36,12 @@ Party host_party(CodeAddress site, std::string action) {
   return party;
 }
 
+/// No shape has sizes beyond an int: there they were negative.
+std::string shape_text(const uint3& shape) {
+  const auto number = [](unsigned size) { return std::to_string(static_cast<int>(size)); };
+  return number(shape.x) + " x " + number(shape.y) + " x " + number(shape.z);
+}
+
 std::string bytes_text(unsigned size) {
   return std::to_string(size) + (size == 1 ? " byte" : " bytes");
 }

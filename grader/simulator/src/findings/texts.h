@@ -22,6 +22,9 @@ Party party(const LaunchBegin& launch, std::uint64_t block, unsigned thread, Cod
 /// Host code in this line.
 Party host_party(CodeAddress site, std::string action);
 
+/// "4 x 1 x 1"
+std::string shape_text(const uint3& shape);
+
 /// "4 bytes"
 std::string bytes_text(unsigned size);
 

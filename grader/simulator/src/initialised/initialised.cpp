@@ -30,18 +30,37 @@ void InitialisedChecker::hold_back(EarlyRead read) {
   if (reads.size() < kMostHeld) reads.push_back(read);
 }
 
-void InitialisedChecker::report_early_reads() {
+bool InitialisedChecker::on_remote(const AccessEvent& event) {
+  Block& owner = blocks_.at(remote_seat(event.place));
+  InitialisedBits& bits =
+      (event.place.piece - kFirstRemote) % 2 == kStaticShared ? owner.statics : owner.dynamic;
+  const bool was_set = bits.all_set(event.place.offset, event.access.size);
+  if (event.access.type != AccessType::read) bits.set(event.place.offset, event.access.size);
+  return was_set || event.access.type == AccessType::write || event.access.is_exchange;
+}
+
+void InitialisedChecker::hold_back_remote(EarlyRead read, unsigned seat) {
+  std::vector<EarlyRead>& reads = blocks_.at(seat).early_reads;
+  read.is_remote = true;
+  read.block = blocks_.running().number;
+  if (reads.size() < kMostHeld) reads.push_back(read);
+}
+
+void InitialisedChecker::report_early_reads(bool with_remote) {
   Block& block = blocks_.running();
   if (block.early_reads.empty()) return;
   const Findings::Writing writing(findings_);
   for (const EarlyRead& read : block.early_reads) {
+    if (read.is_remote && !with_remote) continue;
     if (!findings_.is_first(Kind::uninitialised_shared, read.site)) continue;
     const ElementName element = element_at(memory_, MemorySpace::shared, read.address, read.size);
     const Party reader =
-        party(launch_, block.number, read.thread, read.site,
+        party(launch_, read.is_remote ? read.block : block.number, read.thread, read.site,
               action_text(read.is_atomic ? AccessType::atomic : AccessType::read, read.size));
     const std::string message =
-        "Reads " + element.text + ", which no thread of the block has written.";
+        "Reads " + element.text +
+        (read.is_remote ? " of another block of the cluster, which no thread has written."
+                        : ", which no thread of the block has written.");
     findings_.add({Kind::uninitialised_shared,
                    launch_.kernel,
                    message,
@@ -50,7 +69,10 @@ void InitialisedChecker::report_early_reads() {
                    element.buffer,
                    element.index});
   }
-  block.early_reads.clear();
+  const auto is_told = [&](const EarlyRead& read) { return with_remote || !read.is_remote; };
+  block.early_reads.erase(
+      std::remove_if(block.early_reads.begin(), block.early_reads.end(), is_told),
+      block.early_reads.end());
 }
 
 /// Reports it then.

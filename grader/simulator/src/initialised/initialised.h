@@ -35,8 +35,8 @@ class InitialisedChecker {
 
   void on(const BlockBegin& event);
   void on(const BlockResume& event) { blocks_.resume(event); }
-  void on(const BlockEnd&) { report_early_reads(); }
-  void on(const BarrierMet&) { report_early_reads(); }
+  void on(const BlockEnd&) { report_early_reads(true); }
+  void on(const BarrierMet&) { report_early_reads(false); }
 
   [[gnu::always_inline]] void on(const AccessEvent& event) {
     const Access& access = event.access;
@@ -54,14 +54,23 @@ class InitialisedChecker {
            !bits_of(event.place).all_set(event.place.offset, event.access.size) &&
            !event.access.is_exchange;
   }
+  /// Of shared memory of another block. Was it written?
+  bool on_remote(const AccessEvent& event);
+  /// By the running block, of its own memory or of that of the block on this seat.
   void hold_back(EarlyRead read);
+  void hold_back_remote(EarlyRead read, unsigned seat);
+  /// The list of that block.
+  std::vector<EarlyRead>& early_reads_of(unsigned seat) { return blocks_.at(seat).early_reads; }
   bool holds_early_reads() const { return !blocks_.running().early_reads.empty(); }
 
   /// A thread writes. Forgets the reads of these bytes that were held back, if they race with the
   /// write: then races(read) has told so.
   template <typename Races>
   void settle_early_reads(const Access& write, Races races) {
-    std::vector<EarlyRead>& reads = blocks_.running().early_reads;
+    settle_early_reads(blocks_.running().early_reads, write, races);
+  }
+  template <typename Races>
+  static void settle_early_reads(std::vector<EarlyRead>& reads, const Access& write, Races races) {
     const auto settled = [&](const EarlyRead& read) {
       return read.address < write.address + write.size &&
              write.address < read.address + read.size && races(read);
@@ -84,7 +93,8 @@ class InitialisedChecker {
   }
   bool is_mistake(AccessEvent event);
   void report_uninitialised(AccessEvent event);
-  void report_early_reads();
+  /// Those by other blocks, too, or only those by the block itself.
+  void report_early_reads(bool with_remote);
 
   const LaunchBegin launch_;
   const Memory& memory_;

@@ -32,6 +32,14 @@ struct Memory {
       place.offset = address - shared.dynamic_begin();
       place.area =
           place.offset + size > shared.dynamic_size() ? Area::outside_shared : Area::inside;
+    } else if (shared.windows().contain(address)) {
+      const bool is_dynamic = shared.windows().is_dynamic(address);
+      place.space = MemorySpace::shared;
+      place.piece = kFirstRemote + 2 * shared.windows().seat_of(address) + is_dynamic;
+      place.offset = shared.windows().offset_of(address);
+      const bool is_inside = is_dynamic ? place.offset + size <= shared.dynamic_size()
+                                        : shared.use_variable(shared.home(address), size);
+      place.area = is_inside ? Area::inside : Area::outside_shared;
     }
   }
 };

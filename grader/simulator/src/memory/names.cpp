@@ -51,6 +51,7 @@ ElementName device_element(const Allocation& memory, std::uintptr_t address, std
 }
 
 ElementName shared_element(const SharedMemory& memory, std::uintptr_t address, std::size_t size) {
+  address = memory.home(address);
   const auto unit = static_cast<std::int64_t>(size);
   if (memory.in_dynamic(address)) {
     return describe_shared("dynamic shared memory",

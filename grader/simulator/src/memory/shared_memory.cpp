@@ -87,6 +87,27 @@ void SharedMemory::restore(const ParkedShared& parked) {
   std::memcpy(reinterpret_cast<void*>(dynamic_begin_), parked.dynamic.data(), dynamic_size_);
 }
 
+void SharedMemory::put_in_window(unsigned seat) const {
+  for (const SharedVariable& variable : variables_) {
+    if (!variable.used_in_launch) continue;
+    std::memcpy(reinterpret_cast<void*>(windows_.statics(seat) + variable.begin),
+                reinterpret_cast<const void*>(static_begin_ + variable.begin), variable.size);
+  }
+  std::memcpy(reinterpret_cast<void*>(windows_.dynamic(seat)),
+              reinterpret_cast<const void*>(dynamic_begin_), dynamic_size_);
+}
+
+void SharedMemory::take_from_window(unsigned seat) {
+  for (const SharedVariable& variable : variables_) {
+    if (!variable.used_in_launch) continue;
+    std::memcpy(reinterpret_cast<void*>(static_begin_ + variable.begin),
+                reinterpret_cast<const void*>(windows_.statics(seat) + variable.begin),
+                variable.size);
+  }
+  std::memcpy(reinterpret_cast<void*>(dynamic_begin_),
+              reinterpret_cast<const void*>(windows_.dynamic(seat)), dynamic_size_);
+}
+
 std::size_t SharedMemory::static_bytes_used() const {
   std::size_t bytes = 0;
   for (const SharedVariable& variable : variables_) {

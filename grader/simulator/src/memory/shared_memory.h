@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/shared_windows.h"
 #include "source/kernel_names.h"
 
 namespace simulator {
@@ -49,6 +50,24 @@ class SharedMemory {
   void begin_block();
   void park(ParkedShared& parked) const;
   void restore(const ParkedShared& parked);
+  /// The same for a block of a cluster, which keeps its contents where others can reach them.
+  void put_in_window(unsigned seat) const;
+  void take_from_window(unsigned seat);
+  SharedWindows& windows() { return windows_; }
+  const SharedWindows& windows() const { return windows_; }
+
+  /// Of an address in a window, where the variable is while its block runs; any other unchanged.
+  std::uintptr_t home(std::uintptr_t address) const {
+    if (!windows_.contain(address)) return address;
+    return windows_.offset_of(address) +
+           (windows_.is_dynamic(address) ? dynamic_begin_ : static_begin_);
+  }
+
+  /// The other way: of the running block's variable, where it is in the window of this seat.
+  std::uintptr_t in_window(std::uintptr_t address, unsigned seat) const {
+    return in_static(address) ? windows_.statics(seat) + (address - static_begin_)
+                              : windows_.dynamic(seat) + (address - dynamic_begin_);
+  }
 
   bool in_static(std::uintptr_t address) const { return address - static_begin_ < static_size_; }
   bool in_dynamic(std::uintptr_t address) const {
@@ -102,6 +121,7 @@ class SharedMemory {
   static constexpr std::uint16_t kGuard = 0xFFFF;
   static constexpr std::size_t kDynamicReserved = std::size_t{1} << 20;  // limit, then a gap
 
+  SharedWindows windows_;
   std::uintptr_t static_begin_ = 0;
   std::size_t static_size_ = 0;
   std::uintptr_t dynamic_begin_ = 0;

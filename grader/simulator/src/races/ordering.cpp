@@ -40,8 +40,7 @@ bool Sight::join(const Sight& other) {
          first != before.first || last != before.last;
 }
 
-void Ordering::begin_interval() {
-  Block& block = blocks_.running();
+void Ordering::begin_interval(Block& block) {
   block.interval = ++last_interval_;
   intervals_.push_back({block.number, block.phase});
 }
@@ -60,8 +59,68 @@ void Ordering::on(const BlockBegin& event) {
   block.knowledge.clear();
   block.news.clear();
   block.learned_version = 0;
+  block.seat = event.seat;
+  block.cluster = nullptr;
+  if (event.cluster_blocks > 1) begin_in_cluster(event);
   begin_interval();
   block.first_interval = block.phase_begin = block.alone_from = block.interval;
+}
+
+void Ordering::begin_in_cluster(const BlockBegin& event) {
+  Block& block = blocks_.running();
+  Cluster& cluster = clusters_[event.first_seat];
+  if (event.rank == 0) {
+    cluster.order.begin(event.cluster_blocks, event.threads);
+    cluster.blocks.clear();
+  }
+  cluster.order.add(event.rank, event.number);
+  cluster.blocks.push_back(&block);
+  block.cluster = &cluster;
+  block.rank = event.rank;
+  block.cluster_barriers = 0;
+  block.of_cluster.clear();
+}
+
+void Ordering::on(const ClusterArrive& event) {
+  arrive_at_cluster(event.thread);
+  if (!event.stays) begin_interval();  // what it does now is not ordered by this barrier
+}
+
+/// All know what one knows of blocks of other clusters. Of each other, those may be told by atomics
+/// all that was done so far: that is more than is certain if a thread went on in between.
+void Ordering::on(const ClusterMet&) {
+  Cluster& cluster = *blocks_.running().cluster;
+  cluster.order.meet();
+  Knowledge all;
+  for (const Block* block : cluster.blocks) {
+    join(all, block->knowledge);
+    join(all, block->news);
+  }
+  for (Block* block : cluster.blocks) {
+    join(block->knowledge, all);
+    for (const Block* other : cluster.blocks) {
+      block->of_cluster[other->number].join(Sight{other->interval});
+    }
+  }
+  for (Block* block : cluster.blocks) begin_interval(*block);  // what comes now is behind it
+}
+
+bool Ordering::is_ordered_by_cluster(const AccessRecord& earlier, unsigned thread) const {
+  const Block& block = blocks_.running();
+  if (block.cluster == nullptr) return false;
+  const std::uint32_t barriers =
+      std::max(block.threads[thread].cluster_barriers, block.cluster_barriers);
+  return block.cluster->order.is_before(block_of(earlier), earlier.thread(), earlier.interval(),
+                                        barriers);
+}
+
+bool Ordering::knows_begin_of(unsigned seat, unsigned thread) const {
+  const Block& block = blocks_.running();
+  const Block& other = blocks_.at(seat);
+  if (std::max(block.threads[thread].cluster_barriers, block.cluster_barriers) > 0) return true;
+  const AccessRecord begin(other.first_interval, 0, 0, 0);
+  return other.first_interval < oldest_ || is_seen(block.knowledge, other.number, begin) ||
+         (block.threads[thread].has_learned && is_seen(block.news, other.number, begin));
 }
 
 void Ordering::on(const BlockResume& event) {
@@ -78,6 +137,7 @@ void Ordering::begin_phase() {
   reset(block.clocks);
   for (CarriedValues& values : block.carried) values.clear();
   for (Thread& thread : block.threads) {
+    block.cluster_barriers = std::max(block.cluster_barriers, thread.cluster_barriers);
     thread.epoch = 0;
     thread.has_synced = false;
     thread.has_learned = false;
@@ -190,6 +250,7 @@ void Ordering::on(const Synchronisation& event) {
   if (!is_new) return;
   join(word.knowledge, block.knowledge);
   join(word.knowledge, block.news);
+  join(word.knowledge, block.of_cluster);
   word.version = ++last_version_;
 }
 
@@ -217,7 +278,9 @@ bool Ordering::is_ordered_within_phase(const AccessRecord& earlier, unsigned thr
 
 bool Ordering::is_ordered(const AccessRecord& earlier, unsigned thread) const {
   const Block& block = blocks_.running();
-  if (earlier.interval() == block.interval) return is_ordered_within_phase(earlier, thread);
+  if (earlier.interval() == block.interval) {
+    return is_ordered_within_phase(earlier, thread) || is_ordered_by_cluster(earlier, thread);
+  }
   // As most are: a barrier of this block lies between.
   if (earlier.interval() < block.phase_begin && earlier.interval() >= block.alone_from) return true;
   const Interval& interval = interval_of(earlier);
@@ -226,7 +289,8 @@ bool Ordering::is_ordered(const AccessRecord& earlier, unsigned thread) const {
     return true;
   }
   return is_seen(block.knowledge, interval.block, earlier) ||
-         (block.threads[thread].has_learned && is_seen(block.news, interval.block, earlier));
+         (block.threads[thread].has_learned && is_seen(block.news, interval.block, earlier)) ||
+         is_ordered_by_cluster(earlier, thread);
 }
 
 bool Ordering::is_seen(const Knowledge& knowledge, std::uint64_t block,

@@ -13,7 +13,8 @@
 //     behind one of its block that did. It then knows all that the other had done before its
 //     fence, what that one's block had done before its last barrier, or before fences of its own
 //     and a barrier, and what that one knew itself. So work "last block adds up the partial sums"
-//     and locks.
+//     and locks;
+//   - same cluster: a barrier of the cluster lies between (cluster_order.h).
 //
 // Where this is coarse (threads between the first and the last that fence are taken to fence too)
 // it takes two accesses for ordered that are not, never the other way round. A volatile access
@@ -22,13 +23,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/lazy_array.h"
 #include "common/per_block.h"
 #include "events/events.h"
 #include "races/carried_values.h"
+#include "races/cluster_order.h"
 
 namespace simulator {
 
@@ -85,6 +89,11 @@ struct AccessRecord {
 
 class Ordering {
  public:
+  struct Interval {
+    std::uint64_t block;
+    std::uint32_t phase;
+  };
+
   /// `intervals` counts through all launches: records of earlier ones have smaller numbers.
   Ordering(const LaunchBegin& launch, std::uint32_t& intervals)
       : launch_(launch),
@@ -95,15 +104,26 @@ class Ordering {
   void on(const BlockBegin& event);
   void on(const BlockResume& event);
   void on(const BarrierMet&) { begin_phase(); }
+  void on(const ClusterArrive& event);
+  void on(const ClusterWaited& event) {
+    Block& block = blocks_.running();
+    block.threads[event.thread].cluster_barriers = block.cluster->order.barriers();
+  }
+  void on(const ClusterMet&);
   /// All blocks are at a barrier: what they do next is as of a new launch.
   void on(const GridMet&) { oldest_ = last_interval_ + 1; }
   void on(const ThreadReturn& event) {
     blocks_.running().threads[event.thread].has_returned = true;
+    if (blocks_.running().cluster != nullptr) arrive_at_cluster(event.thread);
   }
   void on(const SyncwarpMet& event);
   void on(const ValuesCarried& event);
   void on(const Fence& event);
   void on(const Synchronisation& event);
+
+  /// All of this launch, which has ended, and the number of the first.
+  std::uint32_t first_interval() const { return first_interval_; }
+  std::vector<Interval> take_intervals() { return std::move(intervals_); }
 
   /// An access that the thread makes now, on a line with this number.
   AccessRecord record(unsigned thread, std::uint32_t site) const {
@@ -115,6 +135,17 @@ class Ordering {
   std::uint64_t block_of(const AccessRecord& record) const { return interval_of(record).block; }
   /// The running block.
   std::uint64_t block() const { return blocks_.running().number; }
+  /// Its seat, and the first interval of the block on another one.
+  unsigned seat() const { return blocks_.running().seat; }
+  std::uint32_t block_begin_of(unsigned seat) const { return blocks_.at(seat).first_interval; }
+  /// Does the thread come behind something that the block on this seat has done?
+  bool knows_begin_of(unsigned seat, unsigned thread) const;
+  /// Was it made by a block of the running one's cluster?
+  bool is_in_cluster(const AccessRecord& record) const {
+    const Block& block = blocks_.running();
+    return block.cluster != nullptr && block.cluster->order.has(block_of(record));
+  }
+
   /// Accesses before this interval happened before all that is done now.
   std::uint32_t oldest() const { return oldest_; }
   /// The first interval of the running block, and of its phase.
@@ -171,11 +202,6 @@ class Ordering {
   }
 
  private:
-  struct Interval {
-    std::uint64_t block;
-    std::uint32_t phase;
-  };
-
   struct Thread {
     std::uint32_t epoch = 0;            // steps since the last barrier (WarpClock)
     bool has_synced = false;            // by a __syncwarp() since then
@@ -183,11 +209,23 @@ class Ordering {
     std::uint32_t fenced_phase = 0;     // and the last one before that fence's phase
     std::uint32_t fenced_within = 0;    // the last interval before its last fence of any kind
     bool has_returned = false;
-    bool has_learned = false;  // by an atomic since the last barrier: Block::news
+    bool has_learned = false;            // by an atomic since the last barrier: Block::news
+    std::uint32_t cluster_barriers = 0;  // that it has waited at
+  };
+
+  struct Block;
+  struct Cluster {
+    ClusterOrder order;
+    std::vector<Block*> blocks;  // by rank
   };
 
   struct Block {
     std::uint64_t number = 0;
+    unsigned seat = 0;
+    Cluster* cluster = nullptr;  // none where it has one block
+    unsigned rank = 0;
+    std::uint32_t cluster_barriers = 0;  // that all its threads know of
+    Knowledge of_cluster;                // of the other blocks, to be handed on by atomics
     std::uint32_t first_interval = 0, interval = 0;
     std::uint32_t phase = 0, phase_begin = 0;  // its number, and its first interval
     std::uint32_t alone_from = 0;  // the first interval since which no other block has run
@@ -209,7 +247,14 @@ class Ordering {
     std::uint64_t version = 0;
   };
 
-  void begin_interval();
+  void arrive_at_cluster(unsigned thread) {
+    Block& block = blocks_.running();
+    block.cluster->order.arrive(block.rank, thread, block.interval);
+  }
+  bool is_ordered_by_cluster(const AccessRecord& earlier, unsigned thread) const;
+  void begin_in_cluster(const BlockBegin& event);
+  void begin_interval(Block& block);
+  void begin_interval() { begin_interval(blocks_.running()); }
   void begin_phase();
   void note_atomic(const Synchronisation& event);
   static void add_own(Sight& sight, std::uint32_t fenced_interval, unsigned number,
@@ -226,6 +271,7 @@ class Ordering {
   std::uint32_t oldest_;
   std::vector<Interval> intervals_;
   PerBlock<Block> blocks_;
+  std::map<unsigned, Cluster> clusters_;                // by the seat of their first block
   std::unordered_map<std::uintptr_t, Word> published_;  // by address
   std::uint64_t last_version_ = 0;
   LazyArray<LastAtomic> last_atomics_;

@@ -62,9 +62,10 @@ RaceReport::Reason RaceReport::between_blocks(const AccessRecord& earlier,
   const auto line = [](CodeAddress site) {
     return "the atomic in line " + std::to_string(source_line(site).line);
   };
+  const auto home = [&](std::uintptr_t word) { return memory_.shared.home(word); };
   std::string note;
   Missing missing = Missing::order;
-  if (gap == Gap::none || mine.word == event.access.address) {
+  if (gap == Gap::none || home(mine.word) == home(event.access.address)) {
     note = "";
   } else if (gap == Gap::late_barrier) {
     missing = Missing::barrier;
@@ -82,6 +83,11 @@ RaceReport::Reason RaceReport::between_blocks(const AccessRecord& earlier,
            " of the other one does not wait for " + thread(earlier.thread()) + " before " +
            line(theirs.site) + ": no __syncthreads() lies between" +
            (gap == Gap::both ? ", and no __threadfence()." : ".");
+  }
+  if (ordering_.is_in_cluster(earlier)) {
+    return {
+        with_note("by threads of two blocks of a cluster, with no cluster.sync() between", note),
+        missing == Missing::order ? Missing::cluster_barrier : missing};
   }
   const bool could_sync = launch_.is_cooperative && missing == Missing::order;
   return {
@@ -213,16 +219,18 @@ void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent
 
 void RaceReport::early_read(const EarlyRead& read, AccessEvent write) {
   const Access& access = write.access;
-  const Reach reach = reach_within_block(read.thread, write.thread);
+  const Reach reach = read.is_remote ? Reach::grid : reach_within_block(read.thread, write.thread);
   if (!findings_.is_first(Kind::shared_race, read.site, access.site, reach)) return;
   const Findings::Writing writing(findings_);
   const ElementName element = element_at(memory_, MemorySpace::shared, access.address, access.size);
   Finding found{Kind::shared_race, launch_.kernel, "", false, {}, element.buffer, element.index};
-  Reason reason = within_block({write.thread, access.site}, {read.thread, read.site});
+  Reason reason = reach == Reach::grid
+                      ? between_blocks(AccessRecord(read.when), write)
+                      : within_block({write.thread, access.site}, {read.thread, read.site});
   found.message = element.text + " is read and written " + std::move(reason.text);
   found.missing = reason.missing;
   found.parties = {
-      party(launch_, ordering_.block(), read.thread, read.site,
+      party(launch_, ordering_.block_of(AccessRecord(read.when)), read.thread, read.site,
             action_text(AccessType::read, read.size) + ", which nobody has written yet"),
       party(launch_, ordering_.block(), write.thread, access.site,
             action_text(access.type, access.size))};

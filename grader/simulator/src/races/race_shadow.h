@@ -35,6 +35,20 @@ class RaceShadow {
   void check(const AccessEvent& event, const AccessRecord& record, std::uint32_t oldest,
              const Ordering& ordering, RaceReport& report, FirstReads& first_reads);
 
+  /// The records that are kept where an access goes: visit(record, type).
+  template <typename Visit>
+  void each_record(const AccessEvent& event, Visit visit) const {
+    if (cell_bytes_ == 0) return;
+    const std::size_t last = (event.place.offset + event.access.size - 1) >> cell_shift_;
+    for (std::size_t index = event.place.offset >> cell_shift_; index <= last; ++index) {
+      visit(cells_[index].write, AccessType::write);
+      visit(cells_[index].read, AccessType::read);
+      if (const auto atomic = atomics_.find(index); atomic != atomics_.end()) {
+        visit(atomic->second, AccessType::atomic);
+      }
+    }
+  }
+
  private:
   struct Cell {
     AccessRecord write, read;

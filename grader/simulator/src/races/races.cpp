@@ -1,11 +1,15 @@
 #include "races/races.h"
 
+#include <algorithm>
+
 namespace simulator {
 
 void RaceChecker::on(const BlockBegin& event) {
   report_.settle();
   ordering_.on(event);
   report_.on(event);
+  lifetime_.on(event);
+  early_begin_.on(event);
   SharedShadows& shared = shared_.begin(event);
   if (shared.is_new) {
     shared.is_new = false;
@@ -19,6 +23,19 @@ void RaceChecker::on(const BlockResume& event) {
   ordering_.on(event);
   report_.on(event);
   shared_.resume(event);
+  early_begin_.on(event);
+}
+
+void RaceChecker::on_remote(const AccessEvent& event) {
+  const AccessRecord now = record(event.thread, event.access.site);
+  const unsigned seat = remote_seat(event.place);
+  lifetime_.on_remote(event, now);
+  if (event.access.is_volatile) races_.sites.mark_volatile(now.site());
+  SharedShadows& shared = shared_.at(seat);
+  const bool is_static = (event.place.piece - kFirstRemote) % 2 == kStaticShared;
+  (is_static ? shared.statics : shared.dynamic)
+      .check(event, now, std::max(ordering_.block_begin_of(seat), ordering_.oldest()), ordering_,
+             report_, first_reads_);
 }
 
 bool RaceChecker::is_race(const EarlyRead& read, AccessEvent write) {

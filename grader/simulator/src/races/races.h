@@ -13,6 +13,8 @@
 #include "events/events.h"
 #include "findings/findings.h"
 #include "memory/memory.h"
+#include "races/cluster_lifetime.h"
+#include "races/early_begin.h"
 #include "races/first_reads.h"
 #include "races/ordering.h"
 #include "races/race_report.h"
@@ -27,6 +29,7 @@ struct RaceMemory {
   BesideAllocations<RaceShadow> device;
   Sites sites;
   std::uint32_t last_interval = 0;
+  LastLaunch last_launch;
 };
 
 class RaceChecker {
@@ -36,25 +39,40 @@ class RaceChecker {
       : memory_(memory),
         races_(races),
         ordering_(launch, races.last_interval),
-        report_(launch, memory, races.sites, ordering_, findings) {}
+        report_(launch, memory, races.sites, ordering_, findings),
+        lifetime_(launch, memory, ordering_, findings),
+        early_begin_(launch, memory, races.last_launch, races.sites, findings) {}
   RaceChecker(const RaceChecker&) = delete;
   RaceChecker& operator=(const RaceChecker&) = delete;
 
   void on(const BlockBegin& event);
   void on(const BlockResume& event);
-  void on(const BlockEnd&) { report_.settle(); }
+  void on(const BlockEnd& event) {
+    report_.settle();
+    lifetime_.on(event);
+  }
   void on(const LaunchEnd&) { report_.settle(); }
   void on(const BarrierMet& event) {
     report_.settle();
     ordering_.on(event);
+    early_begin_.on(event);
+  }
+  void on(const ClusterArrive& event) { ordering_.on(event); }
+  void on(const ClusterWaited& event) { ordering_.on(event); }
+  void on(const ClusterMet& event) {
+    report_.settle();
+    ordering_.on(event);
+    early_begin_.on(event);
   }
   void on(const GridMet& event) {
     report_.settle();
     ordering_.on(event);
+    early_begin_.on(event);
   }
   void on(const SyncwarpMet& event) {
     report_.settle();
     ordering_.on(event);
+    early_begin_.on(event);
   }
   void on(const ValuesCarried& event) { ordering_.on(event); }
   void on(const ThreadReturn& event) {
@@ -65,8 +83,21 @@ class RaceChecker {
   void on(const Synchronisation& event) {
     report_.settle();
     ordering_.on(event);
+    early_begin_.on(event);
   }
   void on(const WarpCall& event) { report_.on(event); }
+  void on(const PrimaryAwaited& event) { early_begin_.on(event); }
+
+  /// May the launch before this one not have ended? Then accesses are told here, before on().
+  bool may_begin_early() const { return early_begin_.is_possible(); }
+  void check_early(AccessEvent event) {
+    if (event.place.space != MemorySpace::global) return;
+    early_begin_.check(event, shadow_of(event.place), ordering_.block());
+  }
+  /// The next launch may be one that begins early.
+  void keep_for_next(const LaunchBegin& launch) {
+    races_.last_launch = {launch, ordering_.first_interval(), ordering_.take_intervals()};
+  }
 
   [[gnu::always_inline]] void on(const AccessEvent& event) {
     const bool is_global = event.place.space == MemorySpace::global;
@@ -76,6 +107,9 @@ class RaceChecker {
         .check(event, now, is_global ? ordering_.oldest() : ordering_.block_begin(), ordering_,
                report_, first_reads_);
   }
+
+  /// Of shared memory of another block of the cluster.
+  void on_remote(const AccessEvent& event);
 
   /// EarlyRead::when and AsyncCopy::when, for what the thread does now.
   std::uint64_t time_stamp(unsigned thread, CodeAddress site) { return record(thread, site).bits; }
@@ -107,6 +141,8 @@ class RaceChecker {
   RaceMemory& races_;
   Ordering ordering_;
   RaceReport report_;
+  ClusterLifetime lifetime_;
+  EarlyBegin early_begin_;
   FirstReads first_reads_{ordering_, races_.sites, report_};
   PerBlock<SharedShadows> shared_;
 };

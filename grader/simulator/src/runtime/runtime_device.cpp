@@ -47,7 +47,7 @@ void describe(cudaDeviceProp& p) {
   p.sharedMemPerBlockOptin = kSharedPerBlockOptin;
   p.maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
   p.reservedSharedMemPerBlock = kSharedReservedPerBlock;
-  p.cooperativeLaunch = 1;
+  p.cooperativeLaunch = p.clusterLaunch = 1;
 }
 
 struct Attribute {
@@ -81,6 +81,7 @@ constexpr Attribute kAttributes[] = {
     {cudaDevAttrConcurrentKernels, 0},
     {cudaDevAttrManagedMemory, 0},
     {cudaDevAttrCooperativeLaunch, 1},
+    {cudaDevAttrClusterLaunch, 1},
     {cudaDevAttrMemoryPoolsSupported, 0},
 };
 
@@ -130,6 +131,9 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
       return result(kErrorInvalidValue);
     }
     machine().attributes.allow_dynamic_shared(kernel, static_cast<std::size_t>(value));
+  }
+  if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+    machine().attributes.allow_large_clusters(kernel, value != 0);
   }
   return result(kSuccess);  // the others are hints
 }

@@ -40,6 +40,7 @@ constexpr ErrorText kTexts[] = {
     ONEPASS_ERROR(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch"),
     ONEPASS_ERROR(cudaErrorNotPermitted, "operation not permitted"),
     ONEPASS_ERROR(cudaErrorNotSupported, "operation not supported"),
+    ONEPASS_ERROR(cudaErrorInvalidClusterSize, "cluster size is invalid"),
     ONEPASS_ERROR(cudaErrorUnknown, "unknown error"),
 };
 #undef ONEPASS_ERROR

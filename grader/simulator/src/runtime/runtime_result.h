@@ -17,10 +17,12 @@ inline cudaError_t result(int error) {
 /// The runtime function that is called puts work on a stream, or waits for the device.
 inline void note_work(const void* stream, const char* call, const void* site) {
   Machine& device = machine();
+  device.kernel_before.reset();
   device.host_calls.note_work(stream, call, reinterpret_cast<CodeAddress>(site), device.findings);
 }
 inline void note_wait(const std::string& call, const void* site) {
   Machine& device = machine();
+  device.kernel_before.reset();
   device.host_calls.note_wait(call, reinterpret_cast<CodeAddress>(site), device.findings);
   device.streams.finish();
   device.host_calls.finish();

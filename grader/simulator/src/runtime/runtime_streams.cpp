@@ -18,6 +18,7 @@ struct CUevent_st {
 extern "C" {
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+  simulator::machine().kernel_before.reset();
   return result(cudaSuccess);  // there is nothing to wait for
 }
 
@@ -62,6 +63,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
   if (event == nullptr) return result(cudaErrorInvalidResourceHandle);
   event->recorded = true;
+  simulator::machine().kernel_before.reset();  // that is work of the stream
   event->time = std::chrono::steady_clock::now();
   return result(cudaSuccess);
 }

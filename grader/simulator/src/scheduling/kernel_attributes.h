@@ -43,6 +43,15 @@ class KernelAttributes {
     return found == allowed_.rend() ? nullptr : &found->first;
   }
 
+  /// Clusters of more than the portable 8 blocks.
+  void allow_large_clusters(const void* kernel, bool allowed) {
+    of(large_clusters_, kernel) = allowed ? 1 : 0;
+  }
+  bool allows_large_clusters(const KernelNames& kernel) const {
+    const std::size_t* allowed = most_of(large_clusters_, kernel);
+    return allowed != nullptr && *allowed > 0;
+  }
+
   /// A launcher may count on what it was told of the kernel: so many blocks are on a multiprocessor
   /// at one time. (Which shared variables a kernel has shows only when it uses them.)
   void note_occupancy(const void* kernel, std::size_t blocks) {
@@ -77,7 +86,7 @@ class KernelAttributes {
     return most;
   }
 
-  Values allowed_, occupancy_;
+  Values allowed_, occupancy_, large_clusters_;
 };
 
 }  // namespace simulator

@@ -21,12 +21,6 @@ Dim3 dim3(const uint3& shape) {
   return {shape.x, shape.y, shape.z};
 }
 
-/// No shape has sizes beyond an int: there they were negative.
-std::string text(const uint3& shape) {
-  const auto number = [](unsigned size) { return std::to_string(static_cast<int>(size)); };
-  return number(shape.x) + " x " + number(shape.y) + " x " + number(shape.z);
-}
-
 /// "void onepass::k<float, 4>(float*)" -> "k<float, 4>", "onepass::k(float*)" -> "k(float*)"
 std::string short_name(const KernelNames& kernel) {
   const std::string& name = kernel.instance;
@@ -59,18 +53,18 @@ std::string complaint(const KernelNames& kernel, const LaunchShape& shape,
   const uint3& grid = shape.grid;
   const uint3& block = shape.block;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) {
-    return "The grid is " + text(grid) + ": a launch of no blocks is an error.";
+    return "The grid is " + shape_text(grid) + ": a launch of no blocks is an error.";
   }
   if (grid.x > kGridX || grid.y > kGridY || grid.z > kGridZ) {
-    return "The grid is " + text(grid) + ": from 1 to 2147483647 x 65535 x 65535 blocks can be " +
-           "launched.";
+    return "The grid is " + shape_text(grid) +
+           ": from 1 to 2147483647 x 65535 x 65535 blocks can be " + "launched.";
   }
   const std::size_t threads = std::size_t{block.x} * block.y * block.z;
   if (threads == 0) {
-    return "The block is " + text(block) + ": it has no threads.";
+    return "The block is " + shape_text(block) + ": it has no threads.";
   }
   if (block.x > kBlockX || block.y > kBlockY || block.z > kBlockZ || threads > kThreadsPerBlock) {
-    return "The block is " + text(block) + ": it may have 1024 threads, and 64 in z.";
+    return "The block is " + shape_text(block) + ": it may have 1024 threads, and 64 in z.";
   }
   const std::size_t shared = shape.dynamic_shared_bytes;
   if (shared > kSharedPerBlockOptin) {
@@ -182,6 +176,29 @@ void refuse_in_hindsight(const Launch& launch, const Order& order) {
   }
 }
 
+std::uint64_t run(const Order& order, void* arguments, std::size_t argument_bytes,
+                  std::uint64_t first, Share share);
+
+/// The first thread of the kernel has come to its __cluster_dims__, which a launch does not know
+/// before: nothing has happened yet, and it begins anew.
+std::uint64_t run_in_clusters(const Launch& launch, Order order, void* arguments,
+                              std::size_t argument_bytes, std::uint64_t first, Share share) {
+  Machine& device = launch.machine;
+  const uint3 wanted = launch.cluster_wanted;
+  std::string wrong;
+  if (volume(order.shape.cluster) > 0) {
+    wrong = "The launch asks for clusters of " + shape_text(order.shape.cluster) +
+            " blocks, and the kernel's __cluster_dims__ are " + shape_text(wanted) + '.';
+  } else {
+    order.shape.cluster = wanted;
+    wrong = cluster_complaint(order.shape.grid, order.shape.cluster,
+                              device.attributes.allows_large_clusters(names_of(launch)));
+  }
+  if (wrong.empty()) return run(order, arguments, argument_bytes, first, share);
+  refuse(device, order.kernel.written, wrong, kErrorInvalidClusterSize);
+  return volume(order.shape.grid);
+}
+
 /// Runs blocks of the launch from the one whose turn is `first` on; returns whose turn is next.
 std::uint64_t run(const Order& order, void* arguments, std::size_t argument_bytes,
                   std::uint64_t first, Share share) {
@@ -194,6 +211,10 @@ std::uint64_t run(const Order& order, void* arguments, std::size_t argument_byte
   if (device.access_limit > 0) device.settings.wanted.initialised = false;
   Launch launch(order.kernel, order.shape, order.body, arguments, argument_bytes, device);
   const std::uint64_t next = run(launch, first, share);
+  if (volume(launch.cluster_wanted) > 0) {
+    return run_in_clusters(launch, order, arguments, argument_bytes, first, share);
+  }
+  launch.checkers.keep_for_next(launch.begin);
   keep_traffic(launch, order.shape);
   // Blocks that did not run may have been meant to write what the next launch reads.
   if (is_sampled(device, order.shape)) device.settings.wanted.initialised = false;
@@ -251,6 +272,15 @@ void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)
            {host_party(site, "launches")});
     return;
   }
+  if (volume(shape.cluster) > 0) {
+    const std::string clusters = cluster_complaint(shape.grid, shape.cluster,
+                                                   device.attributes.allows_large_clusters(names));
+    if (!clusters.empty()) {
+      refuse(device, kernel.written, clusters, kErrorInvalidClusterSize,
+             {host_party(site, "launches")});
+      return;
+    }
+  }
   if (shape.is_cooperative) {
     const std::string large = too_large(names, shape, device.memory.shared);
     if (!large.empty()) {
@@ -259,8 +289,12 @@ void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)
       return;
     }
   }
-  const Order order = {kernel, shape, body, site};
-  if (device.streams.hold_work()) {
+  // Held work of several streams runs by turns: which kernel is before this one is not known then.
+  const bool holds = device.streams.hold_work();
+  Order order = {kernel, shape, body, site};
+  order.shape.may_begin_early &= !holds && device.kernel_before == shape.stream;
+  device.kernel_before = shape.stream;
+  if (holds) {
     device.streams.put(shape.stream, held(order, arguments, argument_bytes));
   } else {
     run(order, arguments, argument_bytes, 0, Share::all);

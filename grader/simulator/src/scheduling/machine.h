@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "checkers/checkers.h"
@@ -24,6 +25,9 @@ struct Machine {
   KernelAttributes attributes;
   HostCalls host_calls;
   Streams streams;
+  /// The stream whose last work is a kernel, if nothing else was put on a stream since and the host
+  /// has not waited: a launch there may begin before that kernel has ended (races/early_begin.h).
+  std::optional<const void*> kernel_before;
 
   Errors errors;
   CheckerSettings settings;        // of the next launches

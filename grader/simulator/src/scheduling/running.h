@@ -17,7 +17,13 @@ namespace simulator {
 struct Launch {
   Launch(const LaunchedKernel& kernel, const LaunchShape& shape_, void (*body_)(void*),
          void* arguments_, std::size_t argument_bytes_, Machine& machine_)
-      : begin{kernel.written, shape_.grid, shape_.block, shape_.is_cooperative, kernel.function},
+      : begin{kernel.written,
+              shape_.grid,
+              shape_.block,
+              shape_.is_cooperative,
+              shape_.cluster.x == 0 ? uint3{1, 1, 1} : shape_.cluster,
+              shape_.may_begin_early,
+              kernel.function},
         body(body_),
         arguments(arguments_),
         argument_bytes(argument_bytes_),
@@ -45,10 +51,12 @@ struct Launch {
 
   Thread* thread = nullptr;              // that runs; nullptr while host code does
   Block* block = nullptr;                // its block
+  const Thread* last_thread = nullptr;   // that has returned
   Fiber scheduler;                       // waits while the threads of a round run
   bool progress = false;                 // some thread of the round did more than give way
   bool met_others = false;               // some thread of the round did an atomic operation
   CodeAddress inside = 0;                // a place in the kernel; 0 while none is known
+  uint3 cluster_wanted = {0, 0, 0};      // the kernel's own, if the launch did not know them
   bool failed = false;                   // an error that stops a GPU has been made
   volatile bool stop_requested = false;  // by the time limit's signal
 

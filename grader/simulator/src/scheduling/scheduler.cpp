@@ -32,12 +32,14 @@ void thread_body(void* argument) {
     Block& block = *launch.block;
     if (launch.inside == 0) launch.inside = thread.last_site;
     if (!block.copies.empty()) tell_copies_left(launch);
+    launch.last_thread = &thread;
     thread.state = ThreadState::returned;
     --block.live;
     block.warp_of(thread).live &= ~(1u << thread.lane);
     launch.checkers.tell(ThreadReturn{thread.number});
     warp_lane_stopped(launch, thread);
     barrier_thread_returned(launch);
+    cluster_thread_returned(launch, thread);
     wait_for_others(launch);
   }
 }
@@ -104,15 +106,43 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
     thread.spin = {};
     thread.gave_way = false;
     thread.last_site = thread.wait_site = 0;
+    thread.cluster_arrivals = thread.cluster_waits = 0;
   }
-  launch_.checkers.tell(BlockBegin{number, block.seat, count});
+  if (block.cluster == nullptr) {
+    launch_.checkers.tell(BlockBegin{number, block.seat, count});
+  } else {
+    const std::vector<Block*>& blocks = block.cluster->blocks;
+    launch_.checkers.tell(BlockBegin{number, block.seat, count, blocks.front()->seat,
+                                     block.cluster_rank, static_cast<unsigned>(blocks.size())});
+  }
   launch_.count_threads(count);
   launch_.machine.memory.shared.begin_block();
 }
 
+void Scheduler::end(Block& block) {
+  if (block.cluster == nullptr) {
+    free_.push_back(&block);
+  } else {
+    end_in_cluster(block);
+  }
+}
+
+void Scheduler::set_aside(Block& block) {
+  SharedMemory& shared = launch_.machine.memory.shared;
+  if (block.cluster == nullptr) {
+    shared.park(block.parked);
+  } else {
+    shared.put_in_window(block.seat);
+  }
+}
+
 void Scheduler::go_on(Block& block) {
   stacks_.give_to(block);
-  launch_.machine.memory.shared.restore(block.parked);
+  if (block.cluster == nullptr) {
+    launch_.machine.memory.shared.restore(block.parked);
+  } else {
+    launch_.machine.memory.shared.take_from_window(block.seat);
+  }
   launch_.checkers.tell(BlockResume{block.seat});
 }
 
@@ -124,6 +154,7 @@ Scheduler::Outcome Scheduler::run_block(Block& block) {
     launch_.progress = launch_.met_others = false;
     if (!pass_turn(launch_, launch_.scheduler, 0)) {
       if (GridBarrier::is_at(block)) return Outcome::at_grid;
+      if (block.cluster != nullptr && waits_at_cluster(block)) return Outcome::asleep;
       launch_.checkers.tell(BlockStuck{});
       launch_.fail(kErrorLaunchTimeout);
     }
@@ -132,7 +163,7 @@ Scheduler::Outcome Scheduler::run_block(Block& block) {
     any_progress = true;
     if (launch_.is_shuffled && launch_.met_others && block.live > 0) return Outcome::aside;
   }
-  launch_.checkers.tell(BlockEnd{});
+  launch_.checkers.tell(BlockEnd{launch_.last_thread->number, launch_.last_thread->last_site});
   return Outcome::finished;
 }
 
@@ -157,53 +188,69 @@ std::size_t Scheduler::most_seats() const {
 }
 
 std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
-  const ChosenBlocks chosen(launch_.machine.blocks, launch_.begin.grid, launch_.begin.block);
-  const std::uint64_t blocks = chosen.count();
-  const std::uint64_t end = share == Share::half ? blocks / 2 : blocks;
+  // What begins together: a block, or a cluster.
+  const bool in_clusters = launch_.begin.has_clusters();
+  const std::uint64_t together = volume(launch_.begin.cluster);
+  const ChosenBlocks chosen(launch_.machine.blocks,
+                            clusters_of(launch_.begin.grid, launch_.begin.cluster),
+                            launch_.begin.block);
+  const std::uint64_t count = chosen.count();
+  const std::uint64_t end_of_share = share == Share::half ? count / 2 : count;
   running_block_size = launch_.begin.block;
   running_grid_size = launch_.begin.grid;
+  if (in_clusters) launch_.machine.memory.shared.windows().open();
 
-  GridBarrier grid(blocks);
+  GridBarrier grid(count * together);
   std::uint64_t next = first;
   std::size_t idle_turns = 0;  // in a row
   bool is_aside = false;       // the block that ran last
-  while (next < end || !waiting_.empty() || (grid.waiting() > 0 && next < blocks)) {
+  while (next < end_of_share || !waiting_.empty() || (grid.waiting() > 0 && next < count)) {
+    if (waiting_.empty() && !asleep_.empty()) break;  // only their clusters could wake them
     const bool start_new =
-        next < blocks && (waiting_.empty() || (idle_turns > 0 && waiting_.size() < most_seats()) ||
-                          (is_aside && waiting_.size() < kTogether));
+        next < count && (waiting_.empty() || (idle_turns > 0 && under_way() < most_seats()) ||
+                         (is_aside && waiting_.size() < kTogether));
     Block* block = nullptr;
-    if (start_new) {
+    if (start_new && !in_clusters) {
       block = &free_seat();
       begin(*block, chosen.number(next++));
     } else {
+      if (start_new) begin_cluster(chosen.number(next++));
       block = waiting_.front();
       waiting_.pop_front();
       go_on(*block);
     }
     const Outcome outcome = run_block(*block);
-    if (outcome == Outcome::failed) return blocks;
+    if (outcome == Outcome::failed) return count;
+    if (block->cluster != nullptr) wake(*block->cluster);
     idle_turns = outcome == Outcome::idle ? idle_turns + 1 : 0;
     is_aside = outcome == Outcome::aside;
     if (outcome == Outcome::finished) {
       grid.note_end(*block);
-      free_.push_back(block);
+      end(*block);
       continue;
     }
-    if (outcome == Outcome::at_grid && !grid.arrive(launch_, *block)) return blocks;
-    launch_.machine.memory.shared.park(block->parked);
+    if (outcome == Outcome::at_grid && !grid.arrive(launch_, *block)) return count;
+    set_aside(*block);
     if (outcome == Outcome::at_grid) {
       for (Block* released : grid.release(launch_)) waiting_.push_back(released);
       continue;
     }
+    if (outcome == Outcome::asleep) {
+      block->is_asleep = true;
+      asleep_.push_back(block);
+      continue;
+    }
     waiting_.push_back(block);
     if (idle_turns > kIdleTurns * waiting_.size() &&
-        (next == blocks || waiting_.size() >= most_seats())) {
+        (next == count || under_way() >= most_seats())) {
       // Of a sample, they may wait for a block that is not among them.
-      if (!chosen.is_sample()) give_up(*block, blocks - next, grid.waiting());
-      return blocks;
+      if (!chosen.is_sample()) give_up(*block, (count - next) * together, grid.waiting());
+      return count;
     }
   }
-  if (grid.waiting() > 0) {
+  if (!asleep_.empty()) {
+    tell_cluster_missed();
+  } else if (grid.waiting() > 0) {
     go_on(grid.first());
     launch_.block = &grid.first();
     grid.tell_missed(launch_);

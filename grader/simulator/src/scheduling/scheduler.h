@@ -20,6 +20,7 @@
 #include <memory>
 #include <vector>
 
+#include "scheduling/clusters.h"
 #include "scheduling/grid_barrier.h"
 #include "scheduling/running.h"
 #include "scheduling/stack_sets.h"
@@ -41,21 +42,33 @@ class Scheduler {
  private:
   /// stalled: after some work, all threads wait for another block; idle: they did nothing else;
   /// aside: they can go on, but others have their turn.
-  /// at_grid: at the grid's barrier.
-  enum class Outcome { finished, stalled, idle, aside, at_grid, failed };
+  /// asleep, at_grid: at the barrier of the cluster, of the grid.
+  enum class Outcome { finished, stalled, idle, aside, asleep, at_grid, failed };
 
   Block& free_seat();
   void begin(Block& block, std::uint64_t number);
+  void end(Block& block);
+  void set_aside(Block& block);
   void go_on(Block& block);
   Outcome run_block(Block& block);
   void give_up(const Block& block, std::uint64_t unstarted, std::size_t at_grid);
   std::size_t most_seats() const;
+
+  // Of clusters: cluster_turns.cpp.
+  std::size_t under_way() const;
+  void begin_cluster(std::uint64_t number);
+  void wake(const Cluster& cluster);
+  void end_in_cluster(Block& block);
+  void tell_cluster_missed();
 
   Launch& launch_;
   StackSets stacks_;
   std::vector<std::unique_ptr<Block>> seats_;
   std::deque<Block*> waiting_;  // blocks set aside
   std::vector<Block*> free_;
+  std::vector<Block*> asleep_;  // of clusters
+  std::deque<Cluster> clusters_;
+  std::vector<Cluster*> free_clusters_;
 };
 
 }  // namespace simulator

@@ -21,6 +21,7 @@ namespace simulator {
 enum class ThreadState : std::uint8_t {
   ready,
   at_barrier,
+  at_cluster_barrier,
   at_grid_barrier,
   in_warp_operation,
   returned
@@ -42,7 +43,8 @@ struct Thread {
   std::uint8_t lane = 0;
   ThreadState state = ThreadState::ready;
   SpinWait spin;
-  bool gave_way = false;      // in its last turn, it only waited for a word to change
+  bool gave_way = false;  // in its last turn, it only waited for a word to change
+  std::uint32_t cluster_arrivals = 0, cluster_waits = 0;  // at the barrier of its cluster
   CodeAddress last_site = 0;  // of the last load, store or call that the simulator saw
   CodeAddress wait_site = 0;  // where it waits, if it does
 };
@@ -64,6 +66,8 @@ struct Warp {
   std::uint64_t answer[32];
 };
 
+struct Cluster;  // clusters.h
+
 struct Block {
   std::uint64_t number = 0;  // x fastest, then y, then z
   unsigned seat = 0;         // see BlockBegin
@@ -79,6 +83,9 @@ struct Block {
   unsigned at_grid_barrier = 0;  // threads that wait at the grid's
 
   std::vector<CopyQueue> copies;  // by thread; empty until one begins
+  Cluster* cluster = nullptr;  // none where the launch has no clusters
+  unsigned cluster_rank = 0;
+  bool is_asleep = false;  // until the barrier of its cluster is met
 
   ParkedShared parked;
   std::vector<std::byte> parked_stacks;  // see StackSets

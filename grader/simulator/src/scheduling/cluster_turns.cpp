@@ -1,0 +1,81 @@
+// The turns of blocks in clusters (clusters.h): they begin together, sleep at their barrier, and
+// give their seats back together.
+#include <algorithm>
+
+#include "scheduling/scheduler.h"
+
+namespace simulator {
+
+/// Blocks that have begun and hold their place. A cluster holds all of its own until the last ends.
+std::size_t Scheduler::under_way() const {
+  if (!launch_.begin.has_clusters()) return waiting_.size();
+  return (clusters_.size() - free_clusters_.size()) * volume(launch_.begin.cluster);
+}
+
+/// All blocks of a cluster begin together, and wait for their turns.
+void Scheduler::begin_cluster(std::uint64_t number) {
+  if (free_clusters_.empty()) free_clusters_.push_back(&clusters_.emplace_back());
+  Cluster& cluster = *free_clusters_.back();
+  free_clusters_.pop_back();
+  cluster = {};
+  cluster.number = number;
+  const auto blocks = static_cast<unsigned>(volume(launch_.begin.cluster));
+  for (unsigned rank = 0; rank < blocks; ++rank) {
+    Block& block = free_seat();
+    block.cluster = &cluster;
+    block.cluster_rank = rank;
+    cluster.blocks.push_back(&block);
+  }
+  cluster.live = blocks * volume(launch_.begin.block);
+  for (unsigned rank = 0; rank < blocks; ++rank) {
+    Block& block = *cluster.blocks[rank];
+    begin(block, block_of_cluster(launch_.begin, number, rank));
+    set_aside(block);
+    waiting_.push_back(&block);
+  }
+}
+
+/// The sleepers of this cluster that have a thread which can go on.
+void Scheduler::wake(const Cluster& cluster) {
+  for (Block* block : cluster.blocks) {
+    if (!block->is_asleep) continue;
+    const bool can_go_on =
+        std::any_of(block->threads.begin(), block->threads.end(),
+                    [](const Thread& thread) { return thread.state == ThreadState::ready; });
+    if (!can_go_on) continue;
+    block->is_asleep = false;
+    asleep_.erase(std::find(asleep_.begin(), asleep_.end(), block));
+    waiting_.push_back(block);
+  }
+}
+
+/// The seats of a cluster are free when all of it has ended.
+void Scheduler::end_in_cluster(Block& block) {
+  Cluster& cluster = *block.cluster;
+  set_aside(block);
+  if (++cluster.ended < cluster.blocks.size()) return;
+  free_.insert(free_.end(), cluster.blocks.rbegin(), cluster.blocks.rend());
+  free_clusters_.push_back(&cluster);
+}
+
+/// Blocks sleep that nobody can wake.
+void Scheduler::tell_cluster_missed() {
+  Block& block = *asleep_.front();
+  go_on(block);
+  launch_.block = &block;
+  const auto waits = [](const Thread& thread) {
+    return thread.state == ThreadState::at_cluster_barrier;
+  };
+  const auto waiting = std::find_if(block.threads.begin(), block.threads.end(), waits);
+  for (const Block* other : block.cluster->blocks) {
+    for (const Thread& thread : other->threads) {
+      if (thread.state == ThreadState::returned || waits(thread)) continue;
+      launch_.checkers.tell(
+          ClusterMissed{waiting->number, other->number, thread.number, thread.wait_site});
+      launch_.fail(kErrorLaunchTimeout);
+      return;
+    }
+  }
+}
+
+}  // namespace simulator

@@ -1,0 +1,185 @@
+#include "scheduling/clusters.h"
+
+#include <algorithm>
+
+#include "device_limits.h"
+#include "findings/texts.h"
+#include "scheduling/stopping.h"
+#include "scheduling/waiting.h"
+
+namespace simulator {
+namespace {
+
+void try_complete(Launch& launch, Cluster& cluster) {
+  if (cluster.live == 0 || cluster.arrived < cluster.live) return;
+  // What the checkers copy here is not the kernel's.
+  const Findings::Writing writing(launch.machine.findings);
+  ++cluster.met;
+  cluster.arrived = 0;
+  launch.checkers.tell(ClusterMet{});
+  for (Block* block : cluster.blocks) {
+    for (Thread& thread : block->threads) {
+      if (thread.state == ThreadState::at_cluster_barrier) thread.state = ThreadState::ready;
+    }
+  }
+}
+
+/// Called by a kernel's thread.
+void arrive(Launch& launch, Thread& thread, CodeAddress site, CodeAddress barrier, bool stays) {
+  Cluster& cluster = *launch.block->cluster;
+  if (thread.cluster_arrivals > thread.cluster_waits) {
+    const Findings::Writing writing(launch.machine.findings);
+    stop_with(launch, Kind::barrier_divergence, site,
+              "A thread arrives at the cluster's barrier for the second time, and has not waited "
+              "for the first: barrier_wait() belongs between two barrier_arrive().",
+              "arrives again", kErrorLaunchFailure);
+  }
+  ++thread.cluster_arrivals;
+  launch.checkers.tell(ClusterArrive{thread.number, stays});
+  if (stays) launch.checkers.tell(BarrierWait{thread.number, site, barrier, BarrierScope::cluster});
+  ++cluster.arrived;
+}
+
+void wait(Launch& launch, Thread& thread, CodeAddress site) {
+  const Cluster& cluster = *launch.block->cluster;
+  if (thread.cluster_arrivals == thread.cluster_waits) {
+    const Findings::Writing writing(launch.machine.findings);
+    stop_with(launch, Kind::barrier_divergence, site,
+              "A thread waits at the cluster's barrier and has not arrived there: "
+              "barrier_arrive() comes before barrier_wait().",
+              "calls barrier_wait()", kErrorLaunchFailure);
+  }
+  if (cluster.met < thread.cluster_arrivals) {
+    thread.state = ThreadState::at_cluster_barrier;
+    warp_lane_stopped(launch, thread);
+    wait_for_others(launch);
+  }
+  thread.cluster_waits = thread.cluster_arrivals;
+  launch.checkers.tell(ClusterWaited{thread.number});
+}
+
+Launch* in_kernel(CodeAddress site) {
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) return nullptr;
+  obey_stop(*launch, site);
+  launch->thread->last_site = launch->thread->wait_site = site;
+  return launch;
+}
+
+/// Of an address in the window of a block, or in the running block's own memory; nullptr: neither.
+const Block* owner(const Launch& launch, std::uintptr_t address) {
+  const SharedMemory& shared = launch.machine.memory.shared;
+  if (shared.in_static(address) || shared.in_dynamic(address)) return launch.block;
+  if (!shared.windows().contain(address)) return nullptr;
+  for (const Block* block : launch.block->cluster->blocks) {
+    if (block->seat == shared.windows().seat_of(address)) return block;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string cluster_complaint(const uint3& grid, const uint3& cluster, bool may_be_large) {
+  const std::uint64_t blocks = volume(cluster);
+  if (blocks == 0 || blocks > (may_be_large ? limits::kLargestCluster : limits::kPortableCluster)) {
+    return "The clusters are " + shape_text(cluster) +
+           " blocks: a cluster has from 1 to 8 blocks, or up to 16 after "
+           "cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) "
+           "(cudaErrorInvalidClusterSize).";
+  }
+  if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+    return "The grid is " + shape_text(grid) + " blocks and its clusters " + shape_text(cluster) +
+           ": each side of the grid must be a multiple of the cluster's "
+           "(cudaErrorInvalidClusterSize).";
+  }
+  return "";
+}
+
+std::uint64_t block_of_cluster(const LaunchBegin& launch, std::uint64_t cluster, unsigned rank) {
+  const uint3 place = unflatten(cluster, clusters_of(launch.grid, launch.cluster));
+  const uint3 within = unflatten(rank, launch.cluster);
+  const std::uint64_t x = place.x * launch.cluster.x + within.x;
+  const std::uint64_t y = place.y * launch.cluster.y + within.y;
+  const std::uint64_t z = place.z * launch.cluster.z + within.z;
+  return x + launch.grid.x * (y + launch.grid.y * z);
+}
+
+bool waits_at_cluster(const Block& block) {
+  return std::any_of(block.threads.begin(), block.threads.end(), [](const Thread& thread) {
+    return thread.state == ThreadState::at_cluster_barrier;
+  });
+}
+
+void cluster_thread_returned(Launch& launch, const Thread& thread) {
+  Cluster* const cluster = launch.block->cluster;
+  if (cluster == nullptr) return;
+  --cluster->live;
+  cluster->arrived -= thread.cluster_arrivals > cluster->met;
+  try_complete(launch, *cluster);
+}
+
+uint3 cluster_size() {
+  const Launch* launch = launch_of_kernel();
+  return launch == nullptr ? uint3{1, 1, 1} : launch->begin.cluster;
+}
+
+void cluster_barrier(ClusterBarrier part, const void* barrier) {
+  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
+  Launch* launch = in_kernel(site);
+  if (launch == nullptr) return;
+  Thread& thread = *launch->thread;
+  thread.spin = {};
+  if (part != ClusterBarrier::wait) {
+    arrive(*launch, thread, site, reinterpret_cast<CodeAddress>(barrier),
+           part == ClusterBarrier::sync);
+    try_complete(*launch, *launch->block->cluster);
+  }
+  if (part != ClusterBarrier::arrive) {
+    if (part == ClusterBarrier::wait) {
+      launch->checkers.tell(BarrierWait{thread.number, site, reinterpret_cast<CodeAddress>(barrier),
+                                        BarrierScope::cluster});
+    }
+    wait(*launch, thread, site);
+  }
+}
+
+void* map_shared(void* address, unsigned rank) {
+  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
+  Launch* launch = in_kernel(site);
+  if (launch == nullptr) return address;
+  const std::size_t blocks =
+      launch->block->cluster == nullptr ? 1 : launch->block->cluster->blocks.size();
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  const SharedMemory& shared = launch->machine.memory.shared;
+  if (rank >= blocks || owner(*launch, number) == nullptr) {
+    const Findings::Writing writing(launch->machine.findings);
+    stop_with(*launch, Kind::out_of_bounds_shared, site,
+              rank >= blocks
+                  ? "map_shared_rank() is asked for block " + std::to_string(rank) +
+                        " of a cluster of " + std::to_string(blocks) + ": ranks are counted from 0."
+                  : "map_shared_rank() is given an address that is not in shared memory.",
+              "calls map_shared_rank()", kErrorIllegalAddress);
+  }
+  const std::uintptr_t home = shared.home(number);
+  if (rank == launch->block->cluster_rank) return reinterpret_cast<void*>(home);
+  const unsigned seat = launch->block->cluster->blocks[rank]->seat;
+  return reinterpret_cast<void*>(shared.in_window(home, seat));
+}
+
+unsigned rank_of_shared(const void* address) {
+  const Launch* launch = in_kernel(reinterpret_cast<CodeAddress>(__builtin_return_address(0)));
+  const Block* found =
+      launch == nullptr ? nullptr : owner(*launch, reinterpret_cast<std::uintptr_t>(address));
+  return found == nullptr ? 0 : found->cluster_rank;
+}
+
+void keep_to_cluster_dims(unsigned x, unsigned y, unsigned z) {
+  Launch& launch = *launch_of_kernel();
+  const uint3& size = launch.begin.cluster;
+  if (size.x == x && size.y == y && size.z == z) return;
+  launch.cluster_wanted = {x, y, z};
+  launch.failed = true;
+  for (;;) wait_for_others(launch);
+}
+
+}  // namespace simulator

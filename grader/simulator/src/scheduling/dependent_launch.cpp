@@ -1,0 +1,13 @@
+// cudaGridDependencySynchronize(). What it is for says races/early_begin.h.
+#include "onepass_simulator/device_calls.h"
+#include "scheduling/running.h"
+
+namespace simulator {
+
+void wait_for_primary() {
+  if (Launch* launch = launch_of_kernel()) {
+    launch->checkers.tell(PrimaryAwaited{launch->thread->number});
+  }
+}
+
+}  // namespace simulator

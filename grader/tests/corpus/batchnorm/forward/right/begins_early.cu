@@ -1,0 +1,81 @@
+// Right: one kernel for the statistics, one over all elements for y, which begins early: it loads
+// its element and the weights meanwhile, and waits before it reads the statistics.
+
+#include <onepass/batchnorm.h>
+
+namespace onepass {
+
+/// Where element j of channel c lies.
+__device__ inline int64_t place(int j, int c, int channels, int space) {
+  return (static_cast<int64_t>(j / space) * channels + c) * space + j % space;
+}
+
+template <typename T>
+__global__ void statistics_kernel(const T* x, float* running_mean, float* running_var,
+                                  float* save_mean, float* save_rstd, int batch, int channels,
+                                  int space, float eps, float momentum) {
+  const int c = blockIdx.x;
+  const int count = batch * space;
+  float mean = 0.0f;
+  float var = 0.0f;
+  for (int pass = 0; pass < 2; ++pass) {
+    float share = 0.0f;
+    for (int j = threadIdx.x; j < count; j += 32) {
+      const float value = static_cast<float>(x[place(j, c, channels, space)]);
+      share += pass == 0 ? value : (value - mean) * (value - mean);
+    }
+    for (int offset = 16; offset > 0; offset /= 2) {
+      share += __shfl_xor_sync(0xffffffffu, share, offset);
+    }
+    (pass == 0 ? mean : var) = share / count;
+  }
+  cudaTriggerProgrammaticLaunchCompletion();
+  if (threadIdx.x == 0) {
+    save_mean[c] = mean;
+    save_rstd[c] = rsqrtf(var + eps);
+    running_mean[c] += momentum * (mean - running_mean[c]);
+    running_var[c] += momentum * (var * count / (count - 1.0f) - running_var[c]);
+  }
+}
+
+template <typename T>
+__global__ void normalize_kernel(const T* x, const T* weight, const T* bias, const float* mean,
+                                 const float* rstd, T* y, int64_t elements, int channels,
+                                 int space) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * 256 + threadIdx.x;
+  if (i < elements) {
+    const int64_t c = i / space % channels;
+    const float value = static_cast<float>(x[i]);
+    const float gain = static_cast<float>(weight[c]);
+    const float offset = static_cast<float>(bias[c]);
+    cudaGridDependencySynchronize();  // the statistics are there
+    const float scale = rstd[c] * gain;
+    y[i] = static_cast<T>(value * scale + (offset - mean[c] * scale));
+  }
+}
+
+template <typename T>
+void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* running_mean,
+                       float* running_var, float* save_mean, float* save_rstd, int batch,
+                       int channels, int space, float eps, float momentum, cudaStream_t stream) {
+  if (batch == 0 || channels == 0 || space == 0) {
+    return;
+  }
+  const int64_t elements = static_cast<int64_t>(batch) * channels * space;
+  statistics_kernel<<<channels, 32, 0, stream>>>(x, running_mean, running_var, save_mean, save_rstd,
+                                                 batch, channels, space, eps, momentum);
+  cudaLaunchAttribute early;
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = static_cast<unsigned>((elements + 255) / 256);
+  config.blockDim = 256;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, normalize_kernel<T>, x, weight, bias,
+                     static_cast<const float*>(save_mean), static_cast<const float*>(save_rstd), y,
+                     elements, channels, space);
+}
+
+}  // namespace onepass

@@ -1,0 +1,116 @@
+// Programmatic dependent launches: a kernel that may begin before the one before it has ended.
+#include <cooperative_groups.h>
+
+#include "tests/simulator/case_kernels.h"
+
+namespace {
+
+/// A launch on the default stream that may begin early.
+const cudaLaunchConfig_t* early(dim3 grid = 2) {
+  static cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  static cudaLaunchConfig_t config;
+  config = {grid, 64, 0, nullptr, &attribute, 1};
+  return &config;
+}
+
+__global__ void writes(float* x) {
+  cudaTriggerProgrammaticLaunchCompletion();
+  x[blockIdx.x * 64 + threadIdx.x] = 1;  // write
+}
+__global__ void reads(const float* x, float* y, bool waits) {
+  if (waits) cudaGridDependencySynchronize();
+  y[blockIdx.x * 64 + threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];  // read
+}
+CASE(waits_for_the_kernel_before, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), reads, x, y, true);
+}
+CASE(waits_for_nobody, "early-begin",
+     {"before writes is sure to have ended", "has not called cudaGridDependencySynchronize()"},
+     {{"write", 0, 0}, {"read", 0, 0}}) {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), reads, x, y, false);
+}
+CASE(begins_when_the_other_has_ended, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  reads<<<2, 64>>>(x, y, false);
+}
+CASE(reads_what_the_kernel_before_leaves_alone, "") {
+  float *x = zeros<float>(), *other = zeros<float>(1), *y = zeros<float>(2);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), reads, other, y, false);
+}
+CASE(two_that_only_read, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2);
+  reads<<<2, 64>>>(x, y, false);
+  cudaLaunchKernelEx(early(), reads, x, z, false);
+}
+CASE(overwrites_what_the_kernel_before_reads, "early-begin", {"Writes", "before reads is sure"},
+     {{"read", 0, 0}, {"write", 0, 0}}) {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  reads<<<2, 64>>>(x, y, false);
+  cudaLaunchKernelEx(early(), writes, x);
+}
+
+// ---- Which kernel is before it
+
+CASE(the_host_has_waited, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaDeviceSynchronize();
+  cudaLaunchKernelEx(early(), reads, x, y, false);
+}
+CASE(a_fill_lies_between, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaMemsetAsync(y, 0, 4, nullptr);
+  cudaLaunchKernelEx(early(), reads, x, y, false);
+}
+CASE(of_three_in_a_row, "early-begin", {}, {{"write", 0, 0}, {"read", 0, 0}}) {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2);
+  writes<<<2, 64>>>(y);
+  cudaLaunchKernelEx(early(), writes, x);
+  cudaLaunchKernelEx(early(), reads, x, z, false);
+}
+
+// ---- Who has waited
+
+enum class Behind { nothing, barrier, syncwarp };
+__global__ void one_waits(const float* x, float* y, Behind behind) {
+  if (threadIdx.x % 32 == 0) cudaGridDependencySynchronize();
+  if (behind == Behind::barrier) __syncthreads();
+  if (behind == Behind::syncwarp) __syncwarp();
+  y[blockIdx.x * 64 + threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];  // read
+}
+CASE(one_thread_waits_for_all_of_its_block, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), one_waits, x, y, Behind::barrier);
+}
+CASE(one_lane_waits_for_its_warp, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), one_waits, x, y, Behind::syncwarp);
+}
+CASE(one_lane_waits_for_itself, "early-begin", {}, {{"write", 1, 0}, {"read", 1, 0}}) {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), one_waits, x, y, Behind::nothing);
+}
+__global__ void waits_too_late(float* x, float* y) {
+  const float early = x[blockIdx.x * 64 + threadIdx.x];  // read
+  cudaGridDependencySynchronize();
+  y[blockIdx.x * 64 + threadIdx.x] = early + x[0];
+}
+CASE(reads_before_it_waits, "early-begin", {}, {{"write", 0, 0}, {"read", 0, 0}}) {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), waits_too_late, x, y);
+}
+
+}  // namespace
