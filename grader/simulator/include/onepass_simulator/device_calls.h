@@ -141,6 +141,24 @@ void wait_for_copies(std::size_t prior);
 /// names. Its size is the launch's; an access past it is found.
 void* dynamic_shared();
 
+/// Of a pointer to shared memory its address there, which fits 32 bits; of others no such address.
+std::size_t shared_address(const void* pointer);
+/// Back again. What is no address of shared memory ends the launch.
+void* shared_pointer(std::size_t address);
+bool is_shared(const void* pointer);
+bool is_global(const void* pointer);
+/// The pointer of ld.global and its kin. One to shared or local memory ends the launch.
+void* global_pointer(void* pointer);
+/// One load or store of 1, 2, 4, 8 or 16 bytes, checked at the line of the call: inline PTX, which
+/// the compiler keeps as it is written.
+struct AccessedWords {
+  std::uint64_t low, high;
+};
+AccessedWords load(const void* memory, unsigned bytes);
+void store(void* memory, unsigned bytes, AccessedWords words);
+/// The compiler may not move accesses across: asm volatile("" ::: "memory").
+void keep_order();
+
 /// An index outside an array. function: the checked_index() that says so, which names the type.
 [[gnu::cold]] void index_out_of_bounds(const char* function, std::int64_t index);
 
