@@ -264,6 +264,12 @@ TEST_SUITE("rewriter") {
                  "the PTX instruction mma.sync.aligned.m16n8k8 cannot be simulated on a CPU: grade "
                  "this on a GPU"));
     CHECK(contains(refused_ptx("bra L;"), "bra cannot"));
+    CHECK(contains(refused_ptx("mov.u32 %0|%3, 1;"), "mov.u32 has | where a ; is expected"));
+    CHECK(
+        contains(refused_ptx("{ .reg .b32 t; } mov.b32 %0, t;"), "names t, which is no register"));
+    CHECK(contains(refused_ptx("{ .reg .b32 t; .reg .f32 t; }"), "declared twice"));
+    CHECK(contains(refused_ptx("mov.u32 %0, 1; }"), "a } without its {"));
+    CHECK(contains(refused_ptx("cvt.rn.bf16.f32 %0, %1;"), "arguments mismatch"));
     CHECK(contains(refused_ptx("L: mov.u32 %0, 1;"), "the label L"));
     CHECK(contains(refused_ptx("mov.u32 %0, 1"), "a ; is missing after mov.u32"));
     CHECK(contains(refused_ptx("mov.u32 %7, 1;"), "more than this asm has operands"));
@@ -271,6 +277,8 @@ TEST_SUITE("rewriter") {
     CHECK(contains(refused_ptx("ld.global.f32 %1, [%3];"), "64 bits"));
     CHECK(contains(refused_ptx("ld.global.v2.f32 %1, [%2];"), "are not those"));
     CHECK(contains(refused_ptx("ld.global.lu.nc.f32 %1, [%2];"), "lu.nc.f32 cannot"));
+    CHECK(contains(refused_ptx("atom.global.exch.u32 %0, [%2], %3;"), "exch.u32 cannot"));
+    CHECK(contains(refused_ptx("{ .reg .pred p; setp.lo.s32 p, %0, %3; }"), "lo.s32 cannot"));
     CHECK(contains(refused_ptx("bar.sync 1;"), "are not those"));
     CHECK(contains(refused_ptx("shfl.sync.idx.b32 %0, %3, 0, 0, -1;"), "are not those"));
     CHECK(contains(refused_ptx(".local .b32 x;"), ".local"));
@@ -288,6 +296,20 @@ TEST_SUITE("rewriter") {
           "asm(\n#ifdef A\n\"\"\n#else\n\"x;\"\n#endif\n);"}) {
       refused(text);
     }
+  }
+
+  TEST_CASE("a stop is at the line of its instruction") {
+    const auto line = [](const std::string& text) {
+      const std::string result = rewritten("__device__ void f() {\n" + text + "}\n");
+      const std::size_t stop = result.find("ONEPASS_REFUSED_ASM");
+      REQUIRE(stop != std::string::npos);
+      return 1 +
+             std::count(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(stop), '\n');
+    };
+    CHECK(line("asm volatile(\"bra L;\");") == 2);
+    CHECK(line("asm volatile(\n\"mov.u32 %0, 1;\\n\"\n\"bra L;\"\n : \"=r\"(a));") == 4);
+    CHECK(line("asm(R\"(\n mov.u32 %0, %%tid.x;\n\n bra L;\n)\"\n : \"=r\"(a));") == 5);
+    CHECK(line("asm(\n\"mov.u32 %0, 1;\"\n : \"=q\"(a));") == 2);
   }
 
   TEST_CASE("asm of the host's does not pass, PTX or not") {

@@ -32,13 +32,16 @@ struct AsmStatement {
   bool clobbers_memory = false;
 };
 
-/// Newlines of what an edit replaces. In a directive each is a continued line.
-std::string newlines_of(const Token& token) {
+/// As many newlines. In a directive each is a continued line.
+std::string newlines(std::ptrdiff_t count, const Token& token) {
   std::string result;
-  for (const char c : token.text) {
-    if (c == '\n') result += token.directive == 0 ? "\n" : "\\\n";
-  }
+  for (; count > 0; --count) result += token.directive == 0 ? "\n" : "\\\n";
   return result;
+}
+
+/// Newlines of what an edit replaces.
+std::string newlines_of(const Token& token) {
+  return newlines(std::count(token.text.begin(), token.text.end(), '\n'), token);
 }
 
 /// What an ordinary or a raw string literal says. Throws for prefixes and rare escapes.
@@ -101,7 +104,7 @@ class AsmReader {
   AsmStatement run() {
     if (found_.close == tokens_.size() || has_directives()) not_understood();
     while (is_string()) {
-      found_.text += string_value(tokens_[next_]);
+      found_.text += unescaped(string_value(tokens_[next_]));
       drop();
     }
     if (found_.dropped.empty()) not_understood();
@@ -217,7 +220,7 @@ std::string beginning(const AsmStatement& statement) {
     }
     operands.push_back(operand);
   }
-  const std::string body = lower_ptx(unescaped(statement.text), operands);
+  const std::string body = lower_ptx(statement.text, operands);
   return "do { struct OnepassPtx { __device__ __forceinline__ static void run(" + parameters +
          ") { " + before + body + after +
          (statement.clobbers_memory ? "::simulator::keep_order(); " : "") + "} }; OnepassPtx::run(";
@@ -248,18 +251,45 @@ void lower(const Tokens& tokens, std::size_t keyword, std::size_t open, std::vec
   replace(statement.close, "); } while (0)");
 }
 
+/// Where the compiler is to show an error: at a token, or some lines below its beginning.
+struct ShownAt {
+  std::size_t token;
+  std::ptrdiff_t lines = 0;
+};
+
+/// The line of the instruction, among the strings that the text is written in.
+ShownAt shown_at(const Tokens& tokens, std::size_t keyword, std::size_t open,
+                 const PtxError& error) {
+  std::size_t place = error.place();
+  for (std::size_t i = open + 1; tokens[i].kind == TokenKind::kString; ++i) {
+    if (place == std::string::npos) break;
+    const std::string text = unescaped(string_value(tokens[i]));
+    if (place < text.size()) {
+      const auto end = text.begin() + static_cast<std::ptrdiff_t>(place);
+      return {i, tokens[i].text[0] == 'R' ? std::count(text.begin(), end, '\n') : 0};
+    }
+    place -= text.size();
+  }
+  return {keyword};
+}
+
 /// The static_assert() takes the place of the asm and all that is in its parentheses.
-void refuse(const Tokens& tokens, std::size_t keyword, std::size_t open, const std::string& why,
+void refuse(const Tokens& tokens, std::size_t keyword, std::size_t open, const PtxError& error,
             std::vector<Edit>& edits) {
   std::string sentence;
-  for (const char c : why) {
-    if (c == '"' || c == '\\') sentence += '\\';
-    sentence += c;
+  for (const char* c = error.what(); *c != '\0'; ++c) {
+    if (*c == '"' || *c == '\\') sentence += '\\';
+    sentence += *c;
   }
-  edits.push_back(
-      {tokens[keyword].begin, tokens[keyword].end(), "ONEPASS_REFUSED_ASM(\"" + sentence + "\", "});
-  for (std::size_t i = keyword + 1; i <= open; ++i) {
-    edits.push_back({tokens[i].begin, tokens[i].end(), ""});
+  const ShownAt shown = shown_at(tokens, keyword, open, error);
+  for (std::size_t i = keyword; i <= std::max(open, shown.token); ++i) {
+    const Token& token = tokens[i];
+    const std::ptrdiff_t lines = std::count(token.text.begin(), token.text.end(), '\n');
+    const std::string text = i != shown.token
+                                 ? newlines(lines, token)
+                                 : newlines(shown.lines, token) + "ONEPASS_REFUSED_ASM(\"" +
+                                       sentence + "\", " + newlines(lines - shown.lines, token);
+    edits.push_back({token.begin, token.end(), text});
   }
 }
 
@@ -283,7 +313,7 @@ bool rewrite_inline_assembly(const Tokens& tokens, std::vector<Edit>& edits) {
       lower(tokens, i, open, edits);
       has_ptx = true;
     } catch (const PtxError& error) {
-      refuse(tokens, i, open, error.what(), edits);
+      refuse(tokens, i, open, error, edits);
     }
   }
   return has_ptx;

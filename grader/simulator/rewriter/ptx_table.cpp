@@ -10,9 +10,10 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"ld @weak? .global .ca|.cg|.cs|.lu|.cv|@evict? @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::global_at($p), $d)"},
     {"ld .global .nc .ca|.cg|.cs|@evict? @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::global_at($p), $d)"},
     {"ld .global .ca|.cg|.cs .nc @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::global_at($p), $d)"},
-    {"ld @weak? .global .nc? @evict? .L2::cache_hint @prefetch? @vector? @type", "d [p] a:b64", "ptx::load<$T>(ptx::global_at($p), $d)"},
+    {"ld @weak? .global @evict? .L2::cache_hint @prefetch? @vector? @type", "d [p] a:b64", "ptx::load<$T>(ptx::global_at($p), $d)"},
+    {"ld .global .nc @evict? .L2::cache_hint @prefetch? @vector? @type", "d [p] a:b64", "ptx::load<$T>(ptx::global_at($p), $d)"},
     {"ld @weak? .shared|.shared::cta @vector? @type", "d [p]", "ptx::load<$T>(ptx::shared_at($p), $d)"},
-    {"ld @weak? .ca|.cg|.cs|.lu|.cv? @evict? @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::anywhere_at($p), $d)"},
+    {"ld @weak? .ca|.cg|.cs|.lu|.cv|@evict? @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::anywhere_at($p), $d)"},
     {"ld .volatile .global @type", "d [p]", "ptx::load_volatile<$T>(ptx::global_at($p))"},
     {"ld .volatile .shared @type", "d [p]", "ptx::load_volatile<$T>(ptx::shared_at($p))"},
     {"st @weak? .global .wb|.cg|.cs|.wt|@evict? @vector? @type", "[p] a", "ptx::store<$T>(ptx::global_at($p), $a)"},
@@ -39,10 +40,14 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"setp .eq .b16|.b32|.b64|@number", "d:pred a b", "$a == $b"},
     {"setp .ne .b16|.b32|.b64|@integer", "d:pred a b", "$a != $b"},
     {"setp .neu .f32|.f64", "d:pred a b", "$a != $b"},
-    {"setp .lt|.lo @number", "d:pred a b", "$a < $b"},
-    {"setp .le|.ls @number", "d:pred a b", "$a <= $b"},
-    {"setp .gt|.hi @number", "d:pred a b", "$a > $b"},
-    {"setp .ge|.hs @number", "d:pred a b", "$a >= $b"},
+    {"setp .lt @number", "d:pred a b", "$a < $b"},
+    {"setp .lo @unsigned", "d:pred a b", "$a < $b"},
+    {"setp .le @number", "d:pred a b", "$a <= $b"},
+    {"setp .ls @unsigned", "d:pred a b", "$a <= $b"},
+    {"setp .gt @number", "d:pred a b", "$a > $b"},
+    {"setp .hi @unsigned", "d:pred a b", "$a > $b"},
+    {"setp .ge @number", "d:pred a b", "$a >= $b"},
+    {"setp .hs @unsigned", "d:pred a b", "$a >= $b"},
 
     // ---- Arithmetic
     {"add .rn? .f32|.f64|.f16|.f16x2|.bf16|.bf16x2", "d a b", "$a + $b"},
@@ -132,9 +137,9 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"red .relaxed? .cta|.gpu|.sys? .global .add .noftz .f16|.f16x2|.bf16|.bf16x2", "[p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
     {"atom .relaxed? .cta|.gpu|.sys? .global .add .u32|.s32|.u64|.f32|.f64", "d [p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
     {"red .release .gpu .global .add .u32|.s32|.u64|.f32", "[p] a", "::__threadfence(), ::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
-    {"atom .acq_rel .gpu .global .add .u32|.s32|.u64|.f32", "d [p] a", "ptx::fenced<$T>([&] { return ::atomicAdd(ptx::global_pointer<$T>($p), $a); })"},
-    {"atom .relaxed? .cta|.gpu|.sys? .global .exch .u32|.s32|.u64|.f32", "d [p] a", "::atomicExch(ptx::global_pointer<$T>($p), $a)"},
-    {"atom .relaxed? .cta|.gpu|.sys? .global .cas .u32|.s32|.u64", "d [p] a b", "::atomicCAS(ptx::global_pointer<$T>($p), $a, $b)"},
+    {"atom .acq_rel .gpu .global .add .u32|.s32|.u64|.f32", "d [p] a", "(::__threadfence(), ptx::then_fence(::atomicAdd(ptx::global_pointer<$T>($p), $a)))"},
+    {"atom .relaxed? .cta|.gpu|.sys? .global .exch .b32|.b64", "d [p] a", "::atomicExch(ptx::global_pointer<$T>($p), $a)"},
+    {"atom .relaxed? .cta|.gpu|.sys? .global .cas .b32|.b64", "d [p] a b", "::atomicCAS(ptx::global_pointer<$T>($p), $a, $b)"},
     {"red .relaxed? .cta|.gpu|.sys? .global .max .u32|.s32|.u64|.s64", "[p] a", "::atomicMax(ptx::global_pointer<$T>($p), $a)"},
 
     // ---- Fences, barriers, and what the lanes of a warp do together
@@ -203,6 +208,7 @@ std::string ptx_parts(const std::string& list) {
   if (list == "@prefetch") return ".L2::64B|.L2::128B|.L2::256B";
   if (list == "@vector") return ".v2|.v4";
   if (list == "@integer") return ".u32|.s32|.u64|.s64|.u16|.s16";
+  if (list == "@unsigned") return ".u32|.u64|.u16";
   if (list == "@number") return ".u32|.s32|.u64|.s64|.f32|.f64|.u16|.s16";
   return ".b8|.u8|.s8|.b16|.u16|.s16|.b32|.u32|.s32|.b64|.u64|.s64|.f32|.f64";  // @type
 }

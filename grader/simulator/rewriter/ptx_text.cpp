@@ -16,15 +16,18 @@ class PtxParser {
  public:
   explicit PtxParser(const std::string& text) : text_(text) {}
 
-  PtxText run() {
+  std::vector<PtxStatement> run() {
     int scopes = 0;
     for (skip_blanks(); position_ < text_.size(); skip_blanks()) {
-      if (takes('{')) {
-        ++scopes;
-      } else if (takes('}')) {
-        if (--scopes < 0) throw PtxError("the text of this asm has a } without its {");
-      } else if (!takes(';')) {
-        statement();
+      const std::size_t begin = position_;
+      try {
+        if (takes(';')) continue;
+        found_.push_back(statement(begin));
+        scopes += found_.back().name == "{";
+        scopes -= found_.back().name == "}";
+        if (scopes < 0) throw PtxError("the text of this asm has a } without its {");
+      } catch (const PtxError& error) {
+        throw PtxError(error.what(), begin);
       }
     }
     if (scopes > 0) throw PtxError("the text of this asm has a { without its }");
@@ -57,10 +60,15 @@ class PtxParser {
     return true;
   }
   void expect(char c, const std::string& after) {
-    if (!takes(c)) {
-      throw PtxError(std::string("a ") + c + " is missing after " + after + " in this asm" +
-                     (c == ';' ? ": each instruction ends in one" : ""));
+    if (takes(c)) return;
+    const std::string expected = std::string("a ") + c;
+    const bool begins_anew = continues_name(at(position_)) || at(position_) == '}';
+    if (position_ < text_.size() && !begins_anew) {
+      throw PtxError(after + " has " + printable(at(position_)) + " where " + expected +
+                     " is expected" + kOnGpu);
     }
+    throw PtxError(expected + " is missing after " + after + " in this asm" +
+                   (c == ';' ? ": each instruction ends in one" : ""));
   }
 
   /// "ld.global.L2::128B.f32", "%tid.x", "mask", ".reg".
@@ -75,8 +83,10 @@ class PtxParser {
     return text_.substr(begin, position_ - begin);
   }
 
-  void statement() {
-    PtxStatement found;
+  PtxStatement statement(std::size_t begin) {
+    PtxStatement found = {begin};
+    if (takes('{')) return {begin, "{"};
+    if (takes('}')) return {begin, "}"};
     if (takes('@')) {
       found.is_negated = takes('!');
       found.guard = name();
@@ -86,7 +96,7 @@ class PtxParser {
       throw PtxError(std::string("an instruction is expected where this asm's text has ") +
                      printable(at(position_)) + kOnGpu);
     }
-    if (found.name == ".reg") return declaration();
+    if (found.name == ".reg") return declaration(begin);
     if (found.name[0] == '.') throw PtxError("the PTX directive " + found.name + kOnGpu);
     if (takes(':')) throw PtxError("the label " + found.name + kOnGpu);
     skip_blanks();
@@ -95,21 +105,23 @@ class PtxParser {
       if (!takes(',')) break;
     }
     expect(';', found.name);
-    found_.statements.push_back(std::move(found));
+    return found;
   }
 
   // `.reg .f32 a, b;`
-  void declaration() {
-    const std::string type = name();
+  PtxStatement declaration(std::size_t begin) {
+    PtxStatement found = {begin, ".reg" + name()};
     do {
       const std::string own = name();
-      if (own.empty() || own.find_first_of("%.:") != std::string::npos ||
-          std::isdigit(static_cast<unsigned char>(own[0]))) {
-        throw PtxError("the name of a register is expected after .reg " + type);
+      const std::size_t begin_of_word = !own.empty() && own[0] == '%' ? 1 : 0;
+      if (own.size() == begin_of_word || own.find_first_of("%.:", begin_of_word) != own.npos ||
+          std::isdigit(static_cast<unsigned char>(own[begin_of_word]))) {
+        throw PtxError("the name of a register is expected in " + found.name);
       }
-      found_.registers.push_back({type, own});
+      found.operands.push_back({PtxOperand::Kind::name, own});
     } while (takes(','));
-    expect(';', ".reg " + type);
+    expect(';', found.name);
+    return found;
   }
 
   PtxOperand operand(const std::string& instruction) {
@@ -154,13 +166,13 @@ class PtxParser {
   }
 
   const std::string& text_;
-  PtxText found_;
+  std::vector<PtxStatement> found_;
   std::size_t position_ = 0;
 };
 
 }  // namespace
 
-PtxText parse_ptx(const std::string& text) {
+std::vector<PtxStatement> parse_ptx(const std::string& text) {
   return PtxParser(text).run();
 }
 

@@ -1,5 +1,5 @@
-// The text of an asm statement, taken apart: declarations of registers, and instructions with their
-// operands. It knows no instruction.
+// The text of an asm statement, taken apart: scopes, declarations of registers, and instructions
+// with their operands. It knows no instruction.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +12,13 @@ namespace onepass::rewriter {
 /// PTX that the simulator does not run. what() is a sentence for the student.
 class PtxError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit PtxError(const std::string& sentence, std::size_t place = std::string::npos)
+      : std::runtime_error(sentence), place_(place) {}
+  /// Where the statement begins in the text; npos if it is not about one.
+  std::size_t place() const { return place_; }
+
+ private:
+  std::size_t place_;
 };
 
 struct PtxOperand {
@@ -22,24 +28,17 @@ struct PtxOperand {
   std::vector<PtxOperand> parts = {};  // list: {%0, %1}
 };
 
-/// `@!p ld.global.f32 %0, [%1];`
+/// `@!p ld.global.f32 %0, [%1];` Of `.reg .f32 a, b;` the name is ".reg.f32" and the operands are a
+/// and b; the braces of a scope are statements that are named "{" and "}".
 struct PtxStatement {
-  std::string guard;  // "p", or empty
+  std::size_t place;  // in the text
+  std::string name = "";
+  std::string guard = "";  // "p", or empty
   bool is_negated = false;
-  std::string name;  // "ld.global.f32"
   std::vector<PtxOperand> operands = {};
 };
 
-struct PtxRegister {
-  std::string type, name;  // of `.reg .f32 sum;`
-};
-
-struct PtxText {
-  std::vector<PtxRegister> registers;
-  std::vector<PtxStatement> statements;
-};
-
 /// Throws PtxError for what is no such text.
-PtxText parse_ptx(const std::string& text);
+std::vector<PtxStatement> parse_ptx(const std::string& text);
 
 }  // namespace onepass::rewriter

@@ -191,6 +191,20 @@ CASE(ptx_without_a_fence, "global-race", {"__threadfence()"}, {{"writes", 0, 0},
   last_block<false><<<4, 1>>>(zeros<float>(), zeros<unsigned>(1), zeros<float>(2));
 }
 
+/// Both fences are in the atomic.
+__global__ void last_block_by_acq_rel(float* parts, unsigned* count, float* y) {
+  parts[blockIdx.x] = 1;
+  unsigned old;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(count) : "memory");
+  if (old != gridDim.x - 1) return;
+  float sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += parts[i];
+  *y = sum;
+}
+CASE(ptx_atomic_with_fences, "") {
+  last_block_by_acq_rel<<<4, 1>>>(zeros<float>(), zeros<unsigned>(1), zeros<float>(2));
+}
+
 // ---- Barriers and warps
 
 __global__ void half_waits() {

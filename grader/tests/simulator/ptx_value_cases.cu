@@ -154,7 +154,9 @@ __global__ void bytes(uint64_t* out, const signed char* p) {
   uint32_t is_not;
   asm("ld.global.s8 %0, [%1];" : "=r"(is_signed) : "l"(p));
   asm("ld.global.u8 %0, [%1];" : "=r"(is_not) : "l"(p));
-  *out = static_cast<uint64_t>(is_not) << 32 | static_cast<uint32_t>(is_signed);
+  int64_t wide;
+  asm("ld.global.s8 %0, [%1];" : "=l"(wide) : "l"(p));
+  *out = wide == -2 ? static_cast<uint64_t>(is_not) << 32 | static_cast<uint32_t>(is_signed) : 0;
 }
 __global__ void shifted(uint64_t* out, int value, unsigned by) {
   int right;
@@ -182,6 +184,30 @@ CASE(ptx_registers, "") {
   uint64_t lane = 0;
   cudaMemcpy(&lane, out, sizeof lane, cudaMemcpyDeviceToHost);
   assert(lane == 5);
+}
+
+__global__ void exchanged(uint64_t* out, int* word) {
+  int before, other;
+  asm volatile("atom.global.exch.b32 %0, [%1], %2;" : "=r"(before) : "l"(word), "r"(7) : "memory");
+  asm volatile("atom.relaxed.gpu.global.cas.b32 %0, [%1], %2, %3;"
+               : "=r"(other)
+               : "l"(word), "r"(7), "r"(9)
+               : "memory");
+  *out = static_cast<uint64_t>(before) << 32 | static_cast<uint64_t>(other) << 16 |
+         static_cast<uint64_t>(*word);
+}
+/// The inner t is another register.
+__global__ void nested(uint64_t* out) {
+  asm("{ .reg .b64 t; mov.b64 t, 1; { .reg .b64 t; mov.b64 t, 2; mov.b64 %0, t; }\n"
+      "  add.u64 %0, %0, t; }"
+      : "=l"(*out));
+}
+CASE(ptx_scopes, "") {
+  assert(result_of(nested) == 3);
+}
+
+CASE(ptx_exchanges, "") {
+  assert(result_of(exchanged, zeros<int>(1)) == 0x0000000000070009);
 }
 
 // ---- What a statement may look like

@@ -76,26 +76,22 @@ template <typename T, typename Register>
 __forceinline__ T get(Register place) {
   return from_bits<T>(to_bits(place));
 }
-/// A wider register gets the number, too, if the type is signed.
+template <typename T>
+constexpr bool is_signed_integer = false;
+template <>
+constexpr bool is_signed_integer<signed char> = true;
+template <>
+constexpr bool is_signed_integer<short> = true;
+template <>
+constexpr bool is_signed_integer<int> = true;
+/// In a wider register a signed number stays the number that it is.
 template <typename T, typename Register>
 __forceinline__ void put(Register& place, T value) {
-  place = from_bits<Register>(to_bits(value));
-}
-template <>
-__forceinline__ void put(unsigned& place, signed char value) {
-  place = static_cast<unsigned>(value);
-}
-template <>
-__forceinline__ void put(unsigned& place, short value) {
-  place = static_cast<unsigned>(value);
-}
-template <>
-__forceinline__ void put(unsigned short& place, signed char value) {
-  place = static_cast<unsigned short>(value);
-}
-template <>
-__forceinline__ void put(unsigned long long& place, int value) {
-  place = static_cast<unsigned long long>(value);
+  if constexpr (is_signed_integer<T> && sizeof(T) < sizeof(Register)) {
+    place = static_cast<Register>(value);
+  } else {
+    place = from_bits<Register>(to_bits(value));
+  }
 }
 
 /// The first part is the lowest.
@@ -204,10 +200,8 @@ __forceinline__ unsigned lane() {
 __forceinline__ int width(unsigned segment) {
   return static_cast<int>(32 - (segment >> 8 & 31));
 }
-template <typename T, typename Operation>
-__forceinline__ T fenced(Operation operation) {
-  __threadfence();
-  const T result = operation();
+template <typename T>
+__forceinline__ T then_fence(T result) {
   __threadfence();
   return result;
 }
