@@ -272,6 +272,7 @@ TEST_SUITE("rewriter") {
     CHECK(contains(refused_ptx("cvt.rn.bf16.f32 %0, %1;"), "arguments mismatch"));
     CHECK(contains(refused_ptx("L: mov.u32 %0, 1;"), "the label L"));
     CHECK(contains(refused_ptx("mov.u32 %0, 1"), "a ; is missing after mov.u32"));
+    CHECK(contains(refused_ptx("trap"), "a ; is missing after trap"));
     CHECK(contains(refused_ptx("mov.u32 %7, 1;"), "more than this asm has operands"));
     CHECK(contains(refused_ptx("mov.u32 %0, %clock;"), "no register"));
     CHECK(contains(refused_ptx("ld.global.f32 %1, [%3];"), "64 bits"));
@@ -282,6 +283,9 @@ TEST_SUITE("rewriter") {
     CHECK(contains(refused_ptx("bar.sync 1;"), "are not those"));
     CHECK(contains(refused_ptx("shfl.sync.idx.b32 %0, %3, 0, 0, -1;"), "are not those"));
     CHECK(contains(refused_ptx(".local .b32 x;"), ".local"));
+    CHECK(contains(refused_ptx("cp.async.wait_group %3;"), "has to be a number"));
+    CHECK(contains(refused_ptx("cp.async.cg.shared.global [%3], [%3], 16;"),
+                   "64 bits (\\\"l\\\")\""));
     for (const char* mismatch :
          {"ld.global.u64 %0, [%2];", "ld.global.u32 %1, [%2];", "add.u32 %1, %1, 1;",
           "mov.b64 %2, %1;", "cvt.rn.f32.s32 %1, %1;", "add.u32 %0, %2, %3;"}) {

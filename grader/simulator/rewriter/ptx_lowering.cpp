@@ -78,7 +78,7 @@ class Lowering {
       const PtxOperand& given = statement.operands[i];
       const bool in_braces = given.kind == PtxOperand::Kind::list;
       const bool is_data = wanted[i] == (name[0] == "ld" ? "d" : "a");
-      if ((given.kind == PtxOperand::Kind::address) != (wanted[i] == "[p]")) return false;
+      if ((given.kind == PtxOperand::Kind::address) != (wanted[i][0] == '[')) return false;
       if (wanted[i] == "0" && given.text != "0") return false;
       if (in_braces != (wanted[i][0] == '{' || (is_memory && is_data && vector > 0))) return false;
       if (is_memory && in_braces && given.parts.size() != vector) return false;
@@ -109,9 +109,11 @@ class Lowering {
       const bool has_bracket = wanted[i][0] == '{' || wanted[i][0] == '[';
       const char letter = wanted[i][has_bracket ? 1 : 0];
       const PtxOperand& given = statement.operands[i];
-      if (letter == 'p') {
-        const bool is_shared = statement.name.find(".shared") != std::string::npos;
+      if (wanted[i][0] == '[') {  // the first is of the instruction's memory, a second is global
+        const bool is_shared = letter == 'p' && statement.name.find(".shared") != std::string::npos;
         texts[letter] = registers_.address(given, is_shared, statement);
+      } else if (type == "constant") {
+        texts[letter] = registers_.constant(given, statement);
       } else if (letter == 'd' && wanted[i][0] != '{' && !uses(row, 'd')) {
         result = std::string("::simulator::ptx::put<") + ptx_type(type)->cpp + ">(" +
                  registers_.place(given, type, statement) + ", ";

@@ -180,6 +180,14 @@ std::string PtxRegisters::value(const PtxOperand& given, const std::string& name
   return "::simulator::ptx::get" + of_type + own.cpp + ")";
 }
 
+std::string PtxRegisters::constant(const PtxOperand& given, const PtxStatement& statement) const {
+  if (given.kind == PtxOperand::Kind::name && find(given, statement).kind != 'n') {
+    throw PtxError("ptxas refuses this: arguments mismatch for instruction " + statement.name +
+                   ", for " + given.text + " has to be a number or an operand \"n\"");
+  }
+  return value(given, "u32", statement);
+}
+
 std::string PtxRegisters::address(const PtxOperand& given, bool is_shared,
                                   const PtxStatement& statement) const {
   const PtxRegister own = find({PtxOperand::Kind::name, given.text}, statement);

@@ -45,6 +45,8 @@ class PtxRegisters {
                     int parts = 1) const;
   std::string value(const PtxOperand& given, const std::string& type,
                     const PtxStatement& statement) const;
+  /// Of a number that the compiler knows: a literal, or an operand "n".
+  std::string constant(const PtxOperand& given, const PtxStatement& statement) const;
   /// is_shared: of shared memory, whose addresses may have 32 bits.
   std::string address(const PtxOperand& given, bool is_shared, const PtxStatement& statement) const;
   /// {a, b}. in_parts: together they are one register of the type, else each is.

@@ -27,6 +27,15 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"createpolicy .fractional @policy .b64", "d", "0"},
     {"createpolicy .fractional @policy .b64", "d a:f32", "0"},
 
+    // ---- Asynchronous copies: [p] in shared memory, [q] in global, $a bytes, of which $b are read
+    {"cp .async .ca .shared|.shared::cta .global @prefetch?", "[p] [q] a:constant", "::simulator::async_copy(ptx::shared_at($p), ptx::global_at($q), $a, 0)"},
+    {"cp .async .ca .shared|.shared::cta .global @prefetch?", "[p] [q] a:constant b:u32", "::simulator::async_copy(ptx::shared_at($p), ptx::global_at($q), $a, size_t{$a} - $b)"},
+    {"cp .async .cg .shared|.shared::cta .global @prefetch?", "[p] [q] a:constant", "::simulator::async_copy(ptx::shared_at($p), ptx::global_at($q), $a, 0, 16)"},
+    {"cp .async .cg .shared|.shared::cta .global @prefetch?", "[p] [q] a:constant b:u32", "::simulator::async_copy(ptx::shared_at($p), ptx::global_at($q), $a, size_t{$a} - $b, 16)"},
+    {"cp .async .commit_group", "", "::simulator::commit_copies()"},
+    {"cp .async .wait_group", "a:constant", "::simulator::wait_for_copies($a)"},
+    {"cp .async .wait_all", "", "::simulator::commit_copies(), ::simulator::wait_for_copies(0)"},
+
     // ---- Addresses: of a generic pointer the one within shared memory, and back
     {"cvta .to .shared .u64", "d a", "__cvta_generic_to_shared(ptx::pointer($a))"},
     {"cvta .shared .u64", "d a", "ptx::address(ptx::shared_at($a))"},

@@ -10,8 +10,9 @@ namespace onepass::rewriter {
 /// pattern    the parts of the instruction's name. One that may be absent ends in "?"; of those
 ///            with "|" between them one must be there; "@cache" and its kin are lists of such
 ///            parts.
-/// operands   a letter each, d for the result; [p] an address; {d} or {a} registers in braces.
-///            Their type is the last of the instruction's name, or stands behind a colon.
+/// operands   a letter each, d for the result; [p] an address, [q] a second one; {d} or {a}
+///            registers in braces. Their type is the last of the instruction's name, or stands
+///            behind a colon; there "constant" is a number that the compiler knows.
 /// meaning    C++ of the operands $a, $b and so on, and of $T, the type. What it gives is $d.
 struct PtxInstruction {
   const char* pattern;

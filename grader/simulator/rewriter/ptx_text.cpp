@@ -100,7 +100,7 @@ class PtxParser {
     if (found.name[0] == '.') throw PtxError("the PTX directive " + found.name + kOnGpu);
     if (takes(':')) throw PtxError("the label " + found.name + kOnGpu);
     skip_blanks();
-    while (at(position_) != ';') {
+    while (position_ < text_.size() && at(position_) != ';') {
       found.operands.push_back(operand(found.name));
       if (!takes(',')) break;
     }

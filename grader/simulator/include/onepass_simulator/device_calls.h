@@ -122,11 +122,13 @@ void memory_fence(FenceScope scope);
 // ---- Asynchronous copies --------------------------------------------------------------------
 
 /// cp.async: begins to copy `size` bytes (4, 8 or 16) from global to shared memory, of which the
-/// last `zeros` are zero and not read. The thread goes on.
-void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros);
+/// last `zeros` are zero and not read. The thread goes on. only: of that size, for cp.async.cg has
+/// no other one.
+void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros,
+                std::size_t only = 0);
 
-/// The same, of a larger copy: `size` bytes (1, 2, 4, 8 or 16). False, and nothing is done, if it is
-/// not from global to shared memory.
+/// The same, of a larger copy: `size` bytes (1, 2, 4, 8 or 16). False, and nothing is done, if it
+/// is not from global to shared memory.
 bool async_piece(void* to, const void* from, std::size_t size);
 
 /// cp.async.commit_group: what the thread has begun since the last call is a batch.
