@@ -116,8 +116,8 @@ std::string PtxRegisters::declare(const PtxStatement& statement) {
       throw PtxError("ptxas refuses this: the register " + own.text +
                      " is declared twice in one scope");
     }
-    result +=
-        std::string(type->cpp) + " " + cpp + " = ::simulator::ptx::unset<" + type->cpp + ">(); ";
+    result += std::string("[[maybe_unused]] ") + type->cpp + " " + cpp +
+              " = ::simulator::ptx::unset<" + type->cpp + ">(); ";
   }
   return result;
 }

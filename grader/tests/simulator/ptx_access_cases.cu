@@ -87,6 +87,33 @@ CASE(ptx_offset_before_the_beginning, "out-of-bounds-global", {"Writes"}) {
   offset_in_address<<<1, 32>>>(zeros<float>());
 }
 
+__global__ void volatile_element(float* x, int i) {
+  float v;
+  asm volatile("ld.volatile.global.f32 %0, [%1];" : "=f"(v) : "l"(x + i));  // reads
+  asm volatile("st.volatile.global.f32 [%0], %1;" ::"l"(x), "f"(v));
+}
+CASE(ptx_volatile, "") {
+  volatile_element<<<1, 1>>>(zeros<float>(), 1);
+}
+CASE(ptx_volatile_past_the_end, "out-of-bounds-global", {"Reads"}, {{"reads", 0}}) {
+  volatile_element<<<1, 1>>>(zeros<float>(), kZeroBytes / 4);
+}
+/// Two bytes each, in registers of four.
+__global__ void vector_of_halves(const uint16_t* x, uint32_t* y) {
+  uint32_t low, high;
+  asm("ld.global.nc.v2.u16 {%0, %1}, [%2];" : "=r"(low), "=r"(high) : "l"(x + 2 * threadIdx.x));
+  asm volatile("st.global.v2.b16 [%0], {%1, %2};" ::"l"(y + threadIdx.x), "r"(high), "r"(low));
+}
+CASE(ptx_vector_of_halves, "") {
+  const uint16_t pair[2] = {0x1234, 0xabcd};
+  uint16_t* x = zeros<uint16_t>(1);
+  uint32_t *y = zeros<uint32_t>(), swapped = 0;
+  cudaMemcpy(x, pair, sizeof pair, cudaMemcpyHostToDevice);
+  vector_of_halves<<<1, 32>>>(x, y);
+  cudaMemcpy(&swapped, y, sizeof swapped, cudaMemcpyDeviceToHost);
+  assert(swapped == 0x1234abcd);
+}
+
 // ---- Shared memory, by its 32-bit addresses
 
 template <bool barrier>

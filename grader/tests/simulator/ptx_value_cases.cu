@@ -60,6 +60,21 @@ __global__ void to_finite_bfloat(uint64_t* out, float a, float) {
   asm("cvt.rn.satfinite.bf16.f32 %0, %1;" : "=h"(d) : "f"(a));
   *out = d;
 }
+__global__ void to_e4m3s(uint64_t* out, float a, float b) {
+  uint16_t d;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(d) : "f"(a), "f"(b));
+  *out = d;
+}
+__global__ void to_e5m2s(uint64_t* out, float a, float b) {
+  uint16_t d;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(d) : "f"(a), "f"(b));
+  *out = d;
+}
+__global__ void from_e4m3s(uint64_t* out, uint16_t pair) {
+  uint32_t d;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(d) : "h"(pair));
+  *out = d;
+}
 __global__ void to_bytes(uint64_t* out, float a, float) {
   uint32_t d;
   asm("cvt.rni.sat.s8.f32 %0, %1;" : "=r"(d) : "f"(a));
@@ -90,6 +105,11 @@ __global__ void root(uint64_t* out, float a, float) {
   asm("rsqrt.approx.f32 %0, %1;" : "=r"(d) : "f"(a));
   *out = d;
 }
+__global__ void smaller(uint64_t* out, float a, float b) {
+  uint32_t d;
+  asm("min.f32 %0, %1, %2;" : "=r"(d) : "f"(a), "f"(b));
+  *out = d;
+}
 __global__ void larger(uint64_t* out, float a, float b) {
   uint32_t d;
   asm("max.f32 %0, %1, %2;" : "=r"(d) : "f"(a), "f"(b));
@@ -116,6 +136,12 @@ CASE(ptx_conversions, "") {
   assert(result_of(to_finite_halves, 1e9f, -INFINITY) == 0x7bfffbff);
   assert(result_of(to_finite_bfloat, INFINITY, 0.0f) == 0x7f7f);
   assert(result_of(to_finite_bfloat, NAN, 0.0f) == 0x7fff);
+  assert(result_of(to_e4m3s, 1.0f, -2.0f) == 0x38c0);
+  assert(result_of(to_e4m3s, 1e9f, NAN) == 0x7e7f);
+  assert(result_of(to_e4m3s, 17.0f, 0x1p-10f) == 0x5800);  // ties to even, also below the least
+  assert(result_of(to_e5m2s, 1.0f, -INFINITY) == 0x3cfb);
+  assert(result_of(from_e4m3s, uint16_t{0x3801}) == 0x3c001800);
+  assert(result_of(from_e4m3s, uint16_t{0x7fc0}) == 0x7fffc000);
   assert(result_of(to_bytes, 127.5f, 0.0f) == 127);
   assert(result_of(to_bytes, -1.5f, 0.0f) == 0xfffffffe);  // the register gets the number
   assert(result_of(to_bytes, -1e9f, 0.0f) == 0xffffff80);
@@ -129,6 +155,10 @@ CASE(ptx_arithmetic, "") {
   assert(result_of(reciprocal_flushed, 0x1p-130f, 0.0f) == bits_of(INFINITY));
   assert(result_of(root, 4.0f, 0.0f) == bits_of(0.5f));
   assert(result_of(larger, NAN, 2.0f) == bits_of(2.0f));
+  for (const float zero : {0.0f, -0.0f}) {  // the negative one is the smaller
+    assert(result_of(larger, zero, -zero) == bits_of(0.0f));
+    assert(result_of(smaller, zero, -zero) == bits_of(-0.0f));
+  }
   assert(result_of(chosen, 1.0f, 2.0f) == bits_of(2.0f));
   assert(result_of(chosen, NAN, 2.0f) == bits_of(2.0f));
 }
