@@ -314,6 +314,7 @@ TEST_SUITE("rewriter") {
     CHECK(line("asm volatile(\n\"mov.u32 %0, 1;\\n\"\n\"bra L;\"\n : \"=r\"(a));") == 4);
     CHECK(line("asm(R\"(\n mov.u32 %0, %%tid.x;\n\n bra L;\n)\"\n : \"=r\"(a));") == 5);
     CHECK(line("asm(\n\"mov.u32 %0, 1;\"\n : \"=q\"(a));") == 2);
+    CHECK(contains(rewritten("asm("), "ONEPASS_REFUSED_ASM"));  // the file ends here
   }
 
   TEST_CASE("asm of the host's does not pass, PTX or not") {

@@ -261,8 +261,8 @@ struct ShownAt {
 ShownAt shown_at(const Tokens& tokens, std::size_t keyword, std::size_t open,
                  const PtxError& error) {
   std::size_t place = error.place();
+  if (place == std::string::npos) return {keyword};
   for (std::size_t i = open + 1; tokens[i].kind == TokenKind::kString; ++i) {
-    if (place == std::string::npos) break;
     const std::string text = unescaped(string_value(tokens[i]));
     if (place < text.size()) {
       const auto end = text.begin() + static_cast<std::ptrdiff_t>(place);
