@@ -20,6 +20,7 @@ enum class Kind {
   use_after_free,
   null_pointer,
   host_pointer,    // a kernel uses the address of host memory
+  wrong_space,     // PTX for one memory space gets an address of another
   device_pointer,  // host code uses the address of device memory
   other_stream,    // host code puts work on another stream than expect_stream() says
   host_waits,      // host code waits for the device, where it must not
@@ -61,6 +62,7 @@ inline constexpr KindName kKindNames[] = {
     {Kind::use_after_free, "use-after-free"},
     {Kind::null_pointer, "null-pointer"},
     {Kind::host_pointer, "host-pointer"},
+    {Kind::wrong_space, "wrong-address-space"},
     {Kind::device_pointer, "device-pointer"},
     {Kind::other_stream, "other-stream"},
     {Kind::host_waits, "host-waits"},

@@ -91,6 +91,7 @@ TEST_SUITE("CUDA's language") {
                                "cuda_runtime_api.h",
                                "cuda_fp16.h",
                                "cuda_bf16.h",
+                               "cuda_fp8.h",
                                "vector_types.h",
                                "vector_functions.h",
                                "device_launch_parameters.h",
@@ -127,8 +128,8 @@ TEST_SUITE("CUDA's language") {
   }
 
   TEST_CASE("what cannot be simulated stops the compile with its reason and place") {
-    stops_with("\n__device__ void f() { asm volatile(\"bar.sync 0;\"); }\n", "inline PTX (asm)",
-               "student.cu:2");
+    stops_with("\n__device__ void f() { asm volatile(\"bar.arrive 1, 64;\"); }\n",
+               "the PTX instruction bar.arrive", "student.cu:2");
     for (const char* header : {"cuda/barrier", "mma.h", "thrust/device_vector.h"}) {
       stops_with(std::string("#include <") + header + ">\n", header, "student.cu:1");
     }
@@ -155,7 +156,25 @@ TEST_SUITE("CUDA's language") {
   }
 
   TEST_CASE("inline PTX behind __CUDA_ARCH__ does no harm") {
-    CHECK(compile("#ifdef __CUDA_ARCH__\nvoid f() { asm(\"\"); }\n#endif\n", "student.cu").ok);
+    CHECK(compile("#ifdef __CUDA_ARCH__\nvoid f() { asm(\"x;\"); }\n#endif\n", "student.cu").ok);
+  }
+
+  TEST_CASE("operands of asm that do not go with their constraints are refused in nvcc's words") {
+    for (const char* operands : {": \"=r\"(l)", ": \"=r\"(f)", ": \"=f\"(i)", ":: \"r\"(c)",
+                                 ":: \"l\"(i)", ":: \"d\"(f)"}) {
+      const Compiled result = compile(
+          std::string(
+              "__device__ void f() {\n[[maybe_unused]] int i = 0; [[maybe_unused]] long l = "
+              "0;\n[[maybe_unused]] float f = 0; [[maybe_unused]] char c = 0;\nasm(\"\" ") +
+              operands + ");\n}\n",
+          "student.cu");
+      CAPTURE(operands);
+      CAPTURE(result.messages);
+      CHECK(!result.ok);
+      CHECK(result.messages.find("does not match type/size implied by its constraint") !=
+            std::string::npos);
+      CHECK(result.messages.find("student.cu:4") != std::string::npos);
+    }
   }
 
   TEST_CASE("a wrong argument is told at the launch's line") {

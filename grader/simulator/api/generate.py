@@ -37,8 +37,8 @@ INCLUDED = ["cuda_runtime.h", "cuda_profiler_api.h", "cuda_fp16.h", "cuda_bf16.h
             "cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
             "cooperative_groups/memcpy_async.h", "cub/cub.cuh"]
 C_HEADERS = ["cassert", "cstdint", "cstdio", "cstdlib", "cstring", "ctime", "cmath"]
-SIMULATED = ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_pipeline_primitives.h",
-             "cooperative_groups.h", "cooperative_groups/reduce.h",
+SIMULATED = ["cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h",
+             "cuda_pipeline_primitives.h", "cooperative_groups.h", "cooperative_groups/reduce.h",
              "cooperative_groups/memcpy_async.h", "cub/cub.cuh"]
 # The classes of which the simulator may lack members, and the headers that name these.
 CLASSES = [(["driver_types.h"], """
@@ -104,7 +104,7 @@ REASONS = [  # why it is refused: the pattern of its name
     ("a further function of memory", r"cudaMem|cudaPointer|cudaHost|cudaGetSymbol"),
     ("a further function of the runtime library", r"cuda"),
     ("asynchronous barriers, mbarrier", r"__mbarrier|awbarrier|__pipeline_arrive_on"),
-    ("floating point of 8, 6 and 4 bits", r"__nv_|__NV|__half_?raw"),
+    ("floating point of 6 and 4 bits, and e8m0", r"__nv_|__NV|__half_?raw"),
     ("integers side by side in a word", r"__v[a-z]+[0-9us]*$|__vi"),
     ("dot products of bytes", r"__dp[24]a"),
     ("vectors of 32 bytes", r".*_(16|32)a$|.*4_(16|32)a"),
@@ -126,7 +126,7 @@ HEADER_REASONS = [  # of headers that the simulator does not have; folders end i
     ("graphics", r"cuda_?(EGL|GL|VDPAU|egl|gl|vdpau)"),
     ("asynchronous copies and barriers", r"cuda_(pipeline|awbarrier)|.*memcpy_async"),
     ("tensor cores", r"mma|crt/mma"),
-    ("floating point of 8, 6 and 4 bits", r"cuda_fp[864]"),
+    ("floating point of 6 and 4 bits, and e8m0", r"cuda_fp[64]"),
     ("profiling", r"cupti|nvperf|cudaProfiler|cuda_profiler"),
     ("a header that the simulator does not have", r""),
 ]

@@ -15,6 +15,7 @@ void* memset(void* to, int value, size_t bytes) noexcept __asm__("__tsan_memset"
 }
 #endif
 
+#include "onepass_simulator/address_spaces.h"
 #include "onepass_simulator/array_indices.h"
 #include "onepass_simulator/atomics.h"
 #include "onepass_simulator/barriers.h"

@@ -34,8 +34,8 @@ void rewrite_shared_variables(const Tokens& tokens, std::vector<Edit>& edits);
 /// __launch_bounds__(256), __cluster_dims__(4, 1, 1)
 void rewrite_launch_bounds(std::string_view source, const Tokens& tokens, std::vector<Edit>& edits);
 
-/// asm("...")
-void rewrite_inline_assembly(const Tokens& tokens, std::vector<Edit>& edits);
+/// asm("..."). True if one became calls, of what stands in onepass_simulator/ptx.h.
+bool rewrite_inline_assembly(const Tokens& tokens, std::vector<Edit>& edits);
 
 /// held[p], where held is an array of structures
 void rewrite_array_indices(const Tokens& tokens, std::vector<Edit>& edits);

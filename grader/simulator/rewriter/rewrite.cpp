@@ -78,10 +78,11 @@ std::string rewrite(std::string_view source, std::string_view shown_path) {
   rewrite_shared_variables(tokens, edits);
   rewrite_launch_bounds(source, tokens, edits);
   rewrite_kernel_pointers(tokens, edits);
-  rewrite_inline_assembly(tokens, edits);
+  const bool has_ptx = rewrite_inline_assembly(tokens, edits);
   rewrite_array_indices(tokens, edits);
   // nvcc gives every .cu file the runtime's header, asked or not.
-  return "#include <cuda_runtime.h>\n#line 1 " + quoted(shown_path) + "\n" +
+  const std::string header = has_ptx ? "onepass_simulator/ptx.h" : "cuda_runtime.h";
+  return "#include <" + header + ">\n#line 1 " + quoted(shown_path) + "\n" +
          apply(source, std::move(edits));
 }
 

@@ -3,7 +3,7 @@
 //
 //     kernel<T><<<grid, block>>>(x, n)          ONEPASS_LAUNCH(kernel<T>)(grid, block)(x, n)
 //     extern __shared__ float s[];              a pointer to the block's dynamic shared memory
-//     asm volatile("...");                      ONEPASS_INLINE_PTX(...), which stops the compile
+//     asm volatile("...");                      calls that do the same, or a stop with a sentence
 //
 // Everything else of CUDA's language is ordinary C++ once the headers have declared the names.
 #pragma once

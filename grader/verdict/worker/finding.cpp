@@ -25,6 +25,9 @@ constexpr KnownKind kKinds[] = {
     {Kind::use_after_free, nullptr, "Free memory only after the last kernel that uses it."},
     {Kind::null_pointer, "null-pointer", "Check that the pointer was given before it is used."},
     {Kind::host_pointer, nullptr, "A kernel may only use pointers to device memory."},
+    {Kind::wrong_space, nullptr,
+     "PTX names the memory that an address leads to: .global, .shared, or neither for a pointer of "
+     "C++."},
     {Kind::device_pointer, "device-memory-on-host",
      "Let a kernel do it: where there is a GPU, host code crashes there."},
     {Kind::other_stream, "other-stream",

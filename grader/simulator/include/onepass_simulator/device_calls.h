@@ -152,8 +152,10 @@ void memory_fence(FenceScope scope);
 // ---- Asynchronous copies --------------------------------------------------------------------
 
 /// cp.async: begins to copy `size` bytes (4, 8 or 16) from global to shared memory, of which the
-/// last `zeros` are zero and not read. The thread goes on.
-void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros);
+/// last `zeros` are zero and not read. The thread goes on. only: of that size, for cp.async.cg has
+/// no other one.
+void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros,
+                std::size_t only = 0);
 
 /// The same, of a larger copy: `size` bytes (1, 2, 4, 8 or 16). False, and nothing is done, if it
 /// is not from global to shared memory.
@@ -170,6 +172,24 @@ void wait_for_copies(std::size_t prior);
 /// The block's dynamic shared memory, aligned to 1024 bytes: what `extern __shared__ T name[]`
 /// names. Its size is the launch's; an access past it is found.
 void* dynamic_shared();
+
+/// Of a pointer to shared memory its address there, which fits 32 bits; of others no such address.
+std::size_t shared_address(const void* pointer);
+/// Back again. What is no address of shared memory ends the launch.
+void* shared_pointer(std::size_t address);
+bool is_shared(const void* pointer);
+bool is_global(const void* pointer);
+/// The pointer of ld.global and its kin. One to shared or local memory ends the launch.
+void* global_pointer(void* pointer);
+/// One load or store of 1, 2, 4, 8 or 16 bytes, checked at the line of the call: inline PTX, which
+/// the compiler keeps as it is written.
+struct AccessedWords {
+  std::uint64_t low, high;
+};
+AccessedWords load(const void* memory, unsigned bytes);
+void store(void* memory, unsigned bytes, AccessedWords words);
+/// The compiler may not move accesses across: asm volatile("" ::: "memory").
+void keep_order();
 
 /// An index outside an array. function: the checked_index() that says so, which names the type.
 [[gnu::cold]] void index_out_of_bounds(const char* function, std::int64_t index);

@@ -45,10 +45,13 @@
 #define ONEPASS_STOP(sentence) ONEPASS_PRAGMA(GCC error sentence)
 #define ONEPASS_PRAGMA(...) _Pragma(#__VA_ARGS__)
 // clang-format off
+#define ONEPASS_NO_HIDDEN_ASM "write asm and its text at one place, asm volatile(\"...\" : ...): other assembly cannot be simulated on a CPU"
 #define ONEPASS_NO_INITIALIZER "initializer not allowed for __shared__ variable: let the threads store its first values, then call __syncthreads()"
 // clang-format on
 
-// What the rewriter makes of asm("...").
-#define ONEPASS_INLINE_PTX(...) ONEPASS_CANNOT_SIMULATE("inline PTX (asm)")
+// What the rewriter makes of an asm statement that the simulator does not run; of the word asm
+// elsewhere, as in `#define EVIL asm`.
+#define ONEPASS_REFUSED_ASM(sentence, ...) static_assert(false, sentence)
+#define ONEPASS_HIDDEN_ASM ONEPASS_STOP(ONEPASS_NO_HIDDEN_ASM)
 // What the rewriter puts before the initialiser of a __shared__ variable. In nvcc's words.
 #define ONEPASS_SHARED_INITIALIZER ONEPASS_STOP(ONEPASS_NO_INITIALIZER)

@@ -1,5 +1,7 @@
 #include "access/access.h"
 
+#include <cstring>
+
 #include "scheduling/running.h"
 #include "scheduling/stopping.h"
 
@@ -96,6 +98,20 @@ __attribute__((flatten)) void check_access(const Access& access) {
     }
     tell_or_stop(*launch, event);
   }
+}
+
+AccessedWords load(const void* memory, unsigned bytes) {
+  check_access({reinterpret_cast<std::uintptr_t>(memory), bytes, bytes, AccessType::read,
+                reinterpret_cast<CodeAddress>(__builtin_return_address(0))});
+  AccessedWords words = {0, 0};
+  std::memcpy(&words, memory, bytes);
+  return words;
+}
+
+void store(void* memory, unsigned bytes, AccessedWords words) {
+  check_access({reinterpret_cast<std::uintptr_t>(memory), bytes, bytes, AccessType::write,
+                reinterpret_cast<CodeAddress>(__builtin_return_address(0))});
+  std::memcpy(memory, &words, bytes);
 }
 
 }  // namespace simulator

@@ -29,11 +29,21 @@ CopyQueue& copies_of(Launch& launch) {
 }
 
 /// Is there such a copy? Whether its addresses are right, the checkers say.
-void check_size(Launch& launch, CodeAddress site, std::size_t size, std::size_t zeros) {
+void check_size(Launch& launch, CodeAddress site, std::size_t size, std::size_t zeros,
+                std::size_t only) {
   const std::string copy = "An asynchronous copy of " + std::to_string(size) + " bytes";
   if (size != 4 && size != 8 && size != 16) refuse(launch, site, copy + '.');
+  if (only != 0 && size != only) {
+    refuse(launch, site,
+           copy + " by cp.async.cg, which takes " + std::to_string(only) +
+               ": cp.async.ca takes fewer.");
+  }
+  const std::size_t read = size - zeros;  // beyond the size: PTX says how many are read
   if (zeros > size) {
-    refuse(launch, site, copy + " of which " + std::to_string(zeros) + " are to be zero.");
+    refuse(launch, site,
+           copy + (read > size && read < zeros
+                       ? " that is to read " + std::to_string(read) + '.'
+                       : " of which " + std::to_string(zeros) + " are to be zero."));
   }
 }
 
@@ -93,12 +103,12 @@ void land(Launch& launch, const AsyncCopy& copy) {
 
 }  // namespace
 
-void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros) {
+void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros, std::size_t only) {
   Launch* launch = launch_of_kernel();
   if (launch == nullptr) return;
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   enter(*launch, site);
-  check_size(*launch, site, size, zeros);
+  check_size(*launch, site, size, zeros, only);
   const AsyncCopy copy =
       copy_of(*launch, to, from, static_cast<unsigned>(size), static_cast<unsigned>(zeros), site);
   check_direction(*launch, copy);

@@ -73,6 +73,13 @@ class SharedMemory {
   bool in_dynamic(std::uintptr_t address) const {
     return address - dynamic_begin_ < kDynamicReserved;
   }
+  /// Addresses as PTX counts them: they fit 32 bits and keep the alignment. 0 is none of them.
+  std::size_t window_of_static() const { return 1024 + static_begin_ % 1024; }
+  std::size_t window_of_dynamic() const {
+    return (window_of_static() + static_size_ + 1023) / 1024 * 1024;
+  }
+  std::size_t window_end() const { return window_of_dynamic() + kDynamicReserved; }
+
   std::uintptr_t static_begin() const { return static_begin_; }
   std::uintptr_t dynamic_begin() const { return dynamic_begin_; }
   std::size_t static_size() const { return static_size_; }

@@ -14,6 +14,61 @@ void* dynamic_shared() {
   return reinterpret_cast<void*>(machine().memory.shared.dynamic_begin());
 }
 
+std::size_t shared_address(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  const SharedMemory& shared = machine().memory.shared;
+  if (shared.in_static(address)) return shared.window_of_static() + address - shared.static_begin();
+  if (!shared.in_dynamic(address)) return ~std::size_t{0};
+  return shared.window_of_dynamic() + address - shared.dynamic_begin();
+}
+
+void* shared_pointer(std::size_t address) {
+  const SharedMemory& shared = machine().memory.shared;
+  if (address >= shared.window_of_dynamic() && address < shared.window_end()) {
+    return reinterpret_cast<void*>(shared.dynamic_begin() + address - shared.window_of_dynamic());
+  }
+  if (address >= shared.window_of_static() && address < shared.window_end()) {
+    return reinterpret_cast<void*>(shared.static_begin() + address - shared.window_of_static());
+  }
+  if (Launch* launch = launch_of_kernel()) {
+    const Findings::Writing writing(launch->machine.findings);
+    stop_with(*launch, Kind::wrong_space,
+              reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+              "Takes " + std::to_string(address) +
+                  " for an address within shared memory, which it is not: that is what "
+                  "__cvta_generic_to_shared() gives of a pointer to a __shared__ variable.",
+              "uses an address of shared memory", kErrorIllegalAddress);
+  }
+  return nullptr;
+}
+
+bool is_shared(const void* pointer) {
+  return shared_address(pointer) != ~std::size_t{0};
+}
+
+bool is_global(const void* pointer) {
+  return DeviceMemory::in_range(reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+void* global_pointer(void* pointer) {
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr || is_global(pointer)) return pointer;
+  const bool in_local = launch->thread->stack.contains(reinterpret_cast<std::uintptr_t>(pointer));
+  if (!in_local && !is_shared(pointer)) return pointer;  // the access will tell
+  const Findings::Writing writing(launch->machine.findings);
+  const std::string where = in_local ? "a local variable" : "shared memory";
+  stop_with(*launch, Kind::wrong_space,
+            reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+            "Uses a pointer to " + where +
+                " in a PTX instruction for global memory: write it without .global" +
+                (in_local ? "."
+                          : ", or with .shared and the address that "
+                            "__cvta_generic_to_shared() gives."),
+            "uses a pointer to " + where, kErrorIllegalAddress);
+}
+
+void keep_order() {}
+
 void exceed_launch_bounds(unsigned threads) {
   Launch& launch = *launch_of_kernel();
   const Findings::Writing writing(launch.machine.findings);

@@ -54,7 +54,8 @@ SourceLine own_line(std::uintptr_t address) {
     line.collective = collective_in(std::prev(first)->file);
     line.in_storage = !line.collective.empty() && !moves_elements(frames.front().file);
   }
-  line.called_from = kernel > first && kernel->file == line.file ? kernel->line : 0;
+  const bool is_elsewhere = kernel > first && kernel->file == line.file && !(*kernel == line);
+  line.called_from = is_elsewhere ? kernel->line : 0;
   return line;
 }
 

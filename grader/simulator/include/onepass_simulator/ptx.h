@@ -1,0 +1,210 @@
+// What the rewriter makes of inline PTX: the functions that its table of instructions names
+// (rewriter/ptx_table.cpp), where CUDA has none of its own that does the same.
+//
+// A register holds bits, of a type that its constraint gives; an instruction has a type of its own.
+// get() and put() go between the two.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+
+namespace simulator {
+namespace ptx {
+
+// ---- Operands of asm statements
+
+template <typename T>
+struct IsPointer {
+  static constexpr bool value = false;
+};
+template <typename T>
+struct IsPointer<T*> {
+  static constexpr bool value = true;
+};
+/// bool, char and so on, with any qualifiers; no class.
+template <typename T>
+constexpr bool is_scalar = __is_enum(T) || IsPointer<T>::value || !(__is_class(T) || __is_union(T));
+template <typename T>
+constexpr bool is_real = false;
+template <>
+constexpr bool is_real<float> = true;
+template <>
+constexpr bool is_real<double> = true;
+
+/// In nvcc's words.
+template <typename Register, typename T>
+constexpr void check_operand() {
+  static_assert(is_scalar<T>, "an asm operand must have scalar type");
+  static_assert(!is_scalar<T> || (sizeof(T) == sizeof(Register) && is_real<T> == is_real<Register>),
+                "asm operand type size does not match type/size implied by its constraint: \"h\" "
+                "is for integers of 16 bits, \"r\" of 32, \"l\" of 64 and pointers, \"f\" for "
+                "float, \"d\" for double");
+}
+
+template <typename Register, typename T>
+__forceinline__ Register input(T value) {
+  check_operand<Register, T>();
+  return from_bits<Register>(to_bits(value));
+}
+
+/// The place of a result, by the type of its register.
+template <typename Register>
+struct Aliased {
+  typedef Register Type __attribute__((may_alias));
+};
+template <typename Register, typename T>
+__forceinline__ typename Aliased<Register>::Type& output(T& place) {
+  check_operand<Register, T>();
+  return reinterpret_cast<typename Aliased<Register>::Type&>(place);
+}
+
+// ---- Registers
+
+/// What is in a register that nobody has written: no useful number.
+template <typename T>
+__forceinline__ T unset() {
+  return from_bits<T>(0xc5c5c5c5c5c5c5c5);
+}
+template <>
+__forceinline__ bool unset<bool>() {
+  return true;
+}
+
+template <typename T, typename Register>
+__forceinline__ T get(Register place) {
+  return from_bits<T>(to_bits(place));
+}
+template <typename T>
+constexpr bool is_signed_integer = false;
+template <>
+constexpr bool is_signed_integer<signed char> = true;
+template <>
+constexpr bool is_signed_integer<short> = true;
+template <>
+constexpr bool is_signed_integer<int> = true;
+/// In a wider register a signed number stays the number that it is.
+template <typename T, typename Register>
+__forceinline__ void put(Register& place, T value) {
+  if constexpr (is_signed_integer<T> && sizeof(T) < sizeof(Register)) {
+    place = static_cast<Register>(value);
+  } else {
+    place = from_bits<Register>(to_bits(value));
+  }
+}
+
+/// The first part is the lowest.
+template <typename T, typename... Registers>
+__forceinline__ T join(Registers... parts) {
+  unsigned shift = 0;
+  unsigned long long bits = 0;
+  ((bits |= to_bits(parts) << shift, shift += 8 * sizeof(Registers)), ...);
+  return from_bits<T>(bits);
+}
+template <typename T, typename... Registers>
+__forceinline__ void split(T value, Registers&... parts) {
+  unsigned long long bits = to_bits(value);
+  ((parts = from_bits<Registers>(bits),
+    bits = bits >> (4 * sizeof(Registers)) >> (4 * sizeof(Registers))),
+   ...);
+}
+
+// ---- Addresses
+
+template <typename Integer>
+__forceinline__ void* pointer(Integer address) {
+  return reinterpret_cast<void*>(address);
+}
+__forceinline__ unsigned long long address(const void* pointer) {
+  return reinterpret_cast<unsigned long long>(pointer);
+}
+__forceinline__ void* anywhere_at(unsigned long long address) {
+  return pointer(address);
+}
+__forceinline__ void* shared_at(unsigned long long address) {
+  return shared_pointer(address);
+}
+__forceinline__ void* global_at(unsigned long long address) {
+  return global_pointer(pointer(address));
+}
+template <typename T>
+__forceinline__ T* global_pointer(unsigned long long address) {
+  return static_cast<T*>(global_at(address));
+}
+
+// ---- Loads and stores: one access, however many registers take part
+
+template <typename T, typename... Registers>
+__forceinline__ void load(void* memory, Registers&... places) {
+  const AccessedWords words = simulator::load(memory, sizeof...(places) * sizeof(T));
+  unsigned shift = 0;
+  ((put(places, from_bits<T>((shift < 64 ? words.low : words.high) >> shift % 64)),
+    shift += 8 * sizeof(T)),
+   ...);
+}
+template <typename T, typename... Values>
+__forceinline__ void store(void* memory, Values... values) {
+  AccessedWords words = {0, 0};
+  unsigned shift = 0;
+  (((shift < 64 ? words.low : words.high) |= to_bits(static_cast<T>(values)) << shift % 64,
+    shift += 8 * sizeof(T)),
+   ...);
+  simulator::store(memory, sizeof...(values) * sizeof(T), words);
+}
+
+template <typename T>
+__forceinline__ T load_volatile(void* memory) {
+  return *static_cast<const volatile T*>(memory);
+}
+template <typename T>
+__forceinline__ void store_volatile(void* memory, T value) {
+  *static_cast<volatile T*>(memory) = value;
+}
+
+// ---- Arithmetic
+
+/// Numbers below the least normal one are zero, and keep their sign.
+__forceinline__ float flushed(float x) {
+  return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0.0f, x) : x;
+}
+/// What would be infinite is the largest number.
+template <typename Narrow>
+__forceinline__ Narrow finite(Narrow x) {
+  const unsigned bits = static_cast<unsigned>(to_bits(x));
+  const unsigned infinity = static_cast<unsigned>(to_bits(Narrow(HUGE_VALF)));
+  return (bits & 0x7fff) == infinity ? from_bits<Narrow>(bits - 1) : x;
+}
+/// A shift by more than the width leaves nothing but the sign.
+template <typename T>
+__forceinline__ T shifted_left(T value, unsigned places) {
+  return places < 8 * sizeof(T) ? static_cast<T>(value << places) : T(0);
+}
+template <typename T>
+__forceinline__ T shifted_right(T value, unsigned places) {
+  constexpr unsigned most = 8 * sizeof(T) - 1;
+  return places > most ? static_cast<T>(value >> most >> (static_cast<T>(-1) > 0))
+                       : static_cast<T>(value >> places);
+}
+__forceinline__ signed char to_byte(float x) {
+  const int whole = __float2int_rn(x);
+  return static_cast<signed char>(whole < -128 ? -128 : whole > 127 ? 127 : whole);
+}
+
+// ---- Warps
+
+__forceinline__ unsigned lane() {
+  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;
+}
+/// How many lanes a part of the warp has, by the third operand of shfl.sync.
+__forceinline__ int width(unsigned segment) {
+  return static_cast<int>(32 - (segment >> 8 & 31));
+}
+template <typename T>
+__forceinline__ T then_fence(T result) {
+  __threadfence();
+  return result;
+}
+
+}  // namespace ptx
+}  // namespace simulator

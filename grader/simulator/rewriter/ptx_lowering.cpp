@@ -1,0 +1,162 @@
+#include "ptx_lowering.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <map>
+
+#include "ptx_pattern.h"
+#include "ptx_table.h"
+
+namespace onepass::rewriter {
+namespace {
+
+using Parts = std::vector<std::string>;
+
+/// The lowering of one asm statement.
+class Lowering {
+ public:
+  explicit Lowering(const std::vector<AsmOperand>& operands) : registers_(operands) {}
+
+  std::string run(const std::vector<PtxStatement>& statements) {
+    for (const PtxStatement& statement : statements) {
+      try {
+        lower(statement);
+      } catch (const PtxError& error) {
+        throw PtxError(error.what(), statement.place);
+      }
+    }
+    return result_;
+  }
+
+ private:
+  void lower(const PtxStatement& statement) {
+    if (statement.name == "{") return registers_.open_scope();
+    if (statement.name == "}") return registers_.close_scope();
+    const Parts name = parts_of(statement.name);
+    if (name[0].empty()) {
+      result_ += registers_.declare(statement);
+      return;
+    }
+    bool is_known = false;
+    for (const PtxInstruction& row : kPtxInstructions) {
+      if (!fits(row.pattern, name)) continue;
+      is_known = true;
+      if (!has_shape(row, statement, name)) continue;
+      if (!statement.guard.empty()) {
+        const PtxOperand guard = {PtxOperand::Kind::name, statement.guard};
+        result_ += std::string("if (") + (statement.is_negated ? "!" : "") +
+                   registers_.value(guard, "pred", statement) + ") ";
+      }
+      result_ += "{ " + meaning(row, statement) + "; } ";
+      return;
+    }
+    if (is_known) {
+      throw PtxError("the operands of the PTX instruction " + statement.name +
+                     " are not those that the simulator knows it with: compare them with the PTX "
+                     "manual's, or grade this on a GPU");
+    }
+    throw PtxError("the PTX instruction " + statement.name +
+                   " cannot be simulated on a CPU: grade this on a GPU");
+  }
+
+  // ---- The row's operands beside the statement's
+
+  static bool has_shape(const PtxInstruction& row, const PtxStatement& statement,
+                        const Parts& name) {
+    const Parts wanted = *row.operands == '\0' ? Parts() : split(row.operands, ' ');
+    if (wanted.size() != statement.operands.size()) return false;
+    std::size_t vector = 0;  // how many registers stand in braces
+    for (const std::string& part : name) {
+      if (is_one_of(part, "@vector")) vector = static_cast<std::size_t>(part[2] - '0');
+    }
+    const bool is_memory = name[0] == "ld" || name[0] == "st";
+    if (vector > 0 &&
+        vector * static_cast<std::size_t>(ptx_type(name.back().substr(1))->bits) > 128) {
+      return false;  // not before sm_100
+    }
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const PtxOperand& given = statement.operands[i];
+      const bool in_braces = given.kind == PtxOperand::Kind::list;
+      const bool is_data = wanted[i] == (name[0] == "ld" ? "d" : "a");
+      if ((given.kind == PtxOperand::Kind::address) != (wanted[i][0] == '[')) return false;
+      if (wanted[i] == "0" && given.text != "0") return false;
+      if (in_braces != (wanted[i][0] == '{' || (is_memory && is_data && vector > 0))) return false;
+      if (is_memory && in_braces && given.parts.size() != vector) return false;
+      if (wanted[i].find(":to") != std::string::npos && !is_segment(given, wanted[i])) return false;
+    }
+    return true;
+  }
+
+  /// The operand of shfl.sync whose upper bits divide the warp. Its lower ones are those of CUDA's
+  /// shuffles, or it is another instruction.
+  static bool is_segment(const PtxOperand& given, const std::string& wanted) {
+    const long number = std::strtol(given.text.c_str(), nullptr, 0);
+    const long width = 32 - (number >> 8 & 31);
+    return given.kind == PtxOperand::Kind::number && (width & (width - 1)) == 0 &&
+           (number & 31) == (wanted == "c:to0" ? 0 : 31) && (number >> 5 & 7) == 0;
+  }
+
+  std::string meaning(const PtxInstruction& row, const PtxStatement& statement) {
+    const Parts wanted = *row.operands == '\0' ? Parts() : split(row.operands, ' ');
+    const std::string own_type = split(statement.name, '.').back();
+    const std::string cpp = ptx_type(own_type) == nullptr ? "" : ptx_type(own_type)->cpp;
+    std::map<char, std::string> texts = {{'T', cpp}};
+    std::string result;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::size_t colon = wanted[i].find(':');
+      std::string type = colon == std::string::npos ? own_type : wanted[i].substr(colon + 1);
+      if (type.substr(0, 2) == "to") type = "u32";
+      const bool has_bracket = wanted[i][0] == '{' || wanted[i][0] == '[';
+      const char letter = wanted[i][has_bracket ? 1 : 0];
+      const PtxOperand& given = statement.operands[i];
+      if (wanted[i][0] == '[') {  // the first is of the instruction's memory, a second is global
+        const bool is_shared = letter == 'p' && statement.name.find(".shared") != std::string::npos;
+        texts[letter] = registers_.address(given, is_shared, statement);
+      } else if (type == "constant") {
+        texts[letter] = registers_.constant(given, statement);
+      } else if (letter == 'd' && wanted[i][0] != '{' && !uses(row, 'd')) {
+        result = std::string("::simulator::ptx::put<") + ptx_type(type)->cpp + ">(" +
+                 registers_.place(given, type, statement) + ", ";
+      } else if (given.kind == PtxOperand::Kind::list) {
+        texts[letter] = registers_.list(given, type, letter == 'd', wanted[i][0] == '{', statement);
+      } else if (letter != '0') {
+        texts[letter] = letter == 'd' ? registers_.place(given, type, statement)
+                                      : registers_.value(given, type, statement);
+      }
+    }
+    return result + filled_in(row.meaning, texts) + (result.empty() ? "" : ")");
+  }
+
+  static bool uses(const PtxInstruction& row, char letter) {
+    return std::string(row.meaning).find(std::string("$") + letter) != std::string::npos;
+  }
+
+  static std::string filled_in(const std::string& meaning, std::map<char, std::string>& texts) {
+    std::string result;
+    for (std::size_t i = 0; i < meaning.size(); ++i) {
+      const bool is_name_before =
+          i > 0 && (std::isalnum(static_cast<unsigned char>(meaning[i - 1])) ||
+                    meaning[i - 1] == '_' || meaning[i - 1] == ':');
+      if (meaning[i] == '$' && i + 1 < meaning.size()) {
+        result += texts[meaning[++i]];
+      } else if (meaning.compare(i, 5, "ptx::") == 0 && !is_name_before) {
+        result += "::simulator::ptx::";
+        i += 4;
+      } else {
+        result += meaning[i];
+      }
+    }
+    return result;
+  }
+
+  PtxRegisters registers_;
+  std::string result_;
+};
+
+}  // namespace
+
+std::string lower_ptx(const std::string& text, const std::vector<AsmOperand>& operands) {
+  return Lowering(operands).run(parse_ptx(text));
+}
+
+}  // namespace onepass::rewriter
