@@ -2,6 +2,7 @@
 // same.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,13 @@ inline Finding work_on_other_stream(const std::string& call, bool is_default_str
 inline Finding host_waiting(const std::string& call) {
   return {Kind::host_waits, "",
           call + " makes the host wait for the device: a launcher starts its kernels and returns."};
+}
+
+inline Finding memory_kept(const std::string& call, std::size_t bytes) {
+  return {Kind::memory_kept, "",
+          call + " has taken " + std::to_string(bytes) +
+              " bytes, and the launcher returns without giving them back: nothing is kept for "
+              "another call."};
 }
 
 /// A copy or a fill that CUDA refuses. A warning: the caller may have asked for the error.

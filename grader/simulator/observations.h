@@ -24,6 +24,7 @@ enum class Kind {
   device_pointer,  // host code uses the address of device memory
   other_stream,    // host code puts work on another stream than expect_stream() says
   host_waits,      // host code waits for the device, where it must not
+  memory_kept,     // host code has taken memory, and returns without giving it back
   host_written,    // numbers in device memory that are the host's, and no kernel's
   misaligned,
   uninitialised_shared,
@@ -66,6 +67,7 @@ inline constexpr KindName kKindNames[] = {
     {Kind::device_pointer, "device-pointer"},
     {Kind::other_stream, "other-stream"},
     {Kind::host_waits, "host-waits"},
+    {Kind::memory_kept, "memory-kept"},
     {Kind::host_written, "host-written"},
     {Kind::misaligned, "misaligned"},
     {Kind::uninitialised_shared, "uninitialised-shared"},

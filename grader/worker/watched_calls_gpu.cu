@@ -60,6 +60,9 @@ void WatchedCalls::watch(cudaStream_t stream, std::function<void()> before_waiti
 
 void WatchedCalls::unwatch() {
   is_watching_ = false;
+  for (const auto& [memory, taken] : std::exchange(taken_, {})) {
+    add(simulator::memory_kept(taken.call, taken.bytes));
+  }
 }
 
 void WatchedCalls::add(simulator::Finding finding) {
@@ -95,6 +98,14 @@ void WatchedCalls::note_wait(const std::string& call) {
   }
 }
 
+cudaError_t WatchedCalls::note_taken(const char* call, cudaError_t error, void* const* memory,
+                                     size_t bytes) {
+  if (is_watching_ && error == cudaSuccess && *memory != nullptr) {
+    taken_[*memory] = {call, bytes};
+  }
+  return error;
+}
+
 cudaError_t WatchedCalls::note_answer(const char* call, cudaError_t error) {
   if (is_watching_ && is_refusal(error)) {
     add(simulator::refused_copy(call, error_text(error)));
@@ -125,6 +136,11 @@ using onepass::worker::watched_calls;
 #define ONEPASS_WATCH_COPY(function, parameters, arguments, note) \
   ONEPASS_IN_PLACE_OF(function, parameters, note,                 \
                       watched_calls().note_answer(#function "()", __real_##function arguments))
+/// Of p and n: where the pointer goes, and how many bytes.
+#define ONEPASS_WATCH_TAKING(function, parameters, arguments, note) \
+  ONEPASS_IN_PLACE_OF(                                              \
+      function, parameters, note,                                   \
+      watched_calls().note_taken(#function "()", __real_##function arguments, p, n))
 
 // grader/cmake/watched_calls.cmake reads their names here.
 ONEPASS_WATCH(cudaDeviceSynchronize, (), (), watched_calls().note_wait("cudaDeviceSynchronize()"))
@@ -136,7 +152,15 @@ ONEPASS_WATCH(cudaStreamQuery, (cudaStream_t s), (s),
               watched_calls().note_wait("Asking again and again by cudaStreamQuery()"))
 ONEPASS_WATCH(cudaEventQuery, (cudaEvent_t e), (e),
               watched_calls().note_wait("Asking again and again by cudaEventQuery()"))
-ONEPASS_WATCH(cudaFree, (void* p), (p), if (p != nullptr) watched_calls().note_wait("cudaFree()"))
+ONEPASS_WATCH(cudaFree, (void* p), (p), {
+  watched_calls().note_given_back(p);
+  if (p != nullptr) watched_calls().note_wait("cudaFree()");
+})
+ONEPASS_WATCH(cudaFreeHost, (void* p), (p), watched_calls().note_given_back(p))
+ONEPASS_WATCH_TAKING(cudaMalloc, (void** p, size_t n), (p, n), )
+ONEPASS_WATCH_TAKING(cudaMallocHost, (void** p, size_t n), (p, n), )
+ONEPASS_WATCH_TAKING(cudaHostAlloc, (void** p, size_t n, unsigned flags), (p, n, flags), )
+ONEPASS_WATCH_TAKING(cudaMallocManaged, (void** p, size_t n, unsigned flags), (p, n, flags), )
 ONEPASS_WATCH_COPY(cudaMemcpy, (void* to, const void* from, size_t n, cudaMemcpyKind kind),
                    (to, from, n, kind), note_copy(to, from, kind, "cudaMemcpy()"))
 ONEPASS_WATCH_COPY(cudaMemcpy2D,
@@ -182,10 +206,12 @@ ONEPASS_WATCH_COPY(cudaMemset2DAsync,
                    (void* p, size_t pitch, int value, size_t width, size_t height, cudaStream_t s),
                    (p, pitch, value, width, height, s),
                    watched_calls().note_work(s, "cudaMemset2DAsync()"))
-ONEPASS_WATCH(cudaMallocAsync, (void** p, size_t n, cudaStream_t s), (p, n, s),
-              watched_calls().note_work(s, "cudaMallocAsync()"))
-ONEPASS_WATCH(cudaFreeAsync, (void* p, cudaStream_t s), (p, s),
-              watched_calls().note_work(s, "cudaFreeAsync()"))
+ONEPASS_WATCH_TAKING(cudaMallocAsync, (void** p, size_t n, cudaStream_t s), (p, n, s),
+                     watched_calls().note_work(s, "cudaMallocAsync()"))
+ONEPASS_WATCH(cudaFreeAsync, (void* p, cudaStream_t s), (p, s), {
+  watched_calls().note_given_back(p);
+  watched_calls().note_work(s, "cudaFreeAsync()");
+})
 ONEPASS_WATCH(cudaLaunchKernel,
               (const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                cudaStream_t s),

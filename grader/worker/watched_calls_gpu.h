@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ class WatchedCalls {
  public:
   /// From now on work belongs on this stream. before_waiting: called before the host waits.
   void watch(cudaStream_t stream, std::function<void()> before_waiting);
+  /// Tells what has been kept.
   void unwatch();
   bool are_wanted() const { return is_watching_; }
 
@@ -30,13 +32,23 @@ class WatchedCalls {
   void note_work(cudaStream_t stream, const char* call);
   void note_launch(const void* kernel, cudaStream_t stream);
   void note_wait(const std::string& call);
+  /// Memory of the device, or page-locked memory of the host. note_taken: returns what the call has
+  /// answered.
+  cudaError_t note_taken(const char* call, cudaError_t error, void* const* memory, size_t bytes);
+  void note_given_back(const void* memory) { taken_.erase(memory); }
   /// What a copy or a fill has answered, which this returns.
   cudaError_t note_answer(const char* call, cudaError_t error);
 
  private:
+  struct Taken {
+    const char* call;
+    size_t bytes;
+  };
+
   bool is_watching_ = false;
   cudaStream_t stream_ = nullptr;
   std::function<void()> before_waiting_;
+  std::map<const void*, Taken> taken_;        // while watching, and not given back
   std::vector<simulator::Finding> findings_;  // one of each kind: the first
 };
 

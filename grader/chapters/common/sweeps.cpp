@@ -193,6 +193,17 @@ void check_any_numbers(const Function& function, const CheckCall& check) {
 
 namespace {
 
+/// With a null pointer for each tensor that may have one.
+Arrangement without_optional(const Function& function) {
+  Arrangement arrangement;
+  for (const contract::Tensor& tensor : function.tensors) {
+    if (tensor.traits.optional) {
+      arrangement.left_out.insert(tensor.name);
+    }
+  }
+  return arrangement;
+}
+
 /// Four rows, so far apart, and the same with fewer between them.
 void expect_far(const Function& function, const std::string& size, const contract::Sizes& sizes,
                 const verdict::Outputs& outputs, std::int64_t apart) {
@@ -302,6 +313,9 @@ void sweep_wide_ways(const Function& function, const CheckRows& check) {
     check(Dtype::fp32, 1, cols, {});
   }
   check(Dtype::fp32, 1, kBeyondSharedLimit[1] + 1, {});
+  if (const Arrangement without = without_optional(function); !without.left_out.empty()) {
+    check(Dtype::fp32, 1, kBeyondSharedLimit[1], without);  // may be a kernel of its own
+  }
   for (const std::int64_t cols : kBeyondSharedLimit16) {
     const auto odd = static_cast<std::int64_t>(number++ % 2);
     check(Dtype::fp16, 1, cols + odd, {});

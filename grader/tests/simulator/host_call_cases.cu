@@ -111,6 +111,26 @@ CASE(memset_on_the_default_stream, "other-stream", {"cudaMemset()"}) {
   const ExpectedStream expected;
   cudaMemset(y, 0, 128);  // here
 }
+/// Takes memory of its own for a call on the stream.
+void with_own_memory(cudaStream_t stream, bool gives_back) {
+  float* y = nullptr;
+  cudaMallocAsync(&y, 128, stream);  // here
+  fill<<<1, 32, 0, stream>>>(y);
+  if (gives_back) cudaFreeAsync(y, stream);
+}
+CASE(keeps_its_memory, "memory-kept", {"cudaMallocAsync() has taken 128 bytes"}) {
+  const ExpectedStream expected;
+  with_own_memory(expected.stream, false);
+}
+CASE(gives_its_memory_back, "") {
+  const ExpectedStream expected;
+  with_own_memory(expected.stream, true);
+}
+CASE(keeps_page_locked_memory, "memory-kept", {"cudaMallocHost() has taken 64 bytes"}) {
+  const ExpectedStream expected;
+  float* numbers = nullptr;
+  cudaMallocHost(&numbers, 64);  // here
+}
 CASE(waits_for_the_stream, "host-waits", {"cudaStreamSynchronize()"}) {
   float* y = memory();
   const ExpectedStream expected;
@@ -135,9 +155,9 @@ CASE(copies_to_pageable_memory, "host-waits", {"cudaMemcpyAsync()", "not page-lo
 }
 CASE(copies_to_page_locked_memory, "") {
   float* y = memory();
-  const ExpectedStream expected;
   static float* numbers = nullptr;
   if (numbers == nullptr) cudaMallocHost(&numbers, 128);
+  const ExpectedStream expected;
   cudaMemcpyAsync(numbers + 1, y, 64, cudaMemcpyDeviceToHost, expected.stream);
 }
 CASE(page_locked_memory_is_filled_after_the_launcher, "") {

@@ -24,6 +24,16 @@ cudaError_t __real_cudaFree(void*) {
   return answer;
 }
 cudaError_t __wrap_cudaFree(void*);
+cudaError_t __real_cudaMallocAsync(void** pointer, size_t, cudaStream_t) {
+  static float memory[4];
+  *pointer = memory;
+  return answer;
+}
+cudaError_t __wrap_cudaMallocAsync(void**, size_t, cudaStream_t);
+cudaError_t __real_cudaFreeAsync(void*, cudaStream_t) {
+  return answer;
+}
+cudaError_t __wrap_cudaFreeAsync(void*, cudaStream_t);
 }
 
 namespace {
@@ -75,5 +85,24 @@ TEST_SUITE("watched calls") {
     answer = cudaErrorInvalidValue;
     CHECK(copy() == cudaErrorInvalidValue);
     CHECK(watched_calls().take().empty());
+  }
+
+  TEST_CASE("memory that is taken and not given back is told") {
+    for (const bool gives_back : {false, true}) {
+      answer = cudaSuccess;
+      void* memory = nullptr;
+      watched_calls().watch(kStream, [] {});
+      __wrap_cudaMallocAsync(&memory, 16, kStream);
+      if (gives_back) {
+        __wrap_cudaFreeAsync(memory, kStream);
+      }
+      watched_calls().unwatch();
+      const std::vector<simulator::Finding> findings = watched_calls().take();
+      REQUIRE(findings.size() == (gives_back ? 0 : 1));
+      if (!gives_back) {
+        CHECK(findings[0].kind == simulator::Kind::memory_kept);
+        CHECK(findings[0].message.find("cudaMallocAsync() has taken 16 bytes") == 0);
+      }
+    }
   }
 }

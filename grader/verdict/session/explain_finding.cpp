@@ -25,6 +25,10 @@ bool is_far(const Buffer& buffer) {
   return !buffer.null && buffer.rows > 1 && (buffer.rows - 1) * buffer.stride() >= kBeyondInt;
 }
 
+/// What the launcher does, whatever its kernels do: told if there is nothing else to tell.
+constexpr std::initializer_list<Kind> kOfHostCode = {Kind::other_stream, Kind::host_waits,
+                                                     Kind::memory_kept};
+
 bool is_any(const Finding& finding, std::initializer_list<Kind> kinds) {
   return std::any_of(kinds.begin(), kinds.end(), [&](Kind kind) { return finding.kind == kind; });
 }
@@ -208,7 +212,7 @@ std::optional<std::int64_t> first_far_row(const Case& call) {
 const Finding* telling_error(const std::vector<Finding>& findings) {
   const Finding* first = nullptr;
   for (const Finding& finding : findings) {
-    if (finding.warning || is_any(finding, {Kind::other_stream, Kind::host_waits})) {
+    if (finding.warning || is_any(finding, kOfHostCode)) {
       continue;
     }
     first = first == nullptr ? &finding : first;
@@ -220,7 +224,7 @@ const Finding* telling_error(const std::vector<Finding>& findings) {
       return &finding;
     }
   }
-  for (const Kind kind : {Kind::other_stream, Kind::host_waits}) {
+  for (const Kind kind : kOfHostCode) {
     first = first == nullptr ? first_of_kind(findings, kind) : first;
   }
   return first;

@@ -36,6 +36,8 @@ constexpr KnownKind kKinds[] = {
     {Kind::host_waits, "host-waits",
      "Leave it out: what comes later on the same stream waits by itself, and who wants the results "
      "waits for them. cudaFreeAsync() frees memory without waiting."},
+    {Kind::memory_kept, "memory-kept",
+     "Give it back behind the last kernel that uses it: cudaFreeAsync(pointer, stream)."},
     {Kind::host_written, "no-kernel-launched",
      "Results must be computed by a kernel of yours: copies and fills may prepare them."},
     {Kind::misaligned, "misaligned-vector",

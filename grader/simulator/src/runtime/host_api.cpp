@@ -77,7 +77,7 @@ void run_sample_of_blocks(std::uint64_t most) {
 }
 
 void expect_stream(const void* stream) {
-  machine().host_calls.expect(stream);
+  machine().host_calls.expect(stream, machine().findings);
   machine().kernel_before.reset();
   keep_host_from_memory(stream != nullptr);
 }

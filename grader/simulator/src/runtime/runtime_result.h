@@ -20,6 +20,9 @@ inline void note_work(const void* stream, const char* call, const void* site) {
   device.kernel_before.reset();
   device.host_calls.note_work(stream, call, reinterpret_cast<CodeAddress>(site), device.findings);
 }
+inline void note_taken(const void* memory, std::size_t bytes, const char* call, const void* site) {
+  machine().host_calls.note_taken(memory, bytes, call, reinterpret_cast<CodeAddress>(site));
+}
 inline void note_wait(const std::string& call, const void* site) {
   Machine& device = machine();
   device.kernel_before.reset();

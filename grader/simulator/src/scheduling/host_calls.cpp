@@ -7,9 +7,18 @@
 
 namespace simulator {
 
-void HostCalls::expect(const void* stream) {
+void HostCalls::expect(const void* stream, Findings& findings) {
   finish();
   stream_ = stream;
+  for (const auto& [memory, taken] : std::exchange(taken_, {})) {
+    findings.add(
+        with_party(memory_kept(taken.call, taken.bytes), host_party(taken.site, "takes memory")));
+  }
+}
+
+void HostCalls::note_taken(const void* memory, std::size_t bytes, const char* call,
+                           CodeAddress site) {
+  if (are_watched() && memory != nullptr) taken_[memory] = {bytes, call, site};
 }
 
 void HostCalls::do_late(std::function<void()> work) {

@@ -3,7 +3,9 @@
 // where everything happens at once, and wrong on a GPU.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,8 +16,8 @@ namespace simulator {
 
 class HostCalls {
  public:
-  /// nullptr: nothing is expected. Who was watched has returned.
-  void expect(const void* stream);
+  /// nullptr: nothing is expected. Who was watched has returned, and tells what it has kept.
+  void expect(const void* stream, Findings& findings);
 
   bool are_watched() const { return stream_ != nullptr; }
 
@@ -27,11 +29,21 @@ class HostCalls {
   void note_work(const void* stream, const std::string& call, CodeAddress site,
                  Findings& findings) const;
   void note_wait(const std::string& call, CodeAddress site, Findings& findings) const;
+  /// Memory of the device, or page-locked memory of the host.
+  void note_taken(const void* memory, std::size_t bytes, const char* call, CodeAddress site);
+  void note_given_back(const void* memory) { taken_.erase(memory); }
   /// The host has waited for all that it has put on streams.
   void finish();
 
  private:
+  struct Taken {
+    std::size_t bytes;
+    const char* call;
+    CodeAddress site;
+  };
+
   const void* stream_ = nullptr;
+  std::map<const void*, Taken> taken_;  // by who is watched, and not given back
   std::vector<std::function<void()>> late_;
 };
 

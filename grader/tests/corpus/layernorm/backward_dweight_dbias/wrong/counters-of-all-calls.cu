@@ -1,5 +1,5 @@
 // diagnosis: state-kept
-// not: block-order
+// not: block-order, memory-kept
 // Which block comes last is counted in memory that all calls share: two calls on two streams count in
 // the same counters. (And blocks of a sample leave counters behind, which are no block order.)
 #include <onepass/layernorm.h>
