@@ -177,6 +177,10 @@ Diagnosis explain_overwriting(const Case& call, const Run& run, const Finding& f
 
 }  // namespace
 
+bool is_out_of_memory(const std::string& error) {
+  return error.find("cudaErrorMemoryAllocation") != std::string::npos;
+}
+
 const char* const kOverflowAdvice =
     "In this call row * stride, the number of elements or threads, or that of rows rounded up, is "
     "beyond 2^31: compute it in 64 bits, as int64_t.";

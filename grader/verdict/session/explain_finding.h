@@ -51,6 +51,9 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
 std::optional<std::int64_t> first_far_row(const Case& call);
 
 extern const char* const kOverflowAdvice;
+
+/// Does the error say that there is no memory left? Then it is no index.
+bool is_out_of_memory(const std::string& error);
 /// For who looks for rows of that buffer where they are not, in a call that goes_densely().
 std::string stride_advice(const Case& call, const std::string& buffer);
 /// For who came to a place outside of that buffer's rows, for whatever reason.

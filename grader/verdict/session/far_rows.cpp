@@ -110,7 +110,8 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
     const FarRows at_below = try_far(few, below, outputs);
     // A grid that stops growing has more blocks than for fewer rows, one that has lost bits may
     // not.
-    lost_bits = goes_well(at_below) && !(cut && at_far.blocks >= at_below.blocks);
+    lost_bits = goes_well(at_below) && !(cut && at_far.blocks >= at_below.blocks) &&
+                !is_out_of_memory(failure.message);
   }
   if (lost_bits) {
     failure = with_reason(failure, "index-overflow", kOverflowAdvice);

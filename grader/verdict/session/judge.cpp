@@ -122,9 +122,10 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
   const bool is_copy = finding != nullptr && finding->kind == Kind::refused_copy;
   if (run.outcome == Outcome::launch_error && !is_copy) {
     const std::string error = run.error + (finding != nullptr ? finding->message : "");
-    const Diagnosis diagnosis = first_far_row(call) && goes_well_nearer(call, goes_well)
-                                    ? Diagnosis{"index-overflow", kOverflowAdvice}
-                                    : explain_launch_error(call, error);
+    const Diagnosis diagnosis =
+        !is_out_of_memory(error) && first_far_row(call) && goes_well_nearer(call, goes_well)
+            ? Diagnosis{"index-overflow", kOverflowAdvice}
+            : explain_launch_error(call, error);
     failure.message =
         (finding != nullptr ? account_of(*finding) : run.error) + "\n" + diagnosis.sentence;
     failure.mistake = diagnosis.mistake;
