@@ -45,6 +45,7 @@ enum class Kind {
   copy_overwritten,  // or somebody writes where they read or write
   copy_left,         // a warning: nobody waits for them
   invalid_copy,      // one that the hardware does not have
+  invalid_barrier,   // a barrier in shared memory that cannot be used so
 };
 
 /// The kinds' names in messages and files.
@@ -84,6 +85,7 @@ inline constexpr KindName kKindNames[] = {
     {Kind::copy_overwritten, "copy-overwritten"},
     {Kind::copy_left, "copy-left"},
     {Kind::invalid_copy, "invalid-copy"},
+    {Kind::invalid_barrier, "invalid-barrier"},
 };
 
 inline const char* kind_name(Kind kind) {

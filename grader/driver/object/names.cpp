@@ -63,6 +63,7 @@ const std::string kOurs =
     R"(block_barrier|grid_barrier|is_cooperative_launch|warp_operation|active_mask|)"
     R"(exceed_launch_bounds|wrong_block_shape|make_undefined|compare_and_swap|atomic_update|memory_fence|)"
     R"(async_copy|async_piece|commit_copies|wait_for_copies|)"
+    R"(init_barrier|arrive_at_barrier|copies_arrive|wait_at_barrier|wait_for_parity|)"
     R"(dynamic_shared|yield|trap|clock_ticks|index_out_of_bounds)E|)"
     R"(_ZNK7onepass6worker9Arguments\d)";
 

@@ -71,6 +71,10 @@ constexpr KnownKind kKinds[] = {
      "Wait for the copy first, or use another part of the memory meanwhile."},
     {Kind::copy_left, nullptr, "Wait for every copy, or do not begin those that nobody needs."},
     {Kind::invalid_copy, nullptr, "Look at the copy's size and at both pointers."},
+    {Kind::invalid_barrier, nullptr,
+     "Tell init() how many arrive in each phase, let no others arrive, and wait with the token "
+     "that "
+     "this barrier's arrive() has given."},
 };
 
 /// Of a race that its kind does not tell all of.

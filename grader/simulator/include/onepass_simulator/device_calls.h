@@ -125,8 +125,8 @@ void memory_fence(FenceScope scope);
 /// last `zeros` are zero and not read. The thread goes on.
 void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros);
 
-/// The same, of a larger copy: `size` bytes (1, 2, 4, 8 or 16). False, and nothing is done, if it is
-/// not from global to shared memory.
+/// The same, of a larger copy: `size` bytes (1, 2, 4, 8 or 16). False, and nothing is done, if it
+/// is not from global to shared memory.
 bool async_piece(void* to, const void* from, std::size_t size);
 
 /// cp.async.commit_group: what the thread has begun since the last call is a batch.
@@ -134,6 +134,23 @@ void commit_copies();
 
 /// cp.async.wait_group: until all of the thread's batches but the last `prior` have landed.
 void wait_for_copies(std::size_t prior);
+
+// ---- Barriers in shared memory --------------------------------------------------------------
+
+/// mbarrier: 8 bytes, known by their address. Each phase is complete after `expected` arrivals.
+void init_barrier(void* barrier, std::uint32_t expected);
+
+/// The answer is the number of the phase that the thread has arrived in. drops_out: later phases
+/// expect as many fewer.
+std::uint64_t arrive_at_barrier(void* barrier, std::uint32_t arrivals, bool drops_out);
+
+/// cp.async.mbarrier.arrive: the thread's copies under way belong to the present phase, and who
+/// waits for its end waits for them too.
+void copies_arrive(void* barrier);
+
+/// Until this phase is complete; or the one whose number is odd (parity) or even.
+void wait_at_barrier(const void* barrier, std::uint64_t phase);
+void wait_for_parity(const void* barrier, bool parity);
 
 // ---- Memory and the rest --------------------------------------------------------------------
 

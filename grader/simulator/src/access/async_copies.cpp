@@ -1,12 +1,13 @@
 // Asynchronous copies: what they move, and when. They land as late as they may; what that is for
 // says copies/copies.h.
+#include "access/async_copies.h"
+
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "access/access.h"
 #include "onepass_simulator/device_calls.h"
-#include "scheduling/running.h"
 #include "scheduling/stopping.h"
 
 namespace simulator {
@@ -14,12 +15,6 @@ namespace {
 
 /// The hardware's waits leave at most so many batches under way.
 constexpr std::size_t kMostLeft = 8;
-
-CopyQueue& copies_of(Launch& launch) {
-  std::vector<CopyQueue>& queues = launch.block->copies;
-  if (queues.empty()) queues.resize(launch.block->threads.size());
-  return queues[launch.thread->number];
-}
 
 [[noreturn]] void refuse(Launch& launch, CodeAddress site, const std::string& why) {
   const Findings::Writing writing(launch.machine.findings);
@@ -55,12 +50,6 @@ void check_direction(Launch& launch, const AsyncCopy& copy) {
   }
 }
 
-/// The running thread calls, from there.
-void enter(Launch& launch, CodeAddress site) {
-  obey_stop(launch, site);
-  launch.thread->last_site = site;
-}
-
 AsyncCopy copy_of(Launch& launch, void* to, const void* from, unsigned size, unsigned zeros,
                   CodeAddress site) {
   AsyncCopy copy = {};
@@ -81,6 +70,14 @@ void begin(Launch& launch, const AsyncCopy& copy) {
   std::memset(reinterpret_cast<void*>(copy.to.address), kNoUsefulNumber, copy.to.size);
 }
 
+}  // namespace
+
+CopyQueue& copies_of(Launch& launch) {
+  std::vector<CopyQueue>& queues = launch.block->copies;
+  if (queues.empty()) queues.resize(launch.block->threads.size());
+  return queues[launch.thread->number];
+}
+
 void land(Launch& launch, const AsyncCopy& copy) {
   launch.checkers.tell(CopyEnd{&copy});
   auto* const to = reinterpret_cast<unsigned char*>(copy.to.address);
@@ -88,7 +85,10 @@ void land(Launch& launch, const AsyncCopy& copy) {
   std::memset(to + copy.from.size, 0, copy.to.size - copy.from.size);
 }
 
-}  // namespace
+void enter(Launch& launch, CodeAddress site) {
+  obey_stop(launch, site);
+  launch.thread->last_site = site;
+}
 
 void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros) {
   Launch* launch = launch_of_kernel();

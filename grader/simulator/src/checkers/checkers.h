@@ -104,7 +104,8 @@ class Checkers {
     if (wanted_.copies) copies_.on(event);
     choose_way();
     if (wanted_.initialised) check_initialised(write_by(copy));
-    if (wanted_.races) {
+    // Of a barrier's copies those know who wait there, and nobody else: ordering.h.
+    if (wanted_.races && !copy.is_at_barrier) {
       if (copy.from.size > 0 && copy.from_place.area == Area::inside) races_.on(read_by(copy));
       races_.on(write_by(copy));
     }

@@ -78,6 +78,9 @@ const AsyncCopy* CopyChecker::met_by(const AccessEvent& event) const {
 
 /// Why the copy may not have landed when the thread uses its memory.
 std::string CopyChecker::why_under_way(const AsyncCopy& copy, unsigned thread) const {
+  if (copy.is_at_barrier) {
+    return "It lands when a phase of its barrier is complete, and nobody has waited for that.";
+  }
   if (copy.left_by != 0 && !copy.was_committed) {
     return "The wait in " + line_text(copy.left_by) +
            " covers what was committed before it, and this copy was not: a __pipeline_commit() "

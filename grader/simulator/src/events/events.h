@@ -138,6 +138,7 @@ struct AsyncCopy {
   CodeAddress left_by = 0;     // the thread's last wait since, which does not cover it; 0: none
   bool was_committed = false;  // before that wait
   std::size_t left = 0;        // how many batches that wait leaves under way
+  bool is_at_barrier = false;  // it belongs to phase number `batch` of a barrier in shared memory
 };
 
 /// From now on it may read its source and write its destination at any time.
@@ -145,7 +146,7 @@ struct CopyBegin {
   const AsyncCopy* copy;
 };
 
-/// It has done both, and the thread has waited for that.
+/// It has done both, and the thread has waited for that, or some thread for its barrier.
 struct CopyEnd {
   const AsyncCopy* copy;
 };
@@ -183,6 +184,32 @@ struct GridMissed {
   std::uint64_t block;
   unsigned last_thread;
   CodeAddress last_site;
+};
+
+/// A thread arrives at a barrier in shared memory (cuda::barrier), and goes on.
+struct SplitArrive {
+  unsigned thread;
+  std::uintptr_t barrier;
+  std::uint32_t missing;  // arrivals to the end of the phase, after this one
+};
+
+/// All have arrived that it expects: its phase is complete, and the next one begins.
+struct SplitComplete {
+  std::uintptr_t barrier;
+};
+
+/// A thread waits at it for the end of a phase, until LanesGoOn.
+struct SplitWait {
+  unsigned thread;
+  CodeAddress site;
+  std::uintptr_t barrier;
+  std::uint32_t missing;  // as above, now
+};
+
+/// The thread knows that a phase is complete.
+struct SplitPass {
+  unsigned thread;
+  std::uintptr_t barrier;
 };
 
 /// A lane asks for a shuffle, a vote, __syncwarp() or the like, and waits.

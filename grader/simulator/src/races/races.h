@@ -57,6 +57,12 @@ class RaceChecker {
     ordering_.on(event);
   }
   void on(const ValuesCarried& event) { ordering_.on(event); }
+  void on(const SplitArrive& event) {
+    report_.settle();
+    ordering_.on(event);
+  }
+  void on(const SplitComplete& event) { ordering_.on(event); }
+  void on(const SplitPass& event) { ordering_.on(event); }
   void on(const ThreadReturn& event) {
     ordering_.on(event);
     first_reads_.on(event);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <list>
+#include <utility>
 
 #include "events/events.h"
 
@@ -40,6 +41,15 @@ class CopyQueue {
       copy.was_committed = copy.is_committed;
       copy.left = prior;
     }
+  }
+
+  /// Hands on all that are under way: they belong to this phase of a barrier from now on.
+  std::list<AsyncCopy> give_to_barrier(std::uint64_t phase) {
+    for (AsyncCopy& copy : under_way_) {
+      copy.is_at_barrier = true;
+      copy.batch = phase;
+    }
+    return std::exchange(under_way_, {});
   }
 
   const std::list<AsyncCopy>& under_way() const { return under_way_; }

@@ -15,6 +15,13 @@ constexpr unsigned kIdleTurns = 16;
 /// Blocks that are under way together in the shuffled order.
 constexpr std::size_t kTogether = 8;
 
+/// Of barriers: the block ends, and nobody has waited for these.
+void tell_copies_left(Launch& launch, const Block& block) {
+  for (const auto& [address, barrier] : block.split_barriers) {
+    for (const AsyncCopy& copy : barrier.copies) launch.checkers.tell(CopyLeft{&copy});
+  }
+}
+
 /// The running thread returns, and has not waited for these.
 void tell_copies_left(Launch& launch) {
   for (const AsyncCopy& copy : launch.block->copies[launch.thread->number].under_way()) {
@@ -87,6 +94,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
   stacks_.give_to(block);
   block.at_barrier = block.barrier_true = block.at_grid_barrier = 0;
   block.copies.clear();
+  block.split_barriers.clear();
   for (unsigned w = 0; w < block.warps.size(); ++w) {
     block.warps[w].live = low_lanes(count - w * 32);
     block.warps[w].waiting = block.warps[w].asking = 0;
@@ -132,6 +140,7 @@ Scheduler::Outcome Scheduler::run_block(Block& block) {
     any_progress = true;
     if (launch_.is_shuffled && launch_.met_others && block.live > 0) return Outcome::aside;
   }
+  tell_copies_left(launch_, block);
   launch_.checkers.tell(BlockEnd{});
   return Outcome::finished;
 }

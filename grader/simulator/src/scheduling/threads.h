@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "events/events.h"
@@ -15,6 +16,7 @@
 #include "onepass_simulator/device_calls.h"
 #include "scheduling/copy_queue.h"
 #include "scheduling/fiber.h"
+#include "scheduling/split_barrier.h"
 
 namespace simulator {
 
@@ -22,6 +24,7 @@ enum class ThreadState : std::uint8_t {
   ready,
   at_barrier,
   at_grid_barrier,
+  at_split_barrier,
   in_warp_operation,
   returned
 };
@@ -42,9 +45,10 @@ struct Thread {
   std::uint8_t lane = 0;
   ThreadState state = ThreadState::ready;
   SpinWait spin;
-  bool gave_way = false;      // in its last turn, it only waited for a word to change
-  CodeAddress last_site = 0;  // of the last load, store or call that the simulator saw
-  CodeAddress wait_site = 0;  // where it waits, if it does
+  bool gave_way = false;        // in its last turn, it only waited for a word to change
+  CodeAddress last_site = 0;    // of the last load, store or call that the simulator saw
+  CodeAddress wait_site = 0;    // where it waits, if it does
+  std::uintptr_t waits_at = 0;  // the barrier in shared memory, if it waits there
 };
 
 /// What a lane asks of its warp.
@@ -78,7 +82,8 @@ struct Block {
   int barrier_answer = 0;
   unsigned at_grid_barrier = 0;  // threads that wait at the grid's
 
-  std::vector<CopyQueue> copies;  // by thread; empty until one begins
+  std::vector<CopyQueue> copies;                          // by thread; empty until one begins
+  std::map<std::uintptr_t, SplitBarrier> split_barriers;  // by address
 
   ParkedShared parked;
   std::vector<std::byte> parked_stacks;  // see StackSets
