@@ -45,6 +45,7 @@ enum class Kind {
   copy_overwritten,  // or somebody writes where they read or write
   copy_left,         // a warning: nobody waits for them
   invalid_copy,      // one that the hardware does not have
+  missing_proxy_fence,  // a bulk copy may not see what was stored before it
   invalid_barrier,   // a barrier in shared memory that cannot be used so
 };
 
@@ -85,6 +86,7 @@ inline constexpr KindName kKindNames[] = {
     {Kind::copy_overwritten, "copy-overwritten"},
     {Kind::copy_left, "copy-left"},
     {Kind::invalid_copy, "invalid-copy"},
+    {Kind::missing_proxy_fence, "missing-proxy-fence"},
     {Kind::invalid_barrier, "invalid-barrier"},
 };
 

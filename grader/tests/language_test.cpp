@@ -109,6 +109,7 @@ TEST_SUITE("CUDA's language") {
                                "cuda/atomic",
                                "cuda/functional",
                                "cuda/barrier",
+                               "cuda/ptx",
                                "cuda/pipeline",
                                "cuda/std/array",
                                "cuda/std/bit",

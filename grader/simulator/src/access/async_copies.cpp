@@ -32,22 +32,29 @@ void check_size(Launch& launch, CodeAddress site, std::size_t size, std::size_t 
   }
 }
 
+void check_direction(Launch& launch, const AsyncCopy& copy) {
+  if (!is_shared(copy.to_place)) {
+    refuse(launch, copy.to.site, "An asynchronous copy to what is no shared memory.");
+  }
+  if (!is_from_global(launch, copy)) {
+    refuse(launch, copy.to.site, "An asynchronous copy from what is no global memory.");
+  }
+}
+
+void begin_own(Launch& launch, const AsyncCopy& copy) {
+  if (launch.checkers.is_ahead(copy.thread)) let_warp_catch_up(launch);
+  begin(launch, copies_of(launch).begin(copy));
+}
+
+}  // namespace
+
 bool is_shared(const Place& place) {
   return place.area == Area::outside_shared ||
          (place.area == Area::inside && place.space == MemorySpace::shared);
 }
 
-bool is_global(const Launch& launch, const AsyncCopy& copy) {
+bool is_from_global(const Launch& launch, const AsyncCopy& copy) {
   return !is_shared(copy.from_place) && !launch.thread->stack.contains(copy.from.address);
-}
-
-void check_direction(Launch& launch, const AsyncCopy& copy) {
-  if (!is_shared(copy.to_place)) {
-    refuse(launch, copy.to.site, "An asynchronous copy to what is no shared memory.");
-  }
-  if (!is_global(launch, copy)) {
-    refuse(launch, copy.to.site, "An asynchronous copy from what is no global memory.");
-  }
 }
 
 AsyncCopy copy_of(Launch& launch, void* to, const void* from, unsigned size, unsigned zeros,
@@ -63,14 +70,10 @@ AsyncCopy copy_of(Launch& launch, void* to, const void* from, unsigned size, uns
   return copy;
 }
 
-void begin(Launch& launch, const AsyncCopy& copy) {
-  if (launch.checkers.is_ahead(copy.thread)) let_warp_catch_up(launch);
-  const AsyncCopy& begun = copies_of(launch).begin(copy);
+void begin(Launch& launch, const AsyncCopy& begun) {
   tell_or_stop(launch, CopyBegin{&begun});
-  std::memset(reinterpret_cast<void*>(copy.to.address), kNoUsefulNumber, copy.to.size);
+  std::memset(reinterpret_cast<void*>(begun.to.address), kNoUsefulNumber, begun.to.size);
 }
-
-}  // namespace
 
 CopyQueue& copies_of(Launch& launch) {
   std::vector<CopyQueue>& queues = launch.block->copies;
@@ -78,10 +81,12 @@ CopyQueue& copies_of(Launch& launch) {
   return queues[launch.thread->number];
 }
 
-void land(Launch& launch, const AsyncCopy& copy) {
-  launch.checkers.tell(CopyEnd{&copy});
+void land(Launch& launch, const AsyncCopy& copy, bool is_awaited) {
+  launch.checkers.tell(CopyEnd{&copy, is_awaited});
   auto* const to = reinterpret_cast<unsigned char*>(copy.to.address);
-  std::memcpy(to, reinterpret_cast<const void*>(copy.from.address), copy.from.size);
+  const void* const from =
+      copy.is_read ? copy.value : reinterpret_cast<const void*>(copy.from.address);
+  std::memcpy(to, from, copy.from.size);
   std::memset(to + copy.from.size, 0, copy.to.size - copy.from.size);
 }
 
@@ -99,7 +104,7 @@ void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros)
   const AsyncCopy copy =
       copy_of(*launch, to, from, static_cast<unsigned>(size), static_cast<unsigned>(zeros), site);
   check_direction(*launch, copy);
-  begin(*launch, copy);
+  begin_own(*launch, copy);
 }
 
 bool async_piece(void* to, const void* from, std::size_t size) {
@@ -108,8 +113,8 @@ bool async_piece(void* to, const void* from, std::size_t size) {
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   enter(*launch, site);
   const AsyncCopy copy = copy_of(*launch, to, from, static_cast<unsigned>(size), 0, site);
-  if (!is_shared(copy.to_place) || !is_global(*launch, copy)) return false;
-  begin(*launch, copy);
+  if (!is_shared(copy.to_place) || !is_from_global(*launch, copy)) return false;
+  begin_own(*launch, copy);
   return true;
 }
 

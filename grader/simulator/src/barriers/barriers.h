@@ -89,7 +89,7 @@ class BarrierChecker {
     std::vector<Thread> threads;
     std::vector<Warp> warps;
     bool told_early_return = false;
-    std::map<std::uintptr_t, std::uint32_t> missing;  // at barriers in shared memory: arrivals
+    std::map<std::uintptr_t, StillMissing> missing;  // at barriers in shared memory
   };
 
   Thread& thread(unsigned number) { return blocks_.running().threads[number]; }

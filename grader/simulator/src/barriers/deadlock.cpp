@@ -15,6 +15,21 @@ std::string lane_list(unsigned lanes) {
   return text;
 }
 
+std::string missing_text(const StillMissing& missing) {
+  const std::string expects = "A barrier in shared memory expects ";
+  if (missing.arrivals == 0) {
+    return expects + std::to_string(missing.bytes) +
+           " more bytes, which never come: as many must be copied to it in each phase as it was "
+           "told to expect.";
+  }
+  return expects +
+         (missing.arrivals == 1
+              ? "one more arrival, which never comes"
+              : std::to_string(missing.arrivals) + " more arrivals, which never come") +
+         ": as many must arrive in each phase as init() was told, less those that have dropped "
+         "out.";
+}
+
 std::string blocks_text(std::uint64_t count) {
   return count == 1 ? "one block waits" : std::to_string(count) + " blocks wait";
 }
@@ -108,17 +123,9 @@ void BarrierChecker::add_one_elsewhere(Finding& finding, unsigned thread) const 
 
 Finding BarrierChecker::deadlock_at_split_barrier(unsigned thread) const {
   const Thread& call = blocks_.running().threads[thread];
-  const std::uint32_t missing = blocks_.running().missing.at(call.barrier);
-  Finding finding{
-      Kind::deadlock,
-      launch_.kernel,
-      "A barrier in shared memory expects " +
-          (missing == 1 ? "one more arrival, which never comes"
-                        : std::to_string(missing) + " more arrivals, which never come") +
-          ": as many must arrive in each phase as init() was told, less those that "
-          "have dropped out.",
-      false,
-      {party_of(thread, call.site, "waits at the barrier")}};
+  const Party waiting = party_of(thread, call.site, "waits at the barrier");
+  const std::string message = missing_text(blocks_.running().missing.at(call.barrier));
+  Finding finding{Kind::deadlock, launch_.kernel, message, false, {waiting}};
   add_one_elsewhere(finding, thread);
   return finding;
 }

@@ -15,6 +15,9 @@
 //   - read its destination: not even after a __syncthreads(), for that waits for no copy;
 //   - write its destination or its source.
 //
+// Bulk copies (access/bulk_copies.cpp) are checked here too, as many of 16 bytes, and in both
+// directions.
+//
 // A wait covers what its own thread has begun and committed. For the other threads the copy is a
 // write of that thread's, once where it begins and once more at the wait: what comes before the one
 // or behind the other with no barrier between is an ordinary race (races/).
@@ -39,6 +42,7 @@ class CopyChecker {
   void on(const BlockBegin& event);
   void on(const BlockResume& event) { blocks_.resume(event); }
   void on(const CopyBegin& event);
+  void on(const CopyRead& event);
   void on(const CopyEnd& event);
   void on(const CopyLeft& event);
 
@@ -60,6 +64,9 @@ class CopyChecker {
   static const AsyncCopy* find(const ByPlace& copies, Access AsyncCopy::*end, const Access& access);
   static void remove(ByPlace& copies, std::uintptr_t address, const AsyncCopy* copy);
   std::string why_under_way(const AsyncCopy& copy, unsigned thread) const;
+
+  /// Does the access meet the copy where it reads, and not where it writes?
+  static bool is_at_source(const AsyncCopy& copy, const Access& access);
 
   const LaunchBegin launch_;
   const Memory& memory_;

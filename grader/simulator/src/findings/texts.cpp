@@ -36,6 +36,11 @@ Party host_party(CodeAddress site, std::string action) {
   return party;
 }
 
+std::string copy_text(const AsyncCopy& copy) {
+  return "begins to copy " +
+         bytes_text(copy.whole > 0 ? static_cast<unsigned>(copy.whole) : copy.to.size);
+}
+
 std::string bytes_text(unsigned size) {
   return std::to_string(size) + (size == 1 ? " byte" : " bytes");
 }

@@ -129,12 +129,20 @@ void Ordering::on(const SyncwarpMet& event) {
 
 void Ordering::on(const SplitArrive& event) {
   Block& block = blocks_.running();
-  const std::uint32_t epoch = ++block.threads[event.thread].epoch;
-  const unsigned warp = event.thread / 32;
-  block.split.arrive(event.thread, epoch, event.barrier,
-                     block.clocks[warp].seen[event.thread % 32]);
-  block.carried[warp].note(SyncwarpMet{warp, 1u << event.thread % 32});
-  if (epoch == kMostEpochs) begin_phase();
+  block.split.arrive(event.thread, block.threads[event.thread].epoch + 1, event.barrier,
+                     block.clocks[event.thread / 32].seen[event.thread % 32]);
+  step(event.thread);
+}
+
+void Ordering::on(const ProxyFence& event) {
+  step(event.thread);
+}
+
+/// What the thread does next can be told from what it has done.
+void Ordering::step(unsigned thread) {
+  Block& block = blocks_.running();
+  block.carried[thread / 32].note(SyncwarpMet{thread / 32, 1u << thread % 32});
+  if (++block.threads[thread].epoch == kMostEpochs) begin_phase();
 }
 
 void Ordering::on(const ValuesCarried& event) {

@@ -105,6 +105,7 @@ class Ordering {
   void on(const SyncwarpMet& event);
   void on(const ValuesCarried& event);
   void on(const SplitArrive& event);
+  void on(const ProxyFence& event);
   void on(const SplitComplete& event) { blocks_.running().split.complete(event.barrier); }
   void on(const SplitPass& event) { blocks_.running().split.pass(event.thread, event.barrier); }
   void on(const Fence& event);
@@ -176,6 +177,8 @@ class Ordering {
   }
 
  private:
+  void step(unsigned thread);
+
   struct Interval {
     std::uint64_t block;
     std::uint32_t phase;

@@ -6,6 +6,7 @@ void RaceChecker::on(const BlockBegin& event) {
   report_.settle();
   ordering_.on(event);
   report_.on(event);
+  fences_.begin(event).begin(event.threads);
   SharedShadows& shared = shared_.begin(event);
   if (shared.is_new) {
     shared.is_new = false;
@@ -19,6 +20,18 @@ void RaceChecker::on(const BlockResume& event) {
   ordering_.on(event);
   report_.on(event);
   shared_.resume(event);
+  fences_.resume(event);
+}
+
+void RaceChecker::on_bulk_copy(const AsyncCopy& copy) {
+  bulk_sites_.insert(races_.sites.number(copy.to.site));
+  if (copy.from_place.space != MemorySpace::shared || copy.from_place.area != Area::inside) return;
+  const RaceShadow& shadow = shadow_of(copy.from_place);
+  shadow.each_write(copy.from_place.offset, copy.from.size, [&](const AccessRecord& store) {
+    if (store.interval() < ordering_.block_begin() || bulk_sites_.count(store.site()) > 0) return;
+    if (!ordering_.is_ordered(store, copy.thread)) return;  // a race, which is told
+    if (!fences_.running().cover(store, ordering_)) report_.unfenced(store, copy);
+  });
 }
 
 bool RaceChecker::is_race(const EarlyRead& read, AccessEvent write) {

@@ -9,12 +9,15 @@
 // confirms.
 #pragma once
 
+#include <set>
+
 #include "common/per_block.h"
 #include "events/events.h"
 #include "findings/findings.h"
 #include "memory/memory.h"
 #include "races/first_reads.h"
 #include "races/ordering.h"
+#include "races/proxy_fences.h"
 #include "races/race_report.h"
 #include "races/race_shadow.h"
 #include "source/sites.h"
@@ -61,6 +64,11 @@ class RaceChecker {
     report_.settle();
     ordering_.on(event);
   }
+  void on(const ProxyFence& event) {
+    report_.settle();
+    ordering_.on(event);
+    fences_.running().fence(record(event.thread, 0));
+  }
   void on(const SplitComplete& event) { ordering_.on(event); }
   void on(const SplitPass& event) { ordering_.on(event); }
   void on(const ThreadReturn& event) {
@@ -82,6 +90,9 @@ class RaceChecker {
         .check(event, now, is_global ? ordering_.oldest() : ordering_.block_begin(), ordering_,
                report_, first_reads_);
   }
+
+  /// A piece of one begins: does it see what was stored in its source?
+  void on_bulk_copy(const AsyncCopy& copy);
 
   /// EarlyRead::when and AsyncCopy::when, for what the thread does now.
   std::uint64_t time_stamp(unsigned thread, CodeAddress site) { return record(thread, site).bits; }
@@ -115,6 +126,8 @@ class RaceChecker {
   RaceReport report_;
   FirstReads first_reads_{ordering_, races_.sites, report_};
   PerBlock<SharedShadows> shared_;
+  PerBlock<ProxyFences> fences_;
+  std::set<std::uint32_t> bulk_sites_;  // of bulk copies: what they have written, others see
 };
 
 }  // namespace simulator

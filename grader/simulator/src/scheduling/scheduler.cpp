@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "access/async_copies.h"
 #include "findings/texts.h"
 #include "occupancy.h"
 #include "scheduling/waiting.h"
@@ -19,6 +20,7 @@ constexpr std::size_t kTogether = 8;
 void tell_copies_left(Launch& launch, const Block& block) {
   for (const auto& [address, barrier] : block.split_barriers) {
     for (const AsyncCopy& copy : barrier.copies) launch.checkers.tell(CopyLeft{&copy});
+    for (const AsyncCopy& copy : barrier.bulk) launch.checkers.tell(CopyLeft{&copy});
   }
 }
 
@@ -39,6 +41,7 @@ void thread_body(void* argument) {
     Block& block = *launch.block;
     if (launch.inside == 0) launch.inside = thread.last_site;
     if (!block.copies.empty()) tell_copies_left(launch);
+    if (!block.bulk_copies.empty()) end_bulk_copies(launch);
     thread.state = ThreadState::returned;
     --block.live;
     block.warp_of(thread).live &= ~(1u << thread.lane);
@@ -94,6 +97,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
   stacks_.give_to(block);
   block.at_barrier = block.barrier_true = block.at_grid_barrier = 0;
   block.copies.clear();
+  block.bulk_copies.clear();
   block.split_barriers.clear();
   for (unsigned w = 0; w < block.warps.size(); ++w) {
     block.warps[w].live = low_lanes(count - w * 32);

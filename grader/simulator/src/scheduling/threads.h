@@ -49,6 +49,8 @@ struct Thread {
   CodeAddress last_site = 0;    // of the last load, store or call that the simulator saw
   CodeAddress wait_site = 0;    // where it waits, if it does
   std::uintptr_t waits_at = 0;  // the barrier in shared memory, if it waits there
+  std::uintptr_t asked_at = 0;  // the one that it has asked last, in vain, and for what phase
+  std::uint64_t asked_for = 0;
 };
 
 /// What a lane asks of its warp.
@@ -83,6 +85,7 @@ struct Block {
   unsigned at_grid_barrier = 0;  // threads that wait at the grid's
 
   std::vector<CopyQueue> copies;                          // by thread; empty until one begins
+  std::vector<CopyQueue> bulk_copies;                     // out of shared memory: likewise
   std::map<std::uintptr_t, SplitBarrier> split_barriers;  // by address
 
   ParkedShared parked;
