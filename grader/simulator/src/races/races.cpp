@@ -28,9 +28,10 @@ void RaceChecker::on_bulk_copy(const AsyncCopy& copy) {
   if (copy.from_place.space != MemorySpace::shared || copy.from_place.area != Area::inside) return;
   const RaceShadow& shadow = shadow_of(copy.from_place);
   shadow.each_write(copy.from_place.offset, copy.from.size, [&](const AccessRecord& store) {
-    if (store.interval() < ordering_.block_begin() || bulk_sites_.count(store.site()) > 0) return;
+    if (store.interval() < ordering_.block_begin()) return;
+    if (fences_.running().cover(store, ordering_) || bulk_sites_.count(store.site()) > 0) return;
     if (!ordering_.is_ordered(store, copy.thread)) return;  // a race, which is told
-    if (!fences_.running().cover(store, ordering_)) report_.unfenced(store, copy);
+    report_.unfenced(store, copy);
   });
 }
 
