@@ -102,7 +102,6 @@ class Checkers {
     return kSuccess;
   }
   void tell(const CopyRead& event) {
-    if (wanted_.copies) copies_.on(event);
     if (wanted_.races) races_.on(read_by(*event.copy));
   }
   void tell(const CopyEnd& event) {

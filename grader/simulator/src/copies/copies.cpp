@@ -26,6 +26,7 @@ void CopyChecker::on(const BlockBegin& event) {
   block.number = event.number;
   block.from.clear();
   block.to.clear();
+  block.bulk.clear();
 }
 
 const AsyncCopy* CopyChecker::find(const ByPlace& copies, Access AsyncCopy::*end,
@@ -53,25 +54,27 @@ void CopyChecker::remove(ByPlace& copies, std::uintptr_t address, const AsyncCop
 void CopyChecker::on(const CopyBegin& event) {
   const AsyncCopy& copy = *event.copy;
   Block& block = blocks_.running();
+  if (copy.whole > 0) return block.bulk.begin(copy);
   if (copy.from.size > 0) block.from.emplace(copy.from.address / kPiece, &copy);
   block.to.emplace(copy.to.address / kPiece, &copy);
 }
 
-void CopyChecker::on(const CopyRead& event) {
-  remove(blocks_.running().from, event.copy->from.address, event.copy);
-}
-
 void CopyChecker::on(const CopyEnd& event) {
   Block& block = blocks_.running();
-  if (!event.copy->is_read) remove(block.from, event.copy->from.address, event.copy);
+  if (event.copy->whole > 0) return block.bulk.end(*event.copy);
+  remove(block.from, event.copy->from.address, event.copy);
   remove(block.to, event.copy->to.address, event.copy);
 }
 
-const AsyncCopy* CopyChecker::met_by(const AccessEvent& event) const {
-  const Block& block = blocks_.running();
-  const AsyncCopy* const written = find(block.to, &AsyncCopy::to, event.access);
-  if (written != nullptr || event.access.type == AccessType::read) return written;
-  return find(block.from, &AsyncCopy::from, event.access);
+const AsyncCopy* CopyChecker::met_by(const AccessEvent& event) {
+  Block& block = blocks_.running();
+  const Access& access = event.access;
+  const bool writes = access.type != AccessType::read;
+  const AsyncCopy* met = block.bulk.writer_met_by(access);
+  if (met == nullptr && writes) met = block.bulk.reader_met_by(access);
+  if (met != nullptr || block.to.empty()) return met;
+  met = find(block.to, &AsyncCopy::to, access);
+  return met == nullptr && writes ? find(block.from, &AsyncCopy::from, access) : met;
 }
 
 bool CopyChecker::is_at_source(const AsyncCopy& copy, const Access& access) {

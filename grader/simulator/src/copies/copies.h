@@ -28,6 +28,7 @@
 #include <unordered_map>
 
 #include "common/per_block.h"
+#include "copies/bulk_under_way.h"
 #include "events/events.h"
 #include "findings/findings.h"
 #include "memory/memory.h"
@@ -42,15 +43,17 @@ class CopyChecker {
   void on(const BlockBegin& event);
   void on(const BlockResume& event) { blocks_.resume(event); }
   void on(const CopyBegin& event);
-  void on(const CopyRead& event);
   void on(const CopyEnd& event);
   void on(const CopyLeft& event);
 
   /// Of the running block. While none is, accesses need not be told.
-  bool are_under_way() const { return !blocks_.running().to.empty(); }
+  bool are_under_way() const {
+    const Block& block = blocks_.running();
+    return !block.to.empty() || !block.bulk.is_empty();
+  }
 
   /// The copy under way that an access must not meet, but meets; nullptr if there is none.
-  const AsyncCopy* met_by(const AccessEvent& event) const;
+  const AsyncCopy* met_by(const AccessEvent& event);
   void report(const AsyncCopy& met, AccessEvent event);
 
  private:
@@ -59,6 +62,7 @@ class CopyChecker {
   struct Block {
     std::uint64_t number = 0;
     ByPlace from, to;
+    BulkUnderWay bulk;
   };
 
   static const AsyncCopy* find(const ByPlace& copies, Access AsyncCopy::*end, const Access& access);
