@@ -45,10 +45,12 @@ enum class Kind {
   trap,
   shared_race,
   global_race,
-  copy_not_awaited,  // of asynchronous copies: what they bring is used too early,
-  copy_overwritten,  // or somebody writes where they read or write
-  copy_left,         // a warning: nobody waits for them
-  invalid_copy,      // one that the hardware does not have
+  copy_not_awaited,     // of asynchronous copies: what they bring is used too early,
+  copy_overwritten,     // or somebody writes where they read or write
+  copy_left,            // a warning: nobody waits for them
+  invalid_copy,         // one that the hardware does not have
+  missing_proxy_fence,  // a bulk copy may not see what was stored before it
+  invalid_barrier,      // a barrier in shared memory that cannot be used so
 };
 
 /// The kinds' names in messages and files.
@@ -92,6 +94,8 @@ inline constexpr KindName kKindNames[] = {
     {Kind::copy_overwritten, "copy-overwritten"},
     {Kind::copy_left, "copy-left"},
     {Kind::invalid_copy, "invalid-copy"},
+    {Kind::missing_proxy_fence, "missing-proxy-fence"},
+    {Kind::invalid_barrier, "invalid-barrier"},
 };
 
 inline const char* kind_name(Kind kind) {

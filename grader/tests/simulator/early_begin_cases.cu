@@ -1,5 +1,7 @@
 // Programmatic dependent launches: a kernel that may begin before the one before it has ended.
 #include <cooperative_groups.h>
+#include <cuda/barrier>
+#include <cuda/ptx>
 
 #include "tests/simulator/case_kernels.h"
 
@@ -102,6 +104,28 @@ CASE(one_lane_waits_for_itself, "early-begin", {}, {{"write", 1, 0}, {"read", 1,
   writes<<<2, 64>>>(x);
   cudaLaunchKernelEx(early(), one_waits, x, y, Behind::nothing);
 }
+
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+__global__ void one_waits_then_arrives(const float* x, float* y, bool behind) {
+  __shared__ Barrier bar;
+  if (threadIdx.x == 0) init(&bar, 64);
+  __syncthreads();
+  if (threadIdx.x == 0) cudaGridDependencySynchronize();
+  Barrier::arrival_token token = bar.arrive();
+  if (behind) bar.wait(static_cast<Barrier::arrival_token&&>(token));
+  y[blockIdx.x * 64 + threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];  // read
+}
+CASE(one_thread_waits_for_those_behind_a_barrier, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), one_waits_then_arrives, x, y, true);
+}
+CASE(one_thread_waits_for_those_that_only_arrive, "early-begin", {},
+     {{"write", 63}, {"read", 63}}) {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), one_waits_then_arrives, x, y, false);
+}
 __global__ void waits_too_late(float* x, float* y) {
   const float early = x[blockIdx.x * 64 + threadIdx.x];  // read
   cudaGridDependencySynchronize();
@@ -111,6 +135,33 @@ CASE(reads_before_it_waits, "early-begin", {}, {{"write", 0, 0}, {"read", 0, 0}}
   float *x = zeros<float>(), *y = zeros<float>(1);
   writes<<<2, 64>>>(x);
   cudaLaunchKernelEx(early(), waits_too_late, x, y);
+}
+
+// ---- Bulk copies
+
+__global__ void copies_out(float* y, bool waits) {
+  namespace ptx = cuda::ptx;
+  __shared__ alignas(16) float s[64];
+  s[threadIdx.x] = 1;
+  ptx::fence_proxy_async(ptx::space_shared);
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  if (waits) cudaGridDependencySynchronize();
+  float* const here = y + 64 * blockIdx.x;
+  ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, here, s, 256);  // copies
+  ptx::cp_async_bulk_commit_group();
+  ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+}
+CASE(a_bulk_copy_waits, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  reads<<<2, 64>>>(x, y, false);
+  cudaLaunchKernelEx(early(), copies_out, x, true);
+}
+CASE(a_bulk_copy_over_what_the_kernel_before_reads, "early-begin", {"Writes"},
+     {{"read", 0, 0}, {"copies", 0, 0}}) {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  reads<<<2, 64>>>(x, y, false);
+  cudaLaunchKernelEx(early(), copies_out, x, false);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ CASE(group_copies_one_stage_early, "copy-not-awaited", {"leaves the last batch u
 
 /// Each warp copies for itself, and waits for itself.
 __global__ void warp_copy(const float* x, float* y, bool of_block) {
-  __shared__ float s[kThreads];
+  __shared__ __align__(16) float s[kThreads];
   const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
   const unsigned first = warp.meta_group_rank() * 32;
   cg::memcpy_async(warp, s + first, x + first, cuda::aligned_size_t<16>(128));  // copies

@@ -82,6 +82,11 @@ constexpr KnownKind kKinds[] = {
      "Wait for the copy first, or use another part of the memory meanwhile."},
     {Kind::copy_left, nullptr, "Wait for every copy, or do not begin those that nobody needs."},
     {Kind::invalid_copy, nullptr, "Look at the copy's size and at both pointers."},
+    {Kind::missing_proxy_fence, nullptr,
+     "Let each thread that has written call fence_proxy_async(space_shared) before the "
+     "__syncthreads() that the copy comes behind."},
+    {Kind::invalid_barrier, nullptr,
+     "Look at what the barrier was told to expect, at who arrives, and at the token of the wait."},
 };
 
 /// Of a race that its kind does not tell all of.

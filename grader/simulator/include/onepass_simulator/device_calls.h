@@ -167,6 +167,46 @@ void commit_copies();
 /// cp.async.wait_group: until all of the thread's batches but the last `prior` have landed.
 void wait_for_copies(std::size_t prior);
 
+// ---- Barriers in shared memory --------------------------------------------------------------
+
+/// mbarrier: 8 bytes, known by their address. Each phase is complete after `expected` arrivals.
+void init_barrier(void* barrier, std::uint32_t expected);
+
+/// The answer is the number of the phase that the thread has arrived in. drops_out: later phases
+/// expect as many fewer.
+std::uint64_t arrive_at_barrier(void* barrier, std::uint32_t arrivals, bool drops_out);
+
+/// cp.async.mbarrier.arrive: the thread's copies under way belong to the present phase, and who
+/// waits for its end waits for them too.
+void copies_arrive(void* barrier);
+
+/// The present phase is complete when this many more bytes have been copied, too.
+void expect_bytes(void* barrier, std::uint32_t bytes);
+
+/// Until this phase is complete; or the one whose number is odd (parity) or even.
+void wait_at_barrier(const void* barrier, std::uint64_t phase);
+void wait_for_parity(const void* barrier, bool parity);
+
+/// mbarrier.try_wait: false if the phase is not complete, and then the thread must ask again. The
+/// second time it waits.
+bool ask_barrier(const void* barrier, std::uint64_t phase);
+bool ask_for_parity(const void* barrier, bool parity);
+
+// ---- Bulk copies ----------------------------------------------------------------------------
+
+/// cp.async.bulk from global to shared memory: its bytes count at the barrier when it lands.
+void bulk_copy_in(void* to, const void* from, std::size_t size, void* barrier);
+
+/// cp.async.bulk from shared to global memory. The two functions below are commit_group and
+/// wait_group of those; until_read: until the sources of all batches but the last `prior` have been
+/// read.
+void bulk_copy_out(void* to, const void* from, std::size_t size);
+void commit_bulk_copies();
+void wait_for_bulk_copies(std::size_t prior, bool until_read);
+
+/// fence.proxy.async: what the thread has written in shared memory, later bulk copies see.
+void proxy_fence();
+
 // ---- Memory and the rest --------------------------------------------------------------------
 
 /// The block's dynamic shared memory, aligned to 1024 bytes: what `extern __shared__ T name[]`

@@ -1,12 +1,14 @@
 // Asynchronous copies: what they move, and when. They land as late as they may; what that is for
 // says copies/copies.h.
+#include "access/async_copies.h"
+
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "access/access.h"
 #include "onepass_simulator/device_calls.h"
-#include "scheduling/running.h"
+#include "scheduling/landing.h"
 #include "scheduling/stopping.h"
 
 namespace simulator {
@@ -14,12 +16,6 @@ namespace {
 
 /// The hardware's waits leave at most so many batches under way.
 constexpr std::size_t kMostLeft = 8;
-
-CopyQueue& copies_of(Launch& launch) {
-  std::vector<CopyQueue>& queues = launch.block->copies;
-  if (queues.empty()) queues.resize(launch.block->threads.size());
-  return queues[launch.thread->number];
-}
 
 [[noreturn]] void refuse(Launch& launch, CodeAddress site, const std::string& why) {
   const Findings::Writing writing(launch.machine.findings);
@@ -47,15 +43,6 @@ void check_size(Launch& launch, CodeAddress site, std::size_t size, std::size_t 
   }
 }
 
-bool is_shared(const Place& place) {
-  return place.area == Area::outside_shared ||
-         (place.area == Area::inside && place.space == MemorySpace::shared);
-}
-
-bool is_global(const Launch& launch, const AsyncCopy& copy) {
-  return !is_shared(copy.from_place) && !launch.thread->stack.contains(copy.from.address);
-}
-
 void check_direction(Launch& launch, const AsyncCopy& copy) {
   if (is_remote(copy.to_place)) {
     refuse(launch, copy.to.site, "An asynchronous copy to shared memory of another block.");
@@ -63,15 +50,25 @@ void check_direction(Launch& launch, const AsyncCopy& copy) {
   if (!is_shared(copy.to_place)) {
     refuse(launch, copy.to.site, "An asynchronous copy to what is no shared memory.");
   }
-  if (!is_global(launch, copy)) {
+  if (!is_from_global(launch, copy)) {
     refuse(launch, copy.to.site, "An asynchronous copy from what is no global memory.");
   }
 }
 
-/// The running thread calls, from there.
-void enter(Launch& launch, CodeAddress site) {
-  obey_stop(launch, site);
-  launch.thread->last_site = site;
+void begin_own(Launch& launch, const AsyncCopy& copy) {
+  if (launch.checkers.is_ahead(copy.thread)) let_warp_catch_up(launch);
+  begin(launch, copies_of(launch).begin(copy));
+}
+
+}  // namespace
+
+bool is_shared(const Place& place) {
+  return place.area == Area::outside_shared ||
+         (place.area == Area::inside && place.space == MemorySpace::shared);
+}
+
+bool is_from_global(const Launch& launch, const AsyncCopy& copy) {
+  return !is_shared(copy.from_place) && !launch.thread->stack.contains(copy.from.address);
 }
 
 AsyncCopy copy_of(Launch& launch, void* to, const void* from, unsigned size, unsigned zeros,
@@ -87,21 +84,21 @@ AsyncCopy copy_of(Launch& launch, void* to, const void* from, unsigned size, uns
   return copy;
 }
 
-void begin(Launch& launch, const AsyncCopy& copy) {
-  if (launch.checkers.is_ahead(copy.thread)) let_warp_catch_up(launch);
-  const AsyncCopy& begun = copies_of(launch).begin(copy);
+void begin(Launch& launch, const AsyncCopy& begun) {
   tell_or_stop(launch, CopyBegin{&begun});
-  std::memset(reinterpret_cast<void*>(copy.to.address), kNoUsefulNumber, copy.to.size);
+  std::memset(reinterpret_cast<void*>(begun.to.address), kNoUsefulNumber, begun.to.size);
 }
 
-void land(Launch& launch, const AsyncCopy& copy) {
-  launch.checkers.tell(CopyEnd{&copy});
-  auto* const to = reinterpret_cast<unsigned char*>(copy.to.address);
-  std::memcpy(to, reinterpret_cast<const void*>(copy.from.address), copy.from.size);
-  std::memset(to + copy.from.size, 0, copy.to.size - copy.from.size);
+CopyQueue& copies_of(Launch& launch) {
+  std::vector<CopyQueue>& queues = launch.block->copies;
+  if (queues.empty()) queues.resize(launch.block->threads.size());
+  return queues[launch.thread->number];
 }
 
-}  // namespace
+void enter(Launch& launch, CodeAddress site) {
+  obey_stop(launch, site);
+  launch.thread->last_site = site;
+}
 
 void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros, std::size_t only) {
   Launch* launch = launch_of_kernel();
@@ -112,7 +109,7 @@ void async_copy(void* to, const void* from, std::size_t size, std::size_t zeros,
   const AsyncCopy copy =
       copy_of(*launch, to, from, static_cast<unsigned>(size), static_cast<unsigned>(zeros), site);
   check_direction(*launch, copy);
-  begin(*launch, copy);
+  begin_own(*launch, copy);
 }
 
 bool async_piece(void* to, const void* from, std::size_t size) {
@@ -121,8 +118,9 @@ bool async_piece(void* to, const void* from, std::size_t size) {
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   enter(*launch, site);
   const AsyncCopy copy = copy_of(*launch, to, from, static_cast<unsigned>(size), 0, site);
-  if (!is_shared(copy.to_place) || !is_global(*launch, copy)) return false;
-  begin(*launch, copy);
+  if (!is_shared(copy.to_place) || is_remote(copy.to_place)) return false;
+  if (!is_from_global(*launch, copy)) return false;
+  begin_own(*launch, copy);
   return true;
 }
 

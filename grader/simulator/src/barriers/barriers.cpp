@@ -23,6 +23,7 @@ void BarrierChecker::on(const BlockBegin& event) {
   for (Thread& thread : block.threads) thread.site = 0;
   block.warps.assign((event.threads + 31) / 32, {});
   block.told_early_return = false;
+  block.missing.clear();
 }
 
 void BarrierChecker::on(const ThreadReturn& event) {

@@ -6,6 +6,7 @@
 // When nobody can go on, deadlock.cpp says who waits for what.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -47,9 +48,18 @@ class BarrierChecker {
     caller.mask = event.mask;
     return kSuccess;
   }
+  void on(const SplitWait& event) {
+    warp_of(event.thread).at_split |= 1u << event.thread % 32;
+    thread(event.thread).site = event.site;
+    thread(event.thread).barrier = event.barrier;
+    blocks_.running().missing[event.barrier] = event.missing;
+  }
+  void on(const SplitArrive& event) { blocks_.running().missing[event.barrier] = event.missing; }
   void on(const ActiveMaskCall& event) { thread(event.thread).site = event.site; }
   void on(const LanesGoOn& event) {
-    blocks_.running().warps[event.warp].in_operation &= ~event.lanes;
+    Warp& warp = blocks_.running().warps[event.warp];
+    warp.in_operation &= ~event.lanes;
+    warp.at_split &= ~event.lanes;
   }
   /// That is no error by itself: a tree of shuffles reads past its end in lanes whose results
   /// nobody uses. What it reads shows in the results if it counts.
@@ -63,6 +73,7 @@ class BarrierChecker {
  private:
   struct Warp {  // masks of its lanes
     unsigned at_barrier = 0, in_operation = 0, returned = 0;
+    unsigned at_split = 0;  // at a barrier in shared memory
   };
 
   struct Thread {
@@ -79,6 +90,7 @@ class BarrierChecker {
     std::vector<Thread> threads;
     std::vector<Warp> warps;
     bool told_early_return = false;
+    std::map<std::uintptr_t, StillMissing> missing;  // at barriers in shared memory
   };
 
   Thread& thread(unsigned number) { return blocks_.running().threads[number]; }
@@ -93,6 +105,8 @@ class BarrierChecker {
   ErrorCode refuse(const WarpCall& call);
 
   Finding deadlock_in_warp(unsigned thread) const;
+  Finding deadlock_at_split_barrier(unsigned thread) const;
+  void add_one_elsewhere(Finding& finding, unsigned thread) const;
   int lane_that_differs(unsigned thread) const;
   std::string call_text(unsigned thread) const;
 

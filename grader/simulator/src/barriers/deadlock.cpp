@@ -15,6 +15,21 @@ std::string lane_list(unsigned lanes) {
   return text;
 }
 
+std::string missing_text(const StillMissing& missing) {
+  const std::string expects = "A barrier in shared memory expects ";
+  if (missing.arrivals == 0) {
+    return expects + std::to_string(missing.bytes) +
+           " more bytes, which never come: as many must be copied to it in each phase as it was "
+           "told to expect.";
+  }
+  return expects +
+         (missing.arrivals == 1
+              ? "one more arrival, which never comes"
+              : std::to_string(missing.arrivals) + " more arrivals, which never come") +
+         ": as many must arrive in each phase as init() was told, less those that have dropped "
+         "out.";
+}
+
 std::string blocks_text(std::uint64_t count) {
   return count == 1 ? "one block waits" : std::to_string(count) + " blocks wait";
 }
@@ -88,17 +103,48 @@ int BarrierChecker::waits_at(BarrierScope scope) const {
   return -1;
 }
 
+/// Where another thread waits, which might have arrived.
+void BarrierChecker::add_one_elsewhere(Finding& finding, unsigned thread) const {
+  const Block& block = blocks_.running();
+  for (unsigned i = 0; i < block.threads.size(); ++i) {
+    if ((block.warps[i / 32].at_split >> i % 32 & 1) &&
+        block.threads[i].barrier != block.threads[thread].barrier) {
+      finding.parties.push_back(party_of(i, block.threads[i].site, "waits at another barrier"));
+      return;
+    }
+  }
+  if (const int other = first_in(&Warp::at_barrier); other >= 0) {
+    finding.parties.push_back(waiting_party(static_cast<unsigned>(other)));
+  } else if (const int lane = first_in(&Warp::in_operation); lane >= 0) {
+    const auto number = static_cast<unsigned>(lane);
+    finding.parties.push_back(party_of(number, block.threads[number].site, call_text(number)));
+  }
+}
+
+Finding BarrierChecker::deadlock_at_split_barrier(unsigned thread) const {
+  const Thread& call = blocks_.running().threads[thread];
+  const Party waiting = party_of(thread, call.site, "waits at the barrier");
+  const std::string message = missing_text(blocks_.running().missing.at(call.barrier));
+  Finding finding{Kind::deadlock, launch_.kernel, message, false, {waiting}};
+  add_one_elsewhere(finding, thread);
+  return finding;
+}
+
 ErrorCode BarrierChecker::on(const BlockStuck&) {
   const Findings::Writing writing(findings_);
   const int at_own = waits_at(BarrierScope::block);
   const int at_grid = waits_at(BarrierScope::grid);
+  const int thread = first_in(&Warp::in_operation);
+  const int split = first_in(&Warp::at_split);
   if (at_own >= 0 && at_grid >= 0) {
     findings_.add(Kind::barrier_divergence, launch_.kernel,
                   "Some threads of the block wait at a __syncthreads(), and others at a "
                   "grid.sync(): every thread of the block must reach the same barriers.",
                   {waiting_party(static_cast<unsigned>(at_own)),
                    waiting_party(static_cast<unsigned>(at_grid))});
-  } else if (const int thread = first_in(&Warp::in_operation); thread >= 0) {
+  } else if (split >= 0 && (thread < 0 || lane_that_differs(static_cast<unsigned>(thread)) < 0)) {
+    findings_.add(deadlock_at_split_barrier(static_cast<unsigned>(split)));
+  } else if (thread >= 0) {
     findings_.add(deadlock_in_warp(static_cast<unsigned>(thread)));
   } else if (const int waiting = first_in(&Warp::at_barrier); waiting >= 0) {
     findings_.add(Kind::deadlock, launch_.kernel, "No thread of the block can go on.",

@@ -87,26 +87,34 @@ class Checkers {
     const AsyncCopy& copy = *event.copy;
     const AccessEvent read = read_by(copy), write = write_by(copy);
     const bool reads = copy.from.size > 0;  // else it is all zeros
+    const bool is_bulk = copy.whole > 0;    // its traffic is told as a whole
     if (wanted_.bounds) {
       ErrorCode error = reads ? bounds_.on(read) : kSuccess;
       if (error == kSuccess) error = bounds_.on(write);
       if (error != kSuccess) return error;
     }
-    if (reads) tell_access<false>(read);
-    if (wanted_.traffic) traffic_.on(write);
+    if (reads) is_bulk ? tell_access<false, false>(read) : tell_access<false>(read);
+    if (wanted_.traffic && !is_bulk) traffic_.on(write);
+    if (is_bulk && wanted_.races) races_.on_bulk_copy(copy);
     if (wanted_.initialised) settle_early_reads(write);
+    if (wanted_.races && races_.may_begin_early()) races_.check_early(write);
     if (!meets_copy(write) && wanted_.races) races_.on(write);
     if (wanted_.copies) copies_.on(event);
     choose_way();
     return kSuccess;
+  }
+  void tell(const CopyRead& event) {
+    if (wanted_.races) races_.on(read_by(*event.copy));
   }
   void tell(const CopyEnd& event) {
     const AsyncCopy& copy = *event.copy;
     if (wanted_.copies) copies_.on(event);
     choose_way();
     if (wanted_.initialised) check_initialised(write_by(copy));
-    if (wanted_.races) {
-      if (copy.from.size > 0 && copy.from_place.area == Area::inside) races_.on(read_by(copy));
+    // Of a barrier's copies those know who wait there, and nobody else: ordering.h.
+    if (wanted_.races && event.is_awaited && !copy.is_at_barrier) {
+      const bool reads = copy.from.size > 0 && !copy.is_read;
+      if (reads && copy.from_place.area == Area::inside) races_.on(read_by(copy));
       races_.on(write_by(copy));
     }
   }
@@ -163,7 +171,7 @@ class Checkers {
 
  private:
   /// The others are told only of memory that is there.
-  template <bool to_most>
+  template <bool to_most, bool is_request = true>
   [[gnu::always_inline]] ErrorCode tell_access(const AccessEvent& event) {
     if (to_most || wanted_.bounds) {
       if (const ErrorCode error = bounds_.on(event); error != kSuccess) return error;
@@ -171,7 +179,7 @@ class Checkers {
     if (event.place.area != Area::inside) return kSuccess;
     if (!to_most && meets_copy(event)) return kSuccess;
     if (!to_most && wanted_.races && races_.may_begin_early()) races_.check_early(event);
-    if (to_most || wanted_.traffic) traffic_.on(event);
+    if (is_request && (to_most || wanted_.traffic)) traffic_.on(event);
     if (wanted_.initialised) check_initialised(event);
     if (to_most || wanted_.races) races_.on(event);
     return kSuccess;

@@ -19,10 +19,6 @@ std::string line_text(CodeAddress site) {
   return "line " + std::to_string(source_line(site).line);
 }
 
-std::string begins_text(const AsyncCopy& copy) {
-  return "begins to copy " + bytes_text(copy.to.size);
-}
-
 }  // namespace
 
 void CopyChecker::on(const BlockBegin& event) {
@@ -30,6 +26,7 @@ void CopyChecker::on(const BlockBegin& event) {
   block.number = event.number;
   block.from.clear();
   block.to.clear();
+  block.bulk.clear();
 }
 
 const AsyncCopy* CopyChecker::find(const ByPlace& copies, Access AsyncCopy::*end,
@@ -57,38 +54,55 @@ void CopyChecker::remove(ByPlace& copies, std::uintptr_t address, const AsyncCop
 void CopyChecker::on(const CopyBegin& event) {
   const AsyncCopy& copy = *event.copy;
   Block& block = blocks_.running();
+  if (copy.whole > 0) return block.bulk.begin(copy);
   if (copy.from.size > 0) block.from.emplace(copy.from.address / kPiece, &copy);
   block.to.emplace(copy.to.address / kPiece, &copy);
 }
 
 void CopyChecker::on(const CopyEnd& event) {
   Block& block = blocks_.running();
+  if (event.copy->whole > 0) return block.bulk.end(*event.copy);
   remove(block.from, event.copy->from.address, event.copy);
   remove(block.to, event.copy->to.address, event.copy);
 }
 
-const AsyncCopy* CopyChecker::met_by(const AccessEvent& event) const {
-  if (event.place.space == MemorySpace::shared) {
-    Access at_home = event.access;
-    at_home.address = memory_.shared.home(at_home.address);
-    return find(owner(event).to, &AsyncCopy::to, at_home);
-  }
-  return event.access.type == AccessType::read
-             ? nullptr
-             : find(blocks_.running().from, &AsyncCopy::from, event.access);
+const AsyncCopy* CopyChecker::met_by(const AccessEvent& event) {
+  Block& block = owner(event);
+  Access access = event.access;
+  if (is_remote(event.place)) access.address = memory_.shared.home(access.address);
+  const bool writes = access.type != AccessType::read;
+  const AsyncCopy* met = block.bulk.writer_met_by(access);
+  if (met == nullptr && writes) met = block.bulk.reader_met_by(access);
+  if (met != nullptr || block.to.empty()) return met;
+  met = find(block.to, &AsyncCopy::to, access);
+  return met == nullptr && writes ? find(block.from, &AsyncCopy::from, access) : met;
+}
+
+bool CopyChecker::is_at_source(const AsyncCopy& copy, const Access& access) const {
+  Access at_home = access;
+  at_home.address = memory_.shared.home(access.address);
+  return !overlap(copy.to, at_home);
 }
 
 /// Why the copy may not have landed when the thread uses its memory.
 std::string CopyChecker::why_under_way(const AsyncCopy& copy, bool is_own) {
+  if (copy.is_at_barrier) {
+    return "It lands when a phase of its barrier is complete, and nobody has waited for that.";
+  }
   if (copy.left_by != 0 && !copy.was_committed) {
     return "The wait in " + line_text(copy.left_by) +
-           " covers what was committed before it, and this copy was not: a __pipeline_commit() "
-           "must come between.";
+           " covers what was committed before it, and this copy was not: a " +
+           (copy.whole > 0 ? "cp_async_bulk_commit_group()" : "__pipeline_commit()") +
+           " must come between.";
   }
   if (copy.left_by != 0) {
     return "The wait in " + line_text(copy.left_by) + " leaves the last " +
            (copy.left == 1 ? "batch" : std::to_string(copy.left) + " batches") +
            " under way, and this copy is in one that is left.";
+  }
+  if (copy.is_read) {
+    return "cp_async_bulk_wait_group_read() waits until the source has been read, and not until "
+           "the destination is written.";
   }
   return std::string(is_own ? "The thread has" : "The thread that began it has") +
          " not waited for it" + (copy.is_committed ? "" : ", nor committed it") +
@@ -108,11 +122,10 @@ void CopyChecker::report(const AsyncCopy& met, AccessEvent event) {
       {kind,
        launch_.kernel,
        element.text + " is " + words_for(access.type).done + " before the asynchronous copy " +
-           (event.place.space == MemorySpace::shared ? "to" : "from") +
-           " it is sure to have landed. " +
+           (is_at_source(met, access) ? "from" : "to") + " it is sure to have landed. " +
            why_under_way(met, by_block == block && met.thread == event.thread),
        false,
-       {party(launch_, by_block, met.thread, site, begins_text(met)),
+       {party(launch_, by_block, met.thread, site, copy_text(met)),
         party(launch_, block, event.thread, access.site, action_text(access.type, access.size))},
        element.buffer,
        element.index});
@@ -122,15 +135,20 @@ void CopyChecker::on(const CopyLeft& event) {
   const AsyncCopy& copy = *event.copy;
   if (!findings_.is_first(Kind::copy_left, copy.to.site)) return;
   const Findings::Writing writing(findings_);
-  const ElementName element =
-      element_at(memory_, MemorySpace::shared, copy.to.address, copy.to.size);
+  const bool is_out = copy.from_place.space == MemorySpace::shared;
+  const Access& end = is_out ? copy.from : copy.to;
+  const ElementName element = element_at(memory_, MemorySpace::shared, end.address, end.size);
   findings_.add(
       {Kind::copy_left,
        launch_.kernel,
-       "A thread returns while its asynchronous copy to " + element.text +
-           " may be under way: it was moved for nothing, or a wait is missing.",
-       true,
-       {party(launch_, blocks_.running().number, copy.thread, copy.to.site, begins_text(copy))},
+       is_out ? "A thread returns while its bulk copy from " + element.text +
+                    " may still be reading it, and when the block ends its shared memory is "
+                    "another block's. " +
+                    why_under_way(copy, true)
+              : "A thread returns while its asynchronous copy to " + element.text +
+                    " may be under way: it was moved for nothing, or a wait is missing.",
+       !is_out,
+       {party(launch_, blocks_.running().number, copy.thread, copy.to.site, copy_text(copy))},
        element.buffer,
        element.index});
 }

@@ -15,6 +15,9 @@
 //   - read its destination: not even after a __syncthreads(), for that waits for no copy;
 //   - write its destination or its source.
 //
+// Bulk copies (access/bulk_copies.cpp) are checked here too, as many of 16 bytes, and in both
+// directions.
+//
 // A wait covers what its own thread has begun and committed. For the other threads the copy is a
 // write of that thread's, once where it begins and once more at the wait: what comes before the one
 // or behind the other with no barrier between is an ordinary race (races/).
@@ -25,6 +28,7 @@
 #include <unordered_map>
 
 #include "common/per_block.h"
+#include "copies/bulk_under_way.h"
 #include "events/events.h"
 #include "findings/findings.h"
 #include "memory/memory.h"
@@ -43,10 +47,13 @@ class CopyChecker {
   void on(const CopyLeft& event);
 
   /// Of the running block. While none is, accesses need not be told.
-  bool are_under_way() const { return !blocks_.running().to.empty(); }
+  bool are_under_way() const {
+    const Block& block = blocks_.running();
+    return !block.to.empty() || !block.bulk.is_empty();
+  }
 
   /// The copy under way that an access must not meet, but meets; nullptr if there is none.
-  const AsyncCopy* met_by(const AccessEvent& event) const;
+  const AsyncCopy* met_by(const AccessEvent& event);
   void report(const AsyncCopy& met, AccessEvent event);
 
  private:
@@ -55,15 +62,19 @@ class CopyChecker {
   struct Block {
     std::uint64_t number = 0;
     ByPlace from, to;
+    BulkUnderWay bulk;
   };
 
   static const AsyncCopy* find(const ByPlace& copies, Access AsyncCopy::*end, const Access& access);
   static void remove(ByPlace& copies, std::uintptr_t address, const AsyncCopy* copy);
   static std::string why_under_way(const AsyncCopy& copy, bool is_own);
   /// The block whose copies an access may meet: of another one's shared memory, that one.
-  const Block& owner(const AccessEvent& event) const {
+  Block& owner(const AccessEvent& event) {
     return is_remote(event.place) ? blocks_.at(remote_seat(event.place)) : blocks_.running();
   }
+
+  /// Does the access meet the copy where it reads, and not where it writes?
+  bool is_at_source(const AsyncCopy& copy, const Access& access) const;
 
   const LaunchBegin launch_;
   const Memory& memory_;

@@ -131,6 +131,11 @@ struct Synchronisation {
   CodeAddress atomic;  // where it is; 0: it is a volatile access
 };
 
+/// fence.proxy.async
+struct ProxyFence {
+  unsigned thread;
+};
+
 struct Fence {
   unsigned thread;
   bool for_all_blocks = true;  // false: __threadfence_block()
@@ -161,6 +166,10 @@ struct AsyncCopy {
   CodeAddress left_by = 0;     // the thread's last wait since, which does not cover it; 0: none
   bool was_committed = false;  // before that wait
   std::size_t left = 0;        // how many batches that wait leaves under way
+  bool is_at_barrier = false;  // it belongs to phase number `batch` of a barrier in shared memory
+  std::size_t whole = 0;       // of a bulk copy this is a piece: the size of all; 0: of none
+  bool is_read = false;        // its source has been read, and may be written again
+  unsigned char value[16];     // what was there, if so
 };
 
 /// From now on it may read its source and write its destination at any time.
@@ -168,9 +177,26 @@ struct CopyBegin {
   const AsyncCopy* copy;
 };
 
-/// It has done both, and the thread has waited for that.
+/// All pieces of a bulk copy have begun. Its end in global memory:
+struct BulkCopyBegun {
+  unsigned thread;
+  CodeAddress site;
+  std::uint64_t block;
+  AccessType type;
+  std::uintptr_t address;
+  std::size_t size;
+};
+
+/// It has read its source, and the thread has waited for that.
+struct CopyRead {
+  const AsyncCopy* copy;
+};
+
+/// It has done both, and the thread has waited for that, or some thread for its barrier; or the
+/// thread returns without having waited.
 struct CopyEnd {
   const AsyncCopy* copy;
+  bool is_awaited = true;
 };
 
 /// The thread returns, and has not waited for it.
@@ -231,6 +257,39 @@ struct GridMissed {
   std::uint64_t block;
   unsigned last_thread;
   CodeAddress last_site;
+};
+
+/// What a barrier in shared memory still waits for, to the end of the present phase.
+struct StillMissing {
+  std::uint32_t arrivals;
+  std::int64_t bytes;  // of copies
+};
+
+/// A thread arrives at a barrier in shared memory (cuda::barrier), or begins a copy that does when
+/// it has landed, and goes on.
+struct SplitArrive {
+  unsigned thread;
+  std::uintptr_t barrier;
+  StillMissing missing;  // after that
+};
+
+/// All have arrived that it expects: its phase is complete, and the next one begins.
+struct SplitComplete {
+  std::uintptr_t barrier;
+};
+
+/// A thread waits at it for the end of a phase, until LanesGoOn.
+struct SplitWait {
+  unsigned thread;
+  CodeAddress site;
+  std::uintptr_t barrier;
+  StillMissing missing;  // now
+};
+
+/// The thread knows that a phase is complete.
+struct SplitPass {
+  unsigned thread;
+  std::uintptr_t barrier;
 };
 
 /// A lane asks for a shuffle, a vote, __syncwarp() or the like, and waits.

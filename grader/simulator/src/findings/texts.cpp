@@ -42,6 +42,11 @@ std::string shape_text(const uint3& shape) {
   return number(shape.x) + " x " + number(shape.y) + " x " + number(shape.z);
 }
 
+std::string copy_text(const AsyncCopy& copy) {
+  return "begins to copy " +
+         bytes_text(copy.whole > 0 ? static_cast<unsigned>(copy.whole) : copy.to.size);
+}
+
 std::string bytes_text(unsigned size) {
   return std::to_string(size) + (size == 1 ? " byte" : " bytes");
 }

@@ -28,6 +28,9 @@ std::string shape_text(const uint3& shape);
 /// "4 bytes"
 std::string bytes_text(unsigned size);
 
+/// "begins to copy 16 bytes"
+std::string copy_text(const AsyncCopy& copy);
+
 /// How sentences speak of an access: "Updates " begins one, "updates " "4 bytes" " atomically" is
 /// what a thread does, "updated atomically" what is done.
 struct AccessWords {

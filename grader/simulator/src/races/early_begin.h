@@ -16,8 +16,9 @@
 // two writes, it is told. As with races it does not matter whether the two met in this run.
 //
 // A thread also comes behind the wait of another one by what orders it behind that thread: a
-// barrier of its block, a __syncwarp(). A barrier of more blocks, and an atomic, are taken for such
-// an order whenever any thread has waited before: that finds less, and nothing that is right.
+// barrier of its block, a __syncwarp(). A barrier of more blocks, one in shared memory and an
+// atomic are taken for such an order whenever any thread has waited before: that finds less, and
+// nothing that is right.
 #pragma once
 
 #include <cstdint>
@@ -56,14 +57,16 @@ class EarlyBegin {
   void on(const SyncwarpMet& event);
   void on(const ClusterMet&) { all_wait_ = some_wait_; }
   void on(const GridMet&) { all_wait_ = some_wait_; }
-  void on(const Synchronisation& event) {
-    if (is_possible() && some_wait_) have_waited_.running()[event.thread] = true;
-  }
+  void on(const Synchronisation& event) { come_behind(event.thread); }
+  void on(const SplitPass& event) { come_behind(event.thread); }
 
   /// Of global memory, with its shadow.
   void check(const AccessEvent& event, const RaceShadow& shadow, std::uint64_t block);
 
  private:
+  void come_behind(unsigned thread) {
+    if (is_possible() && some_wait_) have_waited_.running()[thread] = true;
+  }
   bool is_of_primary(const AccessRecord& record) const {
     return record.interval() >= primary_.first_interval &&
            record.interval() - primary_.first_interval < primary_.intervals.size();

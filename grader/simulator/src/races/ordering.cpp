@@ -6,6 +6,8 @@
 namespace simulator {
 namespace {
 
+constexpr std::uint32_t kMostEpochs = 255;  // what a record can hold
+
 void join(Knowledge& into, const Knowledge& from) {
   for (const auto& [block, sight] : from) into[block].join(sight);
 }
@@ -53,6 +55,7 @@ void Ordering::on(const BlockBegin& event) {
   reset(block.clocks);
   block.carried.resize(block.clocks.size());
   for (CarriedValues& values : block.carried) values.clear();
+  block.split.begin(event.threads);
   block.phase = 0;
   block.fenced = block.fenced_before = {};
   block.has_fenced_narrowly = false;
@@ -136,6 +139,7 @@ void Ordering::begin_phase() {
   block.phase_begin = block.interval;
   reset(block.clocks);
   for (CarriedValues& values : block.carried) values.clear();
+  block.split.forget();
   for (Thread& thread : block.threads) {
     block.cluster_barriers = std::max(block.cluster_barriers, thread.cluster_barriers);
     thread.epoch = 0;
@@ -151,7 +155,6 @@ void Ordering::begin_phase() {
 }
 
 void Ordering::on(const SyncwarpMet& event) {
-  constexpr std::uint32_t kMostEpochs = 255;  // what a record can hold
   Block& block = blocks_.running();
   WarpClock& clock = block.clocks[event.warp];
   clock.is_zero = false;
@@ -178,8 +181,28 @@ void Ordering::on(const SyncwarpMet& event) {
     thread.has_learned = all.has_learned;
     std::copy(joined, joined + 32, clock.seen[lane]);
   }
+  block.split.meet(event.warp * 32, event.lanes,
+                   [&](unsigned thread) { return block.threads[thread].epoch; });
   block.carried[event.warp].note(event);
   if (all.epoch == kMostEpochs) begin_phase();
+}
+
+void Ordering::on(const SplitArrive& event) {
+  Block& block = blocks_.running();
+  block.split.arrive(event.thread, block.threads[event.thread].epoch + 1, event.barrier,
+                     block.clocks[event.thread / 32].seen[event.thread % 32]);
+  step(event.thread);
+}
+
+void Ordering::on(const ProxyFence& event) {
+  step(event.thread);
+}
+
+/// What the thread does next can be told from what it has done.
+void Ordering::step(unsigned thread) {
+  Block& block = blocks_.running();
+  block.carried[thread / 32].note(SyncwarpMet{thread / 32, 1u << thread % 32});
+  if (++block.threads[thread].epoch == kMostEpochs) begin_phase();
 }
 
 void Ordering::on(const ValuesCarried& event) {
@@ -271,9 +294,12 @@ void Ordering::note_atomic(const Synchronisation& event) {
 
 bool Ordering::is_ordered_within_phase(const AccessRecord& earlier, unsigned thread) const {
   if (earlier.thread() == thread) return true;
-  return earlier.warp() == thread / 32 &&
-         earlier.epoch() <
-             blocks_.running().clocks[thread / 32].seen[thread % 32][earlier.thread() % 32];
+  const Block& block = blocks_.running();
+  if (earlier.warp() == thread / 32 &&
+      earlier.epoch() < block.clocks[thread / 32].seen[thread % 32][earlier.thread() % 32]) {
+    return true;
+  }
+  return block.split.knows(thread, earlier.thread(), earlier.epoch());
 }
 
 bool Ordering::is_ordered(const AccessRecord& earlier, unsigned thread) const {

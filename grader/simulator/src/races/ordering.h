@@ -7,7 +7,8 @@
 //
 //   - it was made in an earlier launch, before a barrier of the grid, or by the same thread;
 //   - same block: a barrier lies between, which the phases tell; or, same warp, a chain of
-//     __syncwarp()s leads from one lane to the other (WarpClock);
+//     __syncwarp()s leads from one lane to the other (WarpClock); or a chain of arrivals and waits
+//     at barriers in shared memory does (split_clocks.h);
 //   - a chain of fence, atomic, atomic leads from it to here: a thread fences and then does an
 //     atomic on some word; the present thread does an atomic on that word afterwards, or comes
 //     behind one of its block that did. It then knows all that the other had done before its
@@ -33,6 +34,7 @@
 #include "events/events.h"
 #include "races/carried_values.h"
 #include "races/cluster_order.h"
+#include "races/split_clocks.h"
 
 namespace simulator {
 
@@ -118,6 +120,10 @@ class Ordering {
   }
   void on(const SyncwarpMet& event);
   void on(const ValuesCarried& event);
+  void on(const SplitArrive& event);
+  void on(const ProxyFence& event);
+  void on(const SplitComplete& event) { blocks_.running().split.complete(event.barrier); }
+  void on(const SplitPass& event) { blocks_.running().split.pass(event.thread, event.barrier); }
   void on(const Fence& event);
   void on(const Synchronisation& event);
 
@@ -237,6 +243,7 @@ class Ordering {
     std::vector<Thread> threads;
     std::vector<WarpClock> clocks;       // of its warps
     std::vector<CarriedValues> carried;  // likewise
+    SplitClocks split;
   };
 
   /// What the releases into one word have published. A block that tries it again and again learns
@@ -256,6 +263,7 @@ class Ordering {
   void begin_interval(Block& block);
   void begin_interval() { begin_interval(blocks_.running()); }
   void begin_phase();
+  void step(unsigned thread);
   void note_atomic(const Synchronisation& event);
   static void add_own(Sight& sight, std::uint32_t fenced_interval, unsigned number,
                       const Thread& thread);

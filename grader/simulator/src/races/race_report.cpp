@@ -217,6 +217,25 @@ void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent
   findings_.add(std::move(found));
 }
 
+void RaceReport::unfenced(const AccessRecord& store, const AsyncCopy& copy) {
+  const CodeAddress site = sites_.address(store.site());
+  if (!findings_.is_first(Kind::missing_proxy_fence, site, copy.to.site)) return;
+  const Findings::Writing writing(findings_);
+  const ElementName element =
+      element_at(memory_, MemorySpace::shared, copy.from.address, copy.from.size);
+  findings_.add({Kind::missing_proxy_fence,
+                 launch_.kernel,
+                 element.text +
+                     " is written and then read by a bulk copy, which takes another way to shared "
+                     "memory, with no cuda::ptx::fence_proxy_async() between: it may read what was "
+                     "there before.",
+                 false,
+                 {party(launch_, ordering_.block(), store.thread(), site, "writes it"),
+                  party(launch_, ordering_.block(), copy.thread, copy.to.site, copy_text(copy))},
+                 element.buffer,
+                 element.index});
+}
+
 void RaceReport::early_read(const EarlyRead& read, AccessEvent write) {
   const Access& access = write.access;
   const Reach reach = read.is_remote ? Reach::grid : reach_within_block(read.thread, write.thread);

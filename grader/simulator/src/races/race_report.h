@@ -56,6 +56,9 @@ class RaceReport {
   /// write is meant to come first.
   void early_read(const EarlyRead& read, AccessEvent write);
 
+  /// A bulk copy reads what a store has written, with no fence of the proxy's between.
+  void unfenced(const AccessRecord& store, const AsyncCopy& copy);
+
  private:
   /// What two writes leave behind.
   enum class Values { unknown, same, different };

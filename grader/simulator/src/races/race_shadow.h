@@ -49,6 +49,19 @@ class RaceShadow {
     }
   }
 
+  /// Calls each(record) for the last write to each cell of these bytes, of neighbours that one
+  /// access has written once.
+  template <typename Each>
+  void each_write(std::size_t offset, unsigned size, Each each) const {
+    if (cell_bytes_ == 0) return;
+    AccessRecord last;
+    for (std::size_t i = offset >> cell_shift_; i <= (offset + size - 1) >> cell_shift_; ++i) {
+      if (cells_[i].write.bits == last.bits) continue;
+      last = cells_[i].write;
+      if (last.is_set()) each(last);
+    }
+  }
+
  private:
   struct Cell {
     AccessRecord write, read;

@@ -10,6 +10,7 @@ void RaceChecker::on(const BlockBegin& event) {
   report_.on(event);
   lifetime_.on(event);
   early_begin_.on(event);
+  fences_.begin(event).begin(event.threads);
   SharedShadows& shared = shared_.begin(event);
   if (shared.is_new) {
     shared.is_new = false;
@@ -24,6 +25,7 @@ void RaceChecker::on(const BlockResume& event) {
   report_.on(event);
   shared_.resume(event);
   early_begin_.on(event);
+  fences_.resume(event);
 }
 
 void RaceChecker::on_remote(const AccessEvent& event) {
@@ -36,6 +38,19 @@ void RaceChecker::on_remote(const AccessEvent& event) {
   (is_static ? shared.statics : shared.dynamic)
       .check(event, now, std::max(ordering_.block_begin_of(seat), ordering_.oldest()), ordering_,
              report_, first_reads_);
+}
+
+void RaceChecker::on_bulk_copy(const AsyncCopy& copy) {
+  bulk_sites_.insert(races_.sites.number(copy.to.site));
+  if (copy.from_place.space != MemorySpace::shared || copy.from_place.area != Area::inside) return;
+  const RaceShadow& shadow = shadow_of(copy.from_place);
+  shadow.each_write(copy.from_place.offset, copy.from.size, [&](const AccessRecord& store) {
+    if (store.interval() < ordering_.block_begin()) return;
+    if (ordering_.block_of(store) != ordering_.block()) return;  // its fences are not known here
+    if (fences_.running().cover(store, ordering_) || bulk_sites_.count(store.site()) > 0) return;
+    if (!ordering_.is_ordered(store, copy.thread)) return;  // a race, which is told
+    report_.unfenced(store, copy);
+  });
 }
 
 bool RaceChecker::is_race(const EarlyRead& read, AccessEvent write) {

@@ -9,6 +9,8 @@
 // confirms.
 #pragma once
 
+#include <set>
+
 #include "common/per_block.h"
 #include "events/events.h"
 #include "findings/findings.h"
@@ -17,6 +19,7 @@
 #include "races/early_begin.h"
 #include "races/first_reads.h"
 #include "races/ordering.h"
+#include "races/proxy_fences.h"
 #include "races/race_report.h"
 #include "races/race_shadow.h"
 #include "source/sites.h"
@@ -75,6 +78,20 @@ class RaceChecker {
     early_begin_.on(event);
   }
   void on(const ValuesCarried& event) { ordering_.on(event); }
+  void on(const SplitArrive& event) {
+    report_.settle();
+    ordering_.on(event);
+  }
+  void on(const ProxyFence& event) {
+    report_.settle();
+    ordering_.on(event);
+    fences_.running().fence(record(event.thread, 0));
+  }
+  void on(const SplitComplete& event) { ordering_.on(event); }
+  void on(const SplitPass& event) {
+    ordering_.on(event);
+    early_begin_.on(event);
+  }
   void on(const ThreadReturn& event) {
     ordering_.on(event);
     first_reads_.on(event);
@@ -110,6 +127,8 @@ class RaceChecker {
 
   /// Of shared memory of another block of the cluster.
   void on_remote(const AccessEvent& event);
+  /// A piece of one begins: does it see what was stored in its source?
+  void on_bulk_copy(const AsyncCopy& copy);
 
   /// EarlyRead::when and AsyncCopy::when, for what the thread does now.
   std::uint64_t time_stamp(unsigned thread, CodeAddress site) { return record(thread, site).bits; }
@@ -145,6 +164,8 @@ class RaceChecker {
   EarlyBegin early_begin_;
   FirstReads first_reads_{ordering_, races_.sites, report_};
   PerBlock<SharedShadows> shared_;
+  PerBlock<ProxyFences> fences_;
+  std::set<std::uint32_t> bulk_sites_;  // of bulk copies: what they have written, others see
 };
 
 }  // namespace simulator

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <list>
+#include <utility>
 
 #include "events/events.h"
 
@@ -30,21 +31,46 @@ class CopyQueue {
   /// Calls land(copy) for those of all batches but the last `prior`.
   template <typename Land>
   void wait(std::uint64_t prior, CodeAddress site, Land land) {
-    const std::uint64_t end = batches_ - std::min(batches_, prior);
-    while (!under_way_.empty() && under_way_.front().batch < end) {
+    while (!under_way_.empty() && under_way_.front().batch < end_of(prior)) {
       land(under_way_.front());
       under_way_.pop_front();
     }
+    for (AsyncCopy& copy : under_way_) leave(copy, prior, site);
+  }
+
+  /// Calls read(copy) for those of them whose source has not been read.
+  template <typename Read>
+  void wait_until_read(std::uint64_t prior, CodeAddress site, Read read) {
     for (AsyncCopy& copy : under_way_) {
-      copy.left_by = site;
-      copy.was_committed = copy.is_committed;
-      copy.left = prior;
+      if (copy.batch >= end_of(prior)) {
+        leave(copy, prior, site);
+      } else if (!copy.is_read) {
+        read(copy);
+      }
     }
+  }
+
+  /// Hands on all that are under way: they belong to this phase of a barrier from now on.
+  std::list<AsyncCopy> give_to_barrier(std::uint64_t phase) {
+    for (AsyncCopy& copy : under_way_) {
+      copy.is_at_barrier = true;
+      copy.batch = phase;
+    }
+    return std::exchange(under_way_, {});
   }
 
   const std::list<AsyncCopy>& under_way() const { return under_way_; }
 
  private:
+  /// The number behind that of the last batch which a wait covers.
+  std::uint64_t end_of(std::uint64_t prior) const { return batches_ - std::min(batches_, prior); }
+
+  static void leave(AsyncCopy& copy, std::uint64_t prior, CodeAddress site) {
+    copy.left_by = site;
+    copy.was_committed = copy.is_committed;
+    copy.left = prior;
+  }
+
   std::list<AsyncCopy> under_way_;
   std::uint64_t batches_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include "findings/texts.h"
 #include "occupancy.h"
+#include "scheduling/landing.h"
 #include "scheduling/waiting.h"
 
 namespace simulator {
@@ -15,13 +16,6 @@ constexpr unsigned kIdleTurns = 16;
 /// Blocks that are under way together in the shuffled order.
 constexpr std::size_t kTogether = 8;
 
-/// The running thread returns, and has not waited for these.
-void tell_copies_left(Launch& launch) {
-  for (const AsyncCopy& copy : launch.block->copies[launch.thread->number].under_way()) {
-    launch.checkers.tell(CopyLeft{&copy});
-  }
-}
-
 /// What a thread does: the kernel, then its farewell. Then it waits until it is one of the next
 /// block's.
 void thread_body(void* argument) {
@@ -31,7 +25,7 @@ void thread_body(void* argument) {
     Thread& thread = *launch.thread;
     Block& block = *launch.block;
     if (launch.inside == 0) launch.inside = thread.last_site;
-    if (!block.copies.empty()) tell_copies_left(launch);
+    end_copies_of_thread(launch);
     launch.last_thread = &thread;
     thread.state = ThreadState::returned;
     --block.live;
@@ -89,6 +83,8 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
   stacks_.give_to(block);
   block.at_barrier = block.barrier_true = block.at_grid_barrier = 0;
   block.copies.clear();
+  block.bulk_copies.clear();
+  block.split_barriers.clear();
   for (unsigned w = 0; w < block.warps.size(); ++w) {
     block.warps[w].live = low_lanes(count - w * 32);
     block.warps[w].waiting = block.warps[w].asking = 0;
@@ -163,6 +159,7 @@ Scheduler::Outcome Scheduler::run_block(Block& block) {
     any_progress = true;
     if (launch_.is_shuffled && launch_.met_others && block.live > 0) return Outcome::aside;
   }
+  tell_copies_at_barriers(launch_);
   launch_.checkers.tell(BlockEnd{launch_.last_thread->number, launch_.last_thread->last_site});
   return Outcome::finished;
 }

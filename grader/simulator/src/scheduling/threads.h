@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "events/events.h"
@@ -15,6 +16,7 @@
 #include "onepass_simulator/device_calls.h"
 #include "scheduling/copy_queue.h"
 #include "scheduling/fiber.h"
+#include "scheduling/split_barrier.h"
 
 namespace simulator {
 
@@ -23,6 +25,7 @@ enum class ThreadState : std::uint8_t {
   at_barrier,
   at_cluster_barrier,
   at_grid_barrier,
+  at_split_barrier,
   in_warp_operation,
   returned
 };
@@ -45,8 +48,11 @@ struct Thread {
   SpinWait spin;
   bool gave_way = false;  // in its last turn, it only waited for a word to change
   std::uint32_t cluster_arrivals = 0, cluster_waits = 0;  // at the barrier of its cluster
-  CodeAddress last_site = 0;  // of the last load, store or call that the simulator saw
-  CodeAddress wait_site = 0;  // where it waits, if it does
+  CodeAddress last_site = 0;    // of the last load, store or call that the simulator saw
+  CodeAddress wait_site = 0;    // where it waits, if it does
+  std::uintptr_t waits_at = 0;  // the barrier in shared memory, if it waits there
+  std::uintptr_t asked_at = 0;  // the one that it has asked last, in vain, and for what phase
+  std::uint64_t asked_for = 0;
 };
 
 /// What a lane asks of its warp.
@@ -82,7 +88,10 @@ struct Block {
   int barrier_answer = 0;
   unsigned at_grid_barrier = 0;  // threads that wait at the grid's
 
-  std::vector<CopyQueue> copies;  // by thread; empty until one begins
+  std::vector<CopyQueue> copies;                          // by thread; empty until one begins
+  std::vector<CopyQueue> bulk_copies;                     // out of shared memory: likewise
+  std::map<std::uintptr_t, SplitBarrier> split_barriers;  // by address
+
   Cluster* cluster = nullptr;  // none where the launch has no clusters
   unsigned cluster_rank = 0;
   bool is_asleep = false;  // until the barrier of its cluster is met

@@ -11,6 +11,23 @@ void Traffic::on(const BlockBegin& event) {
   }
 }
 
+/// No lanes ask for it. It counts as if those of one warp did, 16 bytes each and side by side.
+void Traffic::on(const BulkCopyBegun& event) {
+  constexpr unsigned kLaneBytes = 16;
+  counter_.count_bytes(event.type, static_cast<unsigned>(event.size));
+  const RequestOrigin origin = {event.site, MemorySpace::global, event.type, event.block,
+                                static_cast<int>(event.thread / 32)};
+  for (std::size_t done = 0; counts_requests_ && done < event.size;) {
+    MemoryRequest request;
+    request.bytes = kLaneBytes;
+    for (unsigned lane = 0; lane < 32 && done < event.size; ++lane, done += kLaneBytes) {
+      request.lanes |= 1u << lane;
+      request.address[lane] = event.address + done;
+    }
+    counter_.count(origin, &request, 1);
+  }
+}
+
 /// A GPU's instruction needs an address that is a multiple of its size. So nvcc reads and writes
 /// what may be less aligned in pieces: eight halves, without alignas, by eight instructions. Those
 /// to shared memory it joins again, for there it knows the address.

@@ -34,6 +34,8 @@ class Traffic {
     }
   }
 
+  void on(const BulkCopyBegun& event);
+
   void on(const BarrierWait& event) { stop(event.thread); }
   void on(const WarpCall& event) { stop(event.thread); }
   void on(const ActiveMaskCall& event) { stop(event.thread); }

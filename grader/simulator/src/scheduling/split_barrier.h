@@ -1,0 +1,21 @@
+// A barrier in shared memory (cuda::barrier, mbarrier), whose threads arrive and wait in two calls.
+#pragma once
+
+#include <cstdint>
+#include <list>
+
+#include "events/events.h"
+
+namespace simulator {
+
+struct SplitBarrier {
+  std::uint32_t expected;       // arrivals in each phase
+  std::uint32_t missing;        // to the end of the present one
+  std::uint64_t phase = 0;      // that has begun and is not complete
+  std::list<AsyncCopy> copies;  // that it answers for, and that have not landed
+  std::int64_t told = 0;        // bytes that it is to expect in this phase
+  std::int64_t bytes = 0;       // the same, less those that have landed
+  std::list<AsyncCopy> bulk;    // pieces of bulk copies on their way to it
+};
+
+}  // namespace simulator
