@@ -2,10 +2,11 @@
 # and a maintainer: mutants.
 get_property(chapters GLOBAL PROPERTY ONEPASS_CHAPTER_NAMES)
 
-# All that has to be built before an exercise can be, but the chapters' graders.
-set(needed onepass onepass-rewrite onepass_worker_cpu onepass_simulator onepass_first_headers)
+# With the driver is built what it needs to build an exercise, but the chapters' graders: older first
+# headers beside newer ones would define everything twice.
+add_dependencies(onepass onepass-rewrite onepass_worker_cpu onepass_simulator onepass_first_headers)
 if(ONEPASS_GPU_PRESENT AND ONEPASS_CUDA_FOUND)
-  list(APPEND needed onepass_worker_gpu)
+  add_dependencies(onepass onepass_worker_gpu)
 endif()
 
 # onepass_grading_target(<target> <folder> <chapter>...): grades these chapters of exercises/ or
@@ -16,7 +17,7 @@ function(onepass_grading_target target folder)
             --report ${CMAKE_BINARY_DIR}/report/${folder}.json
     USES_TERMINAL VERBATIM)
   list(TRANSFORM ARGN PREPEND grade- OUTPUT_VARIABLE graders)
-  add_dependencies(${target} ${needed} ${graders})
+  add_dependencies(${target} onepass ${graders})
 endfunction()
 
 onepass_grading_target(grade exercises ${chapters})
@@ -52,7 +53,7 @@ else()
 endif()
 list(TRANSFORM chapters PREPEND grade- OUTPUT_VARIABLE graders)
 foreach(target check check_all mutants)
-  add_dependencies(${target} ${needed} ${graders})
+  add_dependencies(${target} onepass ${graders})
 endforeach()
 # With a toolkit but no GPU, what runs on a GPU is at least compiled, and only for the tests.
 if(ONEPASS_CUDA_FOUND)
