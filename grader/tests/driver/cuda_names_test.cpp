@@ -22,7 +22,8 @@ namespace {
 
 const std::string kHeaders =
     "#include <cuda_runtime.h>\n#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
-    "#include <cuda_fp8.h>\n#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+    "#include <cuda_fp8.h>\n#include <cooperative_groups.h>\n#include "
+    "<cooperative_groups/reduce.h>\n"
     "#include <cooperative_groups/memcpy_async.h>\n#include <cuda_pipeline.h>\n"
     "#include <cub/cub.cuh>\n#line 1\n";
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "simulator/simulator.h"
 #include "tests/simulator/cases.h"
@@ -27,6 +28,11 @@ void mark_initialised(void* memory, std::size_t bytes, bool initialised) {
 void set_block_order(BlockOrder, std::uint64_t) {}
 void run_sample_of_blocks(std::uint64_t) {}
 void limit_accesses(std::uint64_t) {}
+void hold_work(bool) {}
+void count_requests(bool) {}
+std::vector<LaunchTraffic> take_traffic() {
+  return {};
+}
 
 }  // namespace simulator
 

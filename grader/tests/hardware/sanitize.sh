@@ -5,11 +5,11 @@
 #   grader/tests/hardware/sanitize.sh cases RESULT
 #   grader/tests/hardware/sanitize.sh corpus RESULT BUILD LIST
 #
-# RESULT becomes a file of one line for each program and tool, tabs between: its name, what the
-# simulator finds first ("-": nothing), the tool, the number of errors it tells (or "stopped", after
-# 30 seconds) and the first of them. BUILD is a build folder made on this machine; LIST has a line
-# "NAME EXERCISE FILE" for each kernel. The tools' logs are kept in the folder that the variable
-# LOGS names, if it does.
+# RESULT becomes a file of one line for each program and each tool that looks for such a thing, tabs
+# between: its name, what the simulator finds first ("-": nothing), the tool, the number of errors it
+# tells (or "stopped", after 30 seconds) and the first of them. BUILD is a build folder made on this
+# machine; LIST has a line "NAME EXERCISE FILE" for each kernel. The tools' logs are kept in the
+# folder that the variable LOGS names, if it does.
 set -eu
 source=$(cd "$(dirname "$0")/../../.." && pwd)
 what=$1
@@ -34,12 +34,21 @@ printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$kind" "$tool" "${errors:--}" "$first"
 rm -f "$log" "$log.out"
 EOF
 
-tools="memcheck racecheck initcheck synccheck"
-# look_at_all < lines "NAME<tab>KIND<tab>COMMAND": with each tool, as many at a time as processors.
+# The tools that look for what the simulator finds; all, where it finds nothing.
+tools_for() {
+  case "$1" in
+    -) echo memcheck racecheck initcheck synccheck ;;
+    *race* | early-begin | copy-* | *fence*) echo racecheck ;;
+    *uninitialised* | *undefined*) echo initcheck ;;
+    barrier* | deadlock | bad-warp-mask | early-return | *inactive* | *barrier) echo synccheck ;;
+    *) echo memcheck ;;
+  esac
+}
+# look_at_all < lines "NAME<tab>KIND<tab>COMMAND": with its tools, as many at a time as processors.
 look_at_all() {
   tab=$(printf '\t')
   while IFS="$tab" read -r name kind command; do
-    for tool in $tools; do
+    for tool in $(tools_for "$kind"); do
       printf "sh '%s' '%s' '%s' %s %s\0" "$work/look" "$name" "$kind" "$tool" "$command"
     done
   done | xargs -0 -P "$(nproc)" -I '{}' sh -c '{}'

@@ -12,7 +12,7 @@ using Barrier = cuda::barrier<cuda::thread_scope_block>;
 using Token = Barrier::arrival_token;
 
 constexpr int kThreads = 64;
-constexpr unsigned kBytes = kThreads * sizeof(float);
+__device__ constexpr unsigned kBytes = kThreads * sizeof(float);  // which CUDA takes by reference
 
 /// Zeros, and in each float its index.
 float* counting() {

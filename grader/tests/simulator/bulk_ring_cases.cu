@@ -10,7 +10,7 @@ namespace ptx = cuda::ptx;
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
 constexpr int kTile = 64;
-constexpr unsigned kBytes = kTile * sizeof(float);
+__device__ constexpr unsigned kBytes = kTile * sizeof(float);  // which CUDA takes by reference
 
 float* counting() {
   float numbers[1024];

@@ -16,7 +16,7 @@ namespace {
 
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
-constexpr unsigned kBytes = 32 * sizeof(float);
+__device__ constexpr unsigned kBytes = 32 * sizeof(float);  // which CUDA takes by reference
 
 /// Zeros, and in each of the first floats its index.
 float* counting() {

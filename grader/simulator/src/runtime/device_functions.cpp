@@ -57,8 +57,7 @@ void* global_pointer(void* pointer) {
   if (!in_local && !is_shared(pointer)) return pointer;  // the access will tell
   const Findings::Writing writing(launch->machine.findings);
   const std::string where = in_local ? "a local variable" : "shared memory";
-  stop_with(*launch, Kind::wrong_space,
-            reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+  stop_with(*launch, Kind::wrong_space, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
             "Uses a pointer to " + where +
                 " in a PTX instruction for global memory: write it without .global" +
                 (in_local ? "."

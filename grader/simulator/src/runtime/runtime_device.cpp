@@ -156,8 +156,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
                                                           size_t dynamic_shared_bytes) {
   if (block_size <= 0) return result(kErrorInvalidValue);
   Machine& device = machine();
-  const std::size_t statics =
-      device.memory.shared.static_bytes_of(KernelAttributes::names(kernel));
+  const std::size_t statics = device.memory.shared.static_bytes_of(KernelAttributes::names(kernel));
   *blocks = blocks_at_once(0, static_cast<std::size_t>(block_size), statics + dynamic_shared_bytes);
   device.attributes.note_occupancy(kernel, static_cast<std::size_t>(*blocks));
   return result(kSuccess);
