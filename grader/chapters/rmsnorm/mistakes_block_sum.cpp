@@ -34,8 +34,8 @@ std::vector<common::Way<SumHooks>> half_accumulation() {
   std::vector<common::Way<SumHooks>> ways;
   for (const RowSum& sum : common::sums_in_sixteen_bits()) {
     ways.push_back(
-        {"The sum is what adding up in the 16-bit type gives: it stops growing once the terms are "
-         "smaller than its last digit. Convert each element to float and add in float.",
+        {"The sum is what additions in the 16-bit type give, all of them or some: each is rounded "
+         "to its few digits. Convert each element to float before anything is added.",
          {.sum = sum},
          verdict::kSixteenBitNoise});
   }
