@@ -2,29 +2,11 @@
 // like.
 #include <cuda_pipeline.h>
 
-#include <cassert>
-
 #include "tests/simulator/case_kernels.h"
 
 namespace {
 
 constexpr int kThreads = 64;
-
-/// Zeros, and in each float its index.
-float* counting() {
-  float numbers[1024];
-  for (int i = 0; i < 1024; ++i) numbers[i] = static_cast<float>(i);
-  float* x = zeros<float>(1);
-  cudaMemcpy(x, numbers, sizeof numbers, cudaMemcpyHostToDevice);
-  return x;
-}
-
-/// What a right kernel computes.
-void expect(const float* y, int count, float first, float step) {
-  float got[1024];
-  cudaMemcpy(got, y, static_cast<size_t>(count) * sizeof(float), cudaMemcpyDeviceToHost);
-  for (int i = 0; i < count; ++i) assert(got[i] == first + step * static_cast<float>(i));
-}
 
 // ---- One batch
 

@@ -12,20 +12,6 @@ using Barrier = cuda::barrier<cuda::thread_scope_block>;
 constexpr int kTile = 64;
 __device__ constexpr unsigned kBytes = kTile * sizeof(float);  // which CUDA takes by reference
 
-float* counting() {
-  float numbers[1024];
-  for (int i = 0; i < 1024; ++i) numbers[i] = static_cast<float>(i);
-  float* x = zeros<float>(1);
-  cudaMemcpy(x, numbers, sizeof numbers, cudaMemcpyHostToDevice);
-  return x;
-}
-
-void expect(const float* y, int count, float first, float step) {
-  float got[1024];
-  cudaMemcpy(got, y, static_cast<size_t>(count) * sizeof(float), cudaMemcpyDeviceToHost);
-  for (int i = 0; i < count; ++i) assert(got[i] == first + step * static_cast<float>(i));
-}
-
 struct Faults {
   bool no_sync = false, one_early = false, wrong_parity = false;
 };

@@ -18,15 +18,6 @@ using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
 __device__ constexpr unsigned kBytes = 32 * sizeof(float);  // which CUDA takes by reference
 
-/// Zeros, and in each of the first floats its index.
-float* counting() {
-  float numbers[64];
-  for (int i = 0; i < 64; ++i) numbers[i] = static_cast<float>(i);
-  float* x = zeros<float>(1);
-  cudaMemcpy(x, numbers, sizeof numbers, cudaMemcpyHostToDevice);
-  return x;
-}
-
 // ---- Bulk copies
 
 enum class Use { read, read_early, write_early };

@@ -1,17 +1,11 @@
 // cub::BlockReduce and cub::WarpReduce: results, and what kernels do wrong with them.
 #include <cub/cub.cuh>
 
-#include <cassert>
 #include <cuda/functional>
 
 #include "tests/simulator/case_kernels.h"
 
 namespace {
-
-/// The kernel stops here if a result is wrong.
-__device__ void expect(bool is_right) {
-  assert(is_right);
-}
 
 // ---- What comes out
 

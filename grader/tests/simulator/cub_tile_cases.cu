@@ -1,16 +1,11 @@
 // cub::BlockLoad, cub::BlockStore and cub::BlockScan.
 #include <cub/cub.cuh>
 
-#include <cassert>
 #include <cuda/functional>
 
 #include "tests/simulator/case_kernels.h"
 
 namespace {
-
-__device__ void expect(bool is_right) {
-  assert(is_right);
-}
 
 // ---- Tiles
 

@@ -5,10 +5,6 @@
 
 namespace {
 
-__device__ void expect(bool is_right) {
-  assert(is_right);
-}
-
 __global__ void operations(int* words) {
   cuda::atomic_ref<int, cuda::thread_scope_device> word(words[0]);
   word.fetch_add(2);

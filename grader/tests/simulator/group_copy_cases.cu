@@ -12,25 +12,6 @@ namespace cg = cooperative_groups;
 
 constexpr int kThreads = 64;
 
-/// Zeros, and in each element its index.
-template <typename T>
-T* counting() {
-  T numbers[1024];
-  for (int i = 0; i < 1024; ++i) numbers[i] = static_cast<T>(static_cast<float>(i));
-  T* x = zeros<T>(1);
-  cudaMemcpy(x, numbers, sizeof numbers, cudaMemcpyHostToDevice);
-  return x;
-}
-
-template <typename T>
-void expect(const T* y, int count, float first, float step) {
-  T got[1024];
-  cudaMemcpy(got, y, static_cast<size_t>(count) * sizeof(T), cudaMemcpyDeviceToHost);
-  for (int i = 0; i < count; ++i) {
-    assert(static_cast<float>(got[i]) == first + step * static_cast<float>(i));
-  }
-}
-
 // ---- cooperative_groups
 
 template <typename T>
