@@ -68,17 +68,11 @@ template <typename T, int BLOCK_DIM_X, int ITEMS_PER_THREAD,
           int BLOCK_DIM_Z = 1, int LEGACY_PTX_ARCH = 0>
 class BlockLoad {
   static constexpr int kThreads = BLOCK_DIM_X * BLOCK_DIM_Y * BLOCK_DIM_Z;
-  static constexpr bool kIsOfWarps =
-      ALGORITHM == BLOCK_LOAD_WARP_TRANSPOSE || ALGORITHM == BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED;
-  static constexpr bool kIsExchanged = ALGORITHM == BLOCK_LOAD_TRANSPOSE || kIsOfWarps;
-  static constexpr detail::Order kInMemory =
-      kIsOfWarps ? detail::Order::warp_striped
-      : ALGORITHM == BLOCK_LOAD_TRANSPOSE || ALGORITHM == BLOCK_LOAD_STRIPED
-          ? detail::Order::striped
-          : detail::Order::blocked;
-  static_assert(!kIsOfWarps || kThreads % 32 == 0, "the block must be a multiple of a warp");
-  using Exchange = detail::Exchange<T, kThreads, ITEMS_PER_THREAD>;
-  using Storage = std::conditional_t<kIsExchanged, typename Exchange::Storage, detail::NoStorage>;
+  using Tile = detail::Tile<T, kThreads, ITEMS_PER_THREAD, ALGORITHM == BLOCK_LOAD_TRANSPOSE,
+                            ALGORITHM == BLOCK_LOAD_WARP_TRANSPOSE ||
+                                ALGORITHM == BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED,
+                            ALGORITHM == BLOCK_LOAD_STRIPED>;
+  using Storage = typename Tile::Storage;
   using Items = T[ITEMS_PER_THREAD];
 
  public:
@@ -101,9 +95,10 @@ class BlockLoad {
   /// Of the elements before `end`. The others stay as they are.
   template <typename Source>
   __forceinline__ void Load(Source source, Items& items, int end) {
-    detail::load<kInMemory, kThreads>(thread_, source, items, end);
-    if constexpr (kIsExchanged) {
-      Exchange::template exchange<kInMemory, detail::Order::blocked>(storage_, thread_, items);
+    detail::load<Tile::kInMemory, kThreads>(thread_, source, items, end);
+    if constexpr (Tile::kIsExchanged) {
+      Tile::Exchange::template exchange<Tile::kInMemory, detail::Order::blocked>(storage_, thread_,
+                                                                                 items);
     }
   }
   /// The others become `beyond`.

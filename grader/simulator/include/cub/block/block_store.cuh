@@ -59,17 +59,11 @@ template <typename T, int BLOCK_DIM_X, int ITEMS_PER_THREAD,
           int BLOCK_DIM_Z = 1, int LEGACY_PTX_ARCH = 0>
 class BlockStore {
   static constexpr int kThreads = BLOCK_DIM_X * BLOCK_DIM_Y * BLOCK_DIM_Z;
-  static constexpr bool kIsOfWarps =
-      ALGORITHM == BLOCK_STORE_WARP_TRANSPOSE || ALGORITHM == BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED;
-  static constexpr bool kIsExchanged = ALGORITHM == BLOCK_STORE_TRANSPOSE || kIsOfWarps;
-  static constexpr detail::Order kInMemory =
-      kIsOfWarps ? detail::Order::warp_striped
-      : ALGORITHM == BLOCK_STORE_TRANSPOSE || ALGORITHM == BLOCK_STORE_STRIPED
-          ? detail::Order::striped
-          : detail::Order::blocked;
-  static_assert(!kIsOfWarps || kThreads % 32 == 0, "the block must be a multiple of a warp");
-  using Exchange = detail::Exchange<T, kThreads, ITEMS_PER_THREAD>;
-  using Storage = std::conditional_t<kIsExchanged, typename Exchange::Storage, detail::NoStorage>;
+  using Tile = detail::Tile<T, kThreads, ITEMS_PER_THREAD, ALGORITHM == BLOCK_STORE_TRANSPOSE,
+                            ALGORITHM == BLOCK_STORE_WARP_TRANSPOSE ||
+                                ALGORITHM == BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED,
+                            ALGORITHM == BLOCK_STORE_STRIPED>;
+  using Storage = typename Tile::Storage;
   using Items = T[ITEMS_PER_THREAD];
 
  public:
@@ -92,10 +86,11 @@ class BlockStore {
   /// The elements before `end`.
   template <typename Target>
   __forceinline__ void Store(Target target, Items& items, int end) {
-    if constexpr (kIsExchanged) {
-      Exchange::template exchange<detail::Order::blocked, kInMemory>(storage_, thread_, items);
+    if constexpr (Tile::kIsExchanged) {
+      Tile::Exchange::template exchange<detail::Order::blocked, Tile::kInMemory>(storage_, thread_,
+                                                                                 items);
     }
-    detail::store<kInMemory, kThreads>(thread_, target, items, end);
+    detail::store<Tile::kInMemory, kThreads>(thread_, target, items, end);
   }
 
  private:

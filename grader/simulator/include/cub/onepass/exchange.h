@@ -49,6 +49,20 @@ struct Exchange {
   }
 };
 
+/// How the tile of a BlockLoad or a BlockStore lies in memory. If it is transposed, it is blocked
+/// in the threads' registers all the same, and changes its order in shared memory.
+template <typename T, int block_threads, int count, bool is_transposed, bool is_of_warps,
+          bool is_striped>
+struct Tile {
+  static_assert(!is_of_warps || block_threads % 32 == 0, "the block must be a multiple of a warp");
+  static constexpr bool kIsExchanged = is_transposed || is_of_warps;
+  static constexpr Order kInMemory = is_of_warps                   ? Order::warp_striped
+                                     : is_transposed || is_striped ? Order::striped
+                                                                   : Order::blocked;
+  using Exchange = detail::Exchange<T, block_threads, count>;
+  using Storage = std::conditional_t<kIsExchanged, typename Exchange::Storage, NoStorage>;
+};
+
 /// So many bytes are moved at once: what divides the thread's elements, 16 at most.
 template <typename T, int count>
 struct Vector {
