@@ -5,50 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <string>
 
-namespace {
-
-using onepass::rewriter::RewriteError;
-
-// The rewritten text without its first #line.
-std::string rewritten_longer(const std::string& source) {
-  const std::string text = onepass::rewriter::rewrite(source, "student.cu");
-  const bool has_ptx = text.find("OnepassPtx") != std::string::npos;
-  const std::string header = has_ptx ? "onepass_simulator/ptx.h" : "cuda_runtime.h";
-  const std::string head = "#include <" + header + ">\n#line 1 \"student.cu\"\n";
-  REQUIRE(text.substr(0, head.size()) == head);
-  return text.substr(head.size());
-}
-
-// Of a text that gets no more lines.
-std::string rewritten(const std::string& source) {
-  std::string rest = rewritten_longer(source);
-  CHECK(std::count(rest.begin(), rest.end(), '\n') ==
-        std::count(source.begin(), source.end(), '\n'));
-  return rest;
-}
-
-void unchanged(const std::string& source) {
-  CHECK(rewritten(source) == source);
-}
-
-std::string error_of(const std::string& source, int line) {
-  try {
-    onepass::rewriter::rewrite(source, "student.cu");
-  } catch (const RewriteError& error) {
-    CHECK(error.line() == line);
-    return error.what();
-  }
-  return "no error";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
+#include "tests/rewriter_texts.h"
 
 TEST_SUITE("rewriter") {
   TEST_CASE("a launch becomes a call that holds the kernel's name") {
@@ -232,111 +191,6 @@ TEST_SUITE("rewriter") {
     unchanged("extern int counter; extern \"C\" { void f(); }");
   }
 
-  TEST_CASE("inline PTX becomes calls, and its operands stay on their lines") {
-    const std::string result = rewritten(
-        "__device__ void f() { asm volatile(\n  \"ld.global.f32 \"\n  \"%0, [%1];\"\n  : "
-        "\"=f\"(a[i])\n  : \"l\"(p + "
-        "1));");
-    CHECK(contains(result, "::simulator::ptx::load<float>("));
-    CHECK(contains(result, "\n   ::simulator::ptx::output<float>(a[i])"));
-    CHECK(contains(result,
-                   "\n   , ::simulator::ptx::input<unsigned long long>(p + 1)); } while (0);"));
-    CHECK(!contains(result, "asm"));
-    const std::string macro =
-        rewritten("#define A(x) asm(\"mov.u32 \" \\\n  \"%0, 1;\" : \"=r\"(x))\n");
-    CHECK(contains(macro, "#define A(x) do { struct"));
-    CHECK(contains(macro, "\\\n"));
-  }
-
-  TEST_CASE("PTX that is not simulated becomes a stop with its name") {
-    const auto refused = [](const std::string& text) {
-      const std::string function = "__device__ void f() { ";
-      const std::string result = rewritten(function + text).substr(function.size());
-      CAPTURE(result);
-      CHECK(result.substr(0, 20) == "ONEPASS_REFUSED_ASM(");
-      return result;
-    };
-    const auto refused_ptx = [&](const std::string& ptx) {
-      return refused("asm(\"" + ptx + "\" : \"=r\"(a), \"=f\"(b), \"=l\"(c) : \"r\"(d));");
-    };
-    CHECK(
-        contains(refused_ptx("mma.sync.aligned.m16n8k8 %0, %1;"),
-                 "the PTX instruction mma.sync.aligned.m16n8k8 cannot be simulated on a CPU: grade "
-                 "this on a GPU"));
-    CHECK(contains(refused_ptx("bra L;"), "bra cannot"));
-    CHECK(contains(refused_ptx("mov.u32 %0|%3, 1;"), "mov.u32 has | where a ; is expected"));
-    CHECK(
-        contains(refused_ptx("{ .reg .b32 t; } mov.b32 %0, t;"), "names t, which is no register"));
-    CHECK(contains(refused_ptx("{ .reg .b32 t; .reg .f32 t; }"), "declared twice"));
-    CHECK(contains(refused_ptx("mov.u32 %0, 1; }"), "a } without its {"));
-    CHECK(contains(refused_ptx("cvt.rn.bf16.f32 %0, %1;"), "arguments mismatch"));
-    CHECK(contains(refused_ptx("L: mov.u32 %0, 1;"), "the label L"));
-    CHECK(contains(refused_ptx("mov.u32 %0, 1"), "a ; is missing after mov.u32"));
-    CHECK(contains(refused_ptx("trap"), "a ; is missing after trap"));
-    CHECK(contains(refused_ptx("mov.u32 %7, 1;"), "more than this asm has operands"));
-    CHECK(contains(refused_ptx("mov.u32 %0, %clock;"), "no register"));
-    CHECK(contains(refused_ptx("ld.global.f32 %1, [%3];"), "64 bits"));
-    CHECK(contains(refused_ptx("ld.global.v2.f32 %1, [%2];"), "are not those"));
-    CHECK(contains(refused_ptx("ld.global.lu.nc.f32 %1, [%2];"), "lu.nc.f32 cannot"));
-    CHECK(contains(refused_ptx("atom.global.exch.u32 %0, [%2], %3;"), "exch.u32 cannot"));
-    CHECK(contains(refused_ptx("{ .reg .pred p; setp.lo.s32 p, %0, %3; }"), "lo.s32 cannot"));
-    CHECK(contains(refused_ptx("bar.sync 1;"), "are not those"));
-    CHECK(contains(refused_ptx("shfl.sync.idx.b32 %0, %3, 0, 0, -1;"), "are not those"));
-    CHECK(contains(refused_ptx(".local .b32 x;"), ".local"));
-    CHECK(contains(refused_ptx("cp.async.wait_group %3;"), "has to be a number"));
-    CHECK(contains(refused_ptx("cp.async.cg.shared.global [%3], [%3], 16;"),
-                   "64 bits (\\\"l\\\")\""));
-    for (const char* mismatch :
-         {"ld.global.u64 %0, [%2];", "ld.global.u32 %1, [%2];", "add.u32 %1, %1, 1;",
-          "mov.b64 %2, %1;", "cvt.rn.f32.s32 %1, %1;", "add.u32 %0, %2, %3;"}) {
-      CHECK(contains(refused_ptx(mismatch), "ptxas refuses this: arguments mismatch"));
-    }
-    CHECK(contains(refused_ptx("fma.rn.f32 %1, %1, 2.0, 1;"), "1 is no number of the type"));
-    for (const char* text :
-         {"asm(TEXT);", "asm(\"mov.u32 %0, 1;\" TEXT : \"=r\"(a));", "asm(u8\"\");",
-          "asm(\"\" : \"=q\"(a));", "asm(\"\" : \"r\"(a));", "asm(\"\" :: \"=r\"(a));",
-          "asm(\"\" : [a] \"=r\"(a));", "asm(\"\" ::: \"cc\");", "asm(\"\\x41\");",
-          "asm(\"\" : \"=r\" a);", "asm();", "asm(\"\" : : : : x);",
-          "asm(\n#ifdef A\n\"\"\n#else\n\"x;\"\n#endif\n);"}) {
-      refused(text);
-    }
-  }
-
-  TEST_CASE("a stop is at the line of its instruction") {
-    const auto line = [](const std::string& text) {
-      const std::string result = rewritten("__device__ void f() {\n" + text + "}\n");
-      const std::size_t stop = result.find("ONEPASS_REFUSED_ASM");
-      REQUIRE(stop != std::string::npos);
-      return 1 +
-             std::count(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(stop), '\n');
-    };
-    CHECK(line("asm volatile(\"bra L;\");") == 2);
-    CHECK(line("asm volatile(\n\"mov.u32 %0, 1;\\n\"\n\"bra L;\"\n : \"=r\"(a));") == 4);
-    CHECK(line("asm(R\"(\n mov.u32 %0, %%tid.x;\n\n bra L;\n)\"\n : \"=r\"(a));") == 5);
-    CHECK(line("asm(\n\"mov.u32 %0, 1;\"\n : \"=q\"(a));") == 2);
-    CHECK(contains(rewritten("asm("), "ONEPASS_REFUSED_ASM"));  // the file ends here
-  }
-
-  TEST_CASE("asm of the host's does not pass, PTX or not") {
-    const std::string ptx = "asm(\"mov.u32 %0, 1;\" : \"=r\"(a));";
-    const auto refused = [&](const std::string& before) {
-      return contains(rewritten(before + ptx + "}"), "outside of kernels\"");
-    };
-    CHECK(refused("void f() {"));
-    CHECK(refused("__device__ void g() {} void f() { if (a) {}"));
-    CHECK(refused("namespace n {"));
-    CHECK(!refused("__global__ void f() { for (;;) { auto g = [&](int i) {"));
-    CHECK(!refused("struct S { __device__ void f() const {"));
-    CHECK(!refused("#define DEVICE_INLINE __device__ inline\nDEVICE_INLINE void f() {"));
-  }
-
-  TEST_CASE("asm that is not a statement does not pass") {
-    CHECK(rewritten("#define EVIL asm\n") == "#define EVIL ONEPASS_HIDDEN_ASM\n");
-    CHECK(rewritten("asm goto (\"\" :::: out);") == "ONEPASS_HIDDEN_ASM goto (\"\" :::: out);");
-    CHECK(rewritten("__asm inline(\"\");") == "ONEPASS_HIDDEN_ASM inline(\"\");");
-    CHECK(rewritten("as\\\nm(\"\");") == "as\\\nm(\"\");");  // the driver sees it in the assembly
-  }
-
   TEST_CASE("indices into arrays of structures are looked at, in device functions") {
     const auto body = [](const std::string& text) {
       const std::string begin = "struct Share { Pack<T, V> dy[3], x[3]; };\n__global__ void f() {";
@@ -400,7 +254,7 @@ TEST_SUITE("rewriter") {
       for (std::size_t size = 0; size <= source.size() - begin; size += 3) {
         try {
           onepass::rewriter::rewrite(source.substr(begin, size), "x");
-        } catch (const RewriteError&) {
+        } catch (const onepass::rewriter::RewriteError&) {
         }
       }
     }
