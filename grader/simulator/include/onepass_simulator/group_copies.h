@@ -14,12 +14,12 @@
 namespace cuda {
 
 /// A number of bytes, and a promise: it, and both addresses, are multiples of `alignment`.
-template <std::size_t alignment>
+template <::std::size_t alignment>
 struct aligned_size_t {
-  static constexpr std::size_t align = alignment;
-  std::size_t value;
-  explicit constexpr aligned_size_t(std::size_t bytes) : value(bytes) {}
-  constexpr operator std::size_t() const { return value; }
+  static constexpr ::std::size_t align = alignment;
+  ::std::size_t value;
+  explicit constexpr aligned_size_t(::std::size_t bytes) : value(bytes) {}
+  constexpr operator ::std::size_t() const { return value; }
 };
 
 }  // namespace cuda
