@@ -7,7 +7,7 @@
 #
 # BUILD is a build folder made on this machine; RESULT becomes a folder with the raw data, and with
 # data.json, from which docs/simulator_counts.md takes its tables
-# (`BUILD/bin/compare table data.json`).
+# (`BUILD/bin/compare table data.json`). A run that was stopped goes on where it was.
 set -eu
 source=$(cd "$(dirname "$0")/../../.." && pwd)
 build=$(cd "$1" && pwd)
@@ -28,7 +28,7 @@ done
 subject() {
   mkdir -p "$result/$1"
   printf '%s\n' "$2" > "$result/$1/name"
-  rm -f "$result/$1/calls" "$result/$1"/*.request
+  rm -f "$result/$1/calls"
 }
 
 # exercise FOLDER ID FILE VERSION: requests, and later workers, of one implementation.
@@ -36,6 +36,7 @@ exercise() {
   folder=$1
   id=$2
   subject "$folder" "$id, $4"
+  rm -f "$result/$folder"/*.request
   for device in cpu gpu; do
     echo "$3 $result/$folder/$device --exercise $id --device $device" >> "$result/builds"
   done
@@ -50,10 +51,13 @@ exercise() {
 }
 
 rm -f "$result/builds"
-subject 0_micro "micro-kernels"
-for device in cpu gpu; do
-  cp "$build/bin/micro_worker_$device" "$result/0_micro/$device"
-  "$build/bin/micro_requests" $device "$result/0_micro/$device.request" > "$result/0_micro/calls"
+for group in micro micro_fast; do
+  subject "0_$group" "micro-kernels"
+  for device in cpu gpu; do
+    cp "$build/bin/${group}_worker_$device" "$result/0_$group/$device"
+    "$build/bin/micro_requests" $device "$result/0_$group/$device.request" \
+      $(echo "$group" | sed -n 's/micro_//p') > "$result/0_$group/calls"
+  done
 done
 for folder in "$source"/solutions/*/; do
   chapter=$(basename "$folder" | sed 's/^[0-9]*_//')
@@ -73,10 +77,14 @@ xargs -P "$(nproc)" -L 1 "$build/onepass" build < "$result/builds"
 } > "$result/about"
 
 cd "$result"
-ls -d */ | xargs -P "$(nproc)" -I '{}' sh -c 'cd {} && ./cpu 3< cpu.request 4> cpu.reply'
+ls -d */ | xargs -P "$(nproc)" -I '{}' sh -c \
+  'cd {} && { [ -e cpu.done ] || { ./cpu 3< cpu.request 4> cpu.reply && touch cpu.done; }; }'
 for subject in */; do
-  (cd "$subject" && ncu --clock-control none --print-units base --page raw --csv \
-    --log-file gpu.csv --metrics "$metrics" ./gpu 3< gpu.request 4> gpu.reply)
+  [ ! -e "$subject/gpu.done" ] || continue
+  # The worker fills tensors by a kernel of its own.
+  (cd "$subject" && ncu --clock-control none --kernel-name 'regex:^(?!hash_fill_kernel)' \
+    --print-units base --page raw --csv --log-file gpu.csv --metrics "$metrics" \
+    ./gpu 3< gpu.request 4> gpu.reply && touch gpu.done)
 done
 "$build/bin/compare" collect "$result" > "$result/data.json"
 "$build/bin/compare" table "$result/data.json"

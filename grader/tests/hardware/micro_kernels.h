@@ -1,4 +1,5 @@
-// The micro-kernels of micro.cu by name: each shows the two devices one pattern of accesses.
+// The micro-kernels of micro.cu and micro_fast.cu by name: each shows the two devices one pattern of
+// accesses.
 #pragma once
 
 // clang-format off
@@ -15,3 +16,12 @@
   X(shared_twos_16) X(shared_store_few_8) X(shared_store_few_16) X(shared_few_8) \
   X(shared_stride_2_bytes_8) X(shared_tree) X(big_shared) X(big_shared_beside_loads) \
   X(big_copy)
+
+#define ONEPASS_MICRO_FAST_KERNELS(X) \
+  X(async_4) X(async_8) X(async_16) X(async_4_strided) X(async_4_misaligned) \
+  X(async_4_to_strided) X(async_16_to_strided) X(async_16_odd_lanes) X(async_16_zeros) \
+  X(async_16_all_zeros) X(bulk_in_16) X(bulk_in_1024) X(bulk_in_8192) X(bulk_in_1024_from_16) \
+  X(bulk_in_1040) X(bulk_out_1024) X(bulk_out_1024_to_16) X(cluster_read) \
+  X(cluster_read_strided) X(cluster_read_broadcast) X(cluster_read_16) \
+  X(cluster_read_odd_lanes) X(cluster_read_own) X(cluster_write) X(cluster_write_16) \
+  X(cluster_atomic) X(cub_block_sum) X(cub_block_scan) X(cub_transpose) X(object_add) X(hinted)

@@ -1,12 +1,17 @@
 // Writes a request for each micro-kernel to a file, for a worker's descriptor 3, and prints their
 // names.
 //
-//   micro_requests cpu|gpu FILE [small]     small: without those that take the simulator long
+//   micro_requests cpu|gpu FILE [GROUP]
+//
+// GROUP: small, those of micro.cu without the ones that take the simulator long; fast, those of
+// micro_fast.cu.
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "tests/hardware/micro_kernels.h"
 #include "wire/json.h"
@@ -45,12 +50,20 @@ onepass::worker::Message request_for(const std::string& kernel, bool lines) {
   return onepass::worker::message_of("run", call);
 }
 
+#define ONEPASS_MICRO_NAME(name) #name,
+std::vector<std::string> kernels(const std::string& group) {
+  if (group == "fast") return {ONEPASS_MICRO_FAST_KERNELS(ONEPASS_MICRO_NAME)};
+  std::vector<std::string> all = {ONEPASS_MICRO_KERNELS(ONEPASS_MICRO_NAME)};
+  if (group == "small") all.erase(std::remove_if(all.begin(), all.end(), is_big), all.end());
+  return all;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  const bool small = count == 4 && arguments[3] == std::string("small");
-  if (count != 3 && !small) {
-    std::fprintf(stderr, "Usage: micro_requests cpu|gpu FILE [small]\n");
+  const std::string group = count == 4 ? arguments[3] : "";
+  if (count < 3 || count > 4 || (count == 4 && group != "small" && group != "fast")) {
+    std::fprintf(stderr, "Usage: micro_requests cpu|gpu FILE [small|fast]\n");
     return 2;
   }
   const int file = open(arguments[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -58,17 +71,13 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "%s cannot be written.\n", arguments[2]);
     return 2;
   }
-#define ONEPASS_MICRO_NAME(name) #name,
-  for (const char* kernel : {ONEPASS_MICRO_KERNELS(ONEPASS_MICRO_NAME)}) {
-    if (small && is_big(kernel)) {
-      continue;
-    }
+  for (const std::string& kernel : kernels(group)) {
     const auto request = request_for(kernel, arguments[1] == std::string("cpu"));
     if (onepass::worker::write_message(file, request) != onepass::worker::Transfer::done) {
       std::fprintf(stderr, "%s could not be written to its end.\n", arguments[2]);
       return 2;
     }
-    std::printf("%s\n", kernel);
+    std::printf("%s\n", kernel.c_str());
   }
   return close(file);
 }
