@@ -8,7 +8,11 @@
 
 namespace simulator {
 
-enum class MemorySpace { shared, global };
+enum class MemorySpace {
+  shared,
+  global,
+  distributed,  // shared memory of another block of the cluster
+};
 enum class AccessType { read, write, atomic };
 
 // ---- Findings -------------------------------------------------------------------------------
@@ -164,17 +168,20 @@ struct Finding {
 /// A request is one load, store or atomic of the active lanes of one warp. Global memory moves in
 /// sectors of 32 bytes: a request costs as many as its lanes touch. Shared memory has 32 banks of 4
 /// bytes, each of which serves one word at a time: a request costs as many wavefronts as the
-/// busiest bank has words to serve.
+/// busiest bank has words to serve. Shared memory of another block is reached in sectors, like
+/// global memory. No lanes ask for a bulk copy: its requests are pieces of 128 bytes from its first
+/// byte on.
 struct LineTraffic {
   std::string file;  // as the compiler was given it; empty if unknown
   int line = 0;      // 0 if unknown
   MemorySpace space = MemorySpace::global;
   AccessType type = AccessType::read;
-  std::string buffer;  // the device memory's label, or the __shared__ variable
+  bool is_bulk = false;  // a bulk copy
+  std::string buffer;    // the device memory's label, or the __shared__ variable
   std::uint64_t requests = 0;
   std::uint64_t lanes = 0;             // active ones, summed over the requests
   std::uint64_t bytes = 0;             // that differ within a request, summed over the requests
-  std::uint64_t units = 0;             // sectors (global) or wavefronts (shared)
+  std::uint64_t units = 0;             // sectors, or wavefronts (shared)
   std::uint64_t least_units = 0;       // had the bytes of each request lain side by side
   std::uint64_t distinct_sectors = 0;  // global: each once, however often the line requests it
   unsigned lane_bytes = 0;             // of one lane's access, in the first costliest request

@@ -9,7 +9,9 @@
 namespace simulator {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(MemorySpace,
-                             {{MemorySpace::shared, "shared"}, {MemorySpace::global, "global"}})
+                             {{MemorySpace::shared, "shared"},
+                              {MemorySpace::global, "global"},
+                              {MemorySpace::distributed, "distributed"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(AccessType, {{AccessType::read, "read"},
                                           {AccessType::write, "write"},
                                           {AccessType::atomic, "atomic"}})
@@ -44,8 +46,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Party, action, file, line, thread, block, war
                                    called_from)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Finding, kind, kernel, message, warning, parties, buffer, index,
                                    missing, habit)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LineTraffic, file, line, space, type, buffer, requests, lanes,
-                                   bytes, units, least_units, distinct_sectors, lane_bytes,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LineTraffic, file, line, space, type, is_bulk, buffer, requests,
+                                   lanes, bytes, units, least_units, distinct_sectors, lane_bytes,
                                    lane_distance)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchTraffic, kernel, grid, block, read_bytes, written_bytes,
                                    read_sectors, written_sectors, lines, function,

@@ -46,14 +46,15 @@ function launchText({kernel, grid, block}) {
 function drawSummary(page) {
   const box = document.getElementById('summary');
   box.replaceChildren();
-  for (const shared of [false, true]) {
-    const accesses = page.launch.lines.filter((access) => access.shared === shared);
+  for (const space of Object.keys(kSpaces)) {
+    const accesses = page.launch.lines.filter((access) => access.space === space);
     if (accesses.length > 0) {
-      addTile(box, shared, total(accesses));
+      addTile(box, space, total(accesses));
     }
   }
   if (page.map.launches.length > 1) {
-    const all = total(page.map.launches.flatMap(({lines}) => lines).filter(({shared}) => !shared));
+    const lines = page.map.launches.flatMap((launch) => launch.lines);
+    const all = total(lines.filter(({space}) => space === 'global'));
     const tile = add(box, 'div', '', 'tile');
     add(tile, 'div', `All ${page.map.launches.length} launches: ${count(all.units, 'sector')}`);
     add(tile, 'div', `${count(kSector * all.units, 'byte')} of global memory`, 'quiet');
@@ -70,15 +71,16 @@ function drawSummary(page) {
   }
 }
 
-function addTile(box, shared, sum) {
+function addTile(box, space, sum) {
   const tile = add(box, 'div', '', 'tile');
   tile.style.setProperty('--hue', `var(--ratio${grade(sum.ratio)})`);
-  const first = add(tile, 'div', shared ? 'Shared memory: ' : 'Global memory: ');
+  const name = `${kSpaces[space]} memory: `;
+  const first = add(tile, 'div', name[0].toUpperCase() + name.slice(1));
   add(first, 'b', times(sum.ratio));
   first.append(' what its requests need');
-  const access = {shared};
+  const access = {shared: space === 'shared'};
   const used = Math.round(100 * sum.bytes / (kSector * sum.units));
-  const usedPart = shared ? '' : `, ${used} % of the bytes moved are used`;
+  const usedPart = access.shared ? '' : `, ${used} % of the bytes moved are used`;
   add(tile, 'div', `${count(sum.requests, 'request')}, ${costText(sum, access)}${usedPart}`,
       'quiet');
 }

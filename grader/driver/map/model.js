@@ -116,7 +116,7 @@ function buffersOf(launch) {
     const access = request.access;
     const key = access.space + ' ' + access.buffer;
     if (!buffers.has(key)) {
-      buffers.set(key, {name: access.buffer, shared: access.shared, requests: []});
+      buffers.set(key, {name: access.buffer, space: access.space, shared: access.shared, requests: []});
     }
     buffers.get(key).requests.push(request);
   }

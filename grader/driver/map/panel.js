@@ -48,7 +48,7 @@ class Panel {
     this.rowHeight = Math.max(kLeastRow, Math.min(kMostRow, Math.floor(kWantedHeight / units)));
     const sum = total(requests);
     this.title.textContent =
-        `${this.buffer.shared ? 'shared' : 'global'} · ${count(sum.requests, 'request')}, ${
+        `${kSpaces[this.buffer.space]} · ${count(sum.requests, 'request')}, ${
             costText(sum, this.buffer)} (${times(sum.ratio)})${againText(requests)}`;
   }
 

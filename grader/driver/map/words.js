@@ -14,6 +14,13 @@ function fileName(path) {
   return path.split('/').pop();
 }
 
+/// The kinds of memory that requests go to, in the order of the page.
+const kSpaces = {
+  global: 'global',
+  distributed: "other blocks' shared",
+  shared: 'shared'
+};
+
 function unitOf(access) {
   return access.shared ? 'wavefront' : 'sector';
 }

@@ -23,6 +23,11 @@ done
 for operation in ld st; do
   metrics=$metrics,l1tex__data_pipe_lsu_wavefronts_mem_shared_op_$operation.sum
 done
+# Bulk copies, and shared memory of other blocks: from Hopper on.
+metrics=$metrics,l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum
+metrics=$metrics,l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum
+metrics=$metrics,l1tex__t_requests_pipe_lsu_mem_dshared.sum
+metrics=$metrics,l1tex__t_sectors_pipe_lsu_mem_dshared.sum
 
 # subject FOLDER NAME: begins one; its workers and requests follow.
 subject() {
@@ -52,7 +57,7 @@ exercise() {
 
 rm -f "$result/builds"
 for group in micro micro_fast; do
-  subject "0_$group" "micro-kernels"
+  subject "0_$group" "micro-kernels$(echo "$group" | sed -n 's/micro_fast/ of fast kernels/p')"
   for device in cpu gpu; do
     cp "$build/bin/${group}_worker_$device" "$result/0_$group/$device"
     "$build/bin/micro_requests" $device "$result/0_$group/$device.request" \

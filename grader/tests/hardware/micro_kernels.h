@@ -1,5 +1,5 @@
-// The micro-kernels of micro.cu and micro_fast.cu by name: each shows the two devices one pattern of
-// accesses.
+// The micro-kernels of micro.cu and micro_fast.cu by name: each shows the two devices one pattern
+// of accesses.
 #pragma once
 
 // clang-format off

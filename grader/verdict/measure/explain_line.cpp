@@ -60,10 +60,12 @@ std::string why_many_wavefronts(const LineTraffic& line) {
 }  // namespace
 
 std::string action(const LineTraffic& line) {
+  const std::string buffer =
+      line.buffer + (line.space == MemorySpace::distributed ? " of another block" : "");
   if (line.type == AccessType::atomic) {
-    return fmt::format("updates {} atomically", line.buffer);
+    return fmt::format("updates {} atomically", buffer);
   }
-  return fmt::format("{} {}", line.type == AccessType::read ? "reads" : "writes", line.buffer);
+  return fmt::format("{} {}", line.type == AccessType::read ? "reads" : "writes", buffer);
 }
 
 std::optional<std::string> pack_advice(const LineTraffic& line) {

@@ -82,7 +82,8 @@ class Checkers {
 
   /// An asynchronous copy reads and writes at some time between its begin and its end. So it is
   /// compared with what others do at both, and moves what it moves once. That it has written counts
-  /// at its end alone: nobody may read it before.
+  /// at its end alone: nobody may read it before. No store to shared memory is counted for it, as a
+  /// GPU counts none.
   ErrorCode tell(const CopyBegin& event) {
     const AsyncCopy& copy = *event.copy;
     const AccessEvent read = read_by(copy), write = write_by(copy);
@@ -94,7 +95,6 @@ class Checkers {
       if (error != kSuccess) return error;
     }
     if (reads) is_bulk ? tell_access<false, false>(read) : tell_access<false>(read);
-    if (wanted_.traffic && !is_bulk) traffic_.on(write);
     if (is_bulk && wanted_.races) races_.on_bulk_copy(copy);
     if (wanted_.initialised) settle_early_reads(write);
     if (wanted_.races && races_.may_begin_early()) races_.check_early(write);
@@ -129,13 +129,13 @@ class Checkers {
     return __builtin_expect(goes_short_way_, 1) ? tell_access<true>(event) : tell_some(event);
   }
 
-  /// An access to shared memory of another block of the cluster. It is not counted as traffic: what
-  /// it costs on the way between multiprocessors is not known.
+  /// An access to shared memory of another block of the cluster.
   [[gnu::noinline]] ErrorCode tell_remote(AccessEvent event) {
     if (wanted_.bounds) {
       if (const ErrorCode error = bounds_.on(event); error != kSuccess) return error;
     }
     if (meets_copy(event)) return kSuccess;
+    if (wanted_.traffic) traffic_.on_remote(event);
     if (wanted_.initialised) {
       const unsigned seat = remote_seat(event.place);
       Access at_home = event.access;

@@ -36,6 +36,12 @@ class Traffic {
 
   void on(const BulkCopyBegun& event);
 
+  /// To shared memory of another block of the cluster.
+  void on_remote(const AccessEvent& event) {
+    if (!counts_requests_) return;
+    warp_of(event.thread).add(event.thread % 32, event.access, MemorySpace::distributed, counter_);
+  }
+
   void on(const BarrierWait& event) { stop(event.thread); }
   void on(const WarpCall& event) { stop(event.thread); }
   void on(const ActiveMaskCall& event) { stop(event.thread); }

@@ -28,7 +28,12 @@ void add_line(LineTraffic& into, const LineTraffic& other) {
 /// What holds the address: an Allocation, a SharedVariable, or nullptr for dynamic shared memory.
 const void* TrafficCounter::buffer_at(MemorySpace space, std::uintptr_t address) const {
   if (space == MemorySpace::global) return memory_.device.candidate(address);
-  return memory_.shared.variable_at(address);
+  return memory_.shared.variable_at(home(space, address));
+}
+
+/// Of another block's shared memory: the place in this block's own.
+std::uintptr_t TrafficCounter::home(MemorySpace space, std::uintptr_t address) const {
+  return space == MemorySpace::distributed ? memory_.shared.home(address) : address;
 }
 
 std::uintptr_t TrafficCounter::begin_of(MemorySpace space, const void* buffer) const {
@@ -49,13 +54,14 @@ TrafficCounter::Site& TrafficCounter::site_of(const RequestOrigin& origin, std::
   fresh.buffer = buffer;
   fresh.sum.space = origin.space;
   fresh.sum.type = origin.type;
+  fresh.sum.is_bulk = origin.is_bulk;
   if (origin.space == MemorySpace::global) {
     const auto* memory = static_cast<const Allocation*>(buffer);
     fresh.sum.buffer = memory->label.name;
     fresh.touched = SectorSet(memory->size);
     fresh.first_sector = memory->begin / kSectorBytes;
   } else {
-    fresh.sum.buffer = shared_element(memory_.shared, address, 1).buffer;
+    fresh.sum.buffer = shared_element(memory_.shared, home(origin.space, address), 1).buffer;
   }
   return fresh;
 }
@@ -88,7 +94,8 @@ void TrafficCounter::keep(const RequestOrigin& origin, const Site& site,
   const std::uintptr_t begin = begin_of(site.sum.space, site.buffer);
   for (unsigned left = request.lanes; left != 0; left &= left - 1) {
     const int lane = __builtin_ctz(left);
-    kept.offsets.push_back(static_cast<std::int64_t>(request.address[lane] - begin));
+    const std::uintptr_t address = home(site.sum.space, request.address[lane]);
+    kept.offsets.push_back(static_cast<std::int64_t>(address - begin));
   }
   traced_.push_back(std::move(kept));
 }
@@ -108,7 +115,7 @@ void TrafficCounter::count(const RequestOrigin& origin, const MemoryRequest* req
                              : origin.type == AccessType::atomic ? atomic_cost(request, sectors)
                                                                  : global_cost(request, sectors);
     add(*site, request, cost);
-    for (int k = 0; k < sectors.count; ++k) {
+    for (int k = 0; origin.space == MemorySpace::global && k < sectors.count; ++k) {
       site->touched.insert(sectors.number[k] - site->first_sector);
     }
     if (traced_.size() < most_traced_) keep(origin, *site, request, cost);
@@ -149,7 +156,7 @@ void TrafficCounter::finish(LaunchTraffic& traffic, std::vector<TracedRequest>& 
     } else {
       add_line(line.sum, site.sum);
     }
-    line.touched.insert_all(site.touched);
+    if (site.sum.space == MemorySpace::global) line.touched.insert_all(site.touched);
     line_of_site.push_back(&line);
   }
   for (auto& [key, line] : lines) {

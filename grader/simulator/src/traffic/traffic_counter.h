@@ -21,6 +21,7 @@ struct RequestOrigin {
   AccessType type;
   std::uint64_t block;
   int warp;
+  bool is_bulk = false;
 };
 
 class TrafficCounter {
@@ -49,7 +50,7 @@ class TrafficCounter {
   struct Site {
     CodeAddress site = 0;
     const void* buffer = nullptr;  // an Allocation, a SharedVariable, or nullptr: dynamic shared
-    SectorSet touched;             // global
+    SectorSet touched;             // global memory
     std::uintptr_t first_sector = 0;
     unsigned costliest = 0;  // units of its costliest request
     LineTraffic sum;         // file and line are looked up at the end
@@ -57,6 +58,7 @@ class TrafficCounter {
 
   const void* buffer_at(MemorySpace space, std::uintptr_t address) const;
   std::uintptr_t begin_of(MemorySpace space, const void* buffer) const;
+  std::uintptr_t home(MemorySpace space, std::uintptr_t address) const;
   Site& site_of(const RequestOrigin& origin, std::uintptr_t address);
   static void add(Site& site, const MemoryRequest& request, const RequestCost& cost);
   void keep(const RequestOrigin& origin, const Site& site, const MemoryRequest& request,
