@@ -122,6 +122,19 @@ std::string PtxRegisters::declare(const PtxStatement& statement) {
   return result;
 }
 
+void PtxRegisters::declare_label(const PtxStatement& statement) {
+  const std::string name = statement.name.substr(0, statement.name.size() - 1);
+  if (scopes_.size() == 1) {
+    throw PtxError(
+        "the label " + name +
+        " stands outside of { }: ptxas finds it twice where the compiler has made two of "
+        "this asm. Put { and } around its instructions");
+  }
+  if (!scopes_.back().try_emplace(name, PtxRegister{name, ':', 0}).second) {
+    throw PtxError("ptxas refuses this: duplicate definition of label " + name);
+  }
+}
+
 PtxRegister PtxRegisters::find(const PtxOperand& given, const PtxStatement& statement) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     const auto found = scope->find(given.text);
