@@ -64,7 +64,7 @@ const std::string kOurs =
     R"(rank_of_shared|keep_to_cluster_dims|warp_operation|active_mask|exceed_launch_bounds|)"
     R"(wrong_block_shape|make_undefined|compare_and_swap|atomic_update|memory_fence|)"
     R"(async_copy|async_piece|commit_copies|wait_for_copies|)"
-    R"(init_barrier|arrive_at_barrier|copies_arrive|wait_at_barrier|wait_for_parity|)"
+    R"(init_barrier|invalidate_barrier|arrive_at_barrier|copies_arrive|wait_at_barrier|wait_for_parity|)"
     R"(expect_bytes|ask_barrier|ask_for_parity|bulk_copy_in|bulk_copy_out|commit_bulk_copies|)"
     R"(wait_for_bulk_copies|proxy_fence|)"
     R"(shared_address|shared_pointer|is_shared|is_global|global_pointer|load|store|keep_order|)"
