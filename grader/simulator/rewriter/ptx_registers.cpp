@@ -12,9 +12,17 @@ namespace {
 
 /// %tid.x and its kin, which are 32 bits wide.
 std::optional<PtxRegister> special_register(const std::string& name) {
-  static const std::map<std::string, std::string> kRows = {
-      {"%tid", "threadIdx"}, {"%ntid", "blockDim"}, {"%ctaid", "blockIdx"}, {"%nctaid", "gridDim"}};
+  static const std::map<std::string, std::string> kRows = {{"%tid", "threadIdx"},
+                                                           {"%ntid", "blockDim"},
+                                                           {"%ctaid", "blockIdx"},
+                                                           {"%nctaid", "gridDim"},
+                                                           {"%cluster_ctaid", "place_in_cluster()"},
+                                                           {"%cluster_nctaid", "cluster_size()"},
+                                                           {"%clusterid", "place_of_cluster()"},
+                                                           {"%nclusterid", "number_of_clusters()"}};
   if (name == "%laneid") return PtxRegister{"::simulator::ptx::lane()", 'u', 32};
+  if (name == "%cluster_ctarank") return PtxRegister{"::simulator::rank_in_cluster()", 'u', 32};
+  if (name == "%cluster_nctarank") return PtxRegister{"::simulator::cluster_blocks()", 'u', 32};
   const std::size_t dot = name.find('.');
   const auto row = kRows.find(name.substr(0, dot));
   if (row == kRows.end() || dot == std::string::npos || !is_one_of(name.substr(dot), ".x|.y|.z")) {

@@ -219,7 +219,9 @@ void* dynamic_shared();
 
 /// Of a pointer to shared memory its address there, which fits 32 bits; of others no such address.
 std::size_t shared_address(const void* pointer);
-/// Back again. What is no address of shared memory ends the launch.
+/// mapa.shared::cluster: the same place in that of the cluster's block `rank`.
+std::size_t map_shared_address(std::size_t address, unsigned rank);
+/// Back again, of both. What is no address of shared memory ends the launch.
 void* shared_pointer(std::size_t address);
 bool is_shared(const void* pointer);
 bool is_global(const void* pointer);

@@ -10,6 +10,8 @@
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
+#include "clusters.h"
+
 namespace simulator {
 namespace ptx {
 
