@@ -76,6 +76,57 @@ TEST_SUITE("rewriter: inline PTX") {
     }
   }
 
+  TEST_CASE("the loop that waits at a barrier is a loop, and no other branch is one") {
+    const std::string ask = "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0;";
+    const auto lowered = [&](std::string text) {
+      text.replace(text.find("ASK"), 3, ask);
+      return rewritten("__device__ void f() { asm(\"" + text + "\" :: \"r\"(bar));");
+    };
+    const std::string declared = "{ .reg .pred p, q; ";
+    for (const char* loop :
+         {"L: ASK @!p bra L; }", "L: ASK @!p bra.uni L; }", "L: ASK @p bra D; bra L; D: }",
+          "L: ASK @p bra D; nanosleep.u32 20; bra L; D: }"}) {
+      const std::string result = lowered(declared + loop);
+      CAPTURE(result);
+      CHECK(contains(result,
+                     "for (;;) { { ::simulator::ptx::put<bool>(ptx_own_1, "
+                     "::simulator::ask_for_parity("));
+      CHECK(contains(result, "if (::simulator::ptx::get<bool>(ptx_own_1)) break;"));
+      CHECK(contains(result, "__nanosleep") == contains(loop, "nanosleep"));
+    }
+    for (const char* other :
+         {"L: ASK @p bra L; }", "L: ASK @!q bra L; }", "L: ASK bra L; }", "L: ASK @!p bra D; D: }",
+          "L: ASK @p bra D; bra L; }", "L: ASK @p bra D; D: }", "L: ASK @p bra D; bra D; D: }",
+          "L: ASK @p bra D; trap; bra L; D: }", "L: ASK }", "L: @q ASK @!p bra L; }",
+          "L: trap; ASK @!p bra L; }", "L: { ASK @!p bra L; } }", "ASK L: }"}) {
+      const std::string result = lowered(declared + other);
+      CAPTURE(result);
+      CHECK(contains(result, "ONEPASS_REFUSED_ASM(\"the label L: of branches in PTX"));
+    }
+    CHECK(
+        contains(lowered("{ .reg .pred p; L: ASK @p bra L; bra L; L: }"), "definition of label L"));
+    CHECK(contains(lowered(declared + "ASK @!p bra L; }"), "instruction bra cannot"));
+    CHECK(contains(lowered(".reg .pred p; L: ASK @!p bra L;"), "the label L stands outside of {"));
+    CHECK(contains(lowered("{ .reg .pred p, L; L: ASK @!p bra L; }"), "definition of label L"));
+    CHECK(contains(lowered("{ .reg .pred p; L: ASK @!p bra L; L: " + ask + " @!p bra L; }"),
+                   "definition of label L"));
+  }
+
+  TEST_CASE("a result that nobody wants is left out where ptxas has it so") {
+    const auto lowered = [](const std::string& text) {
+      return rewritten("__device__ void f() { asm(\"" + text + "\" :: \"r\"(a));");
+    };
+    CHECK(contains(lowered("mbarrier.arrive.shared.b64 _, [%0];"),
+                   "{ ::simulator::arrive_at_barrier("));
+    CHECK(contains(lowered("mbarrier.arrive.shared::cluster.b64 _, [%0];"), "arrive_at_barrier("));
+    CHECK(contains(lowered("{ .reg .b64 t; mbarrier.arrive.shared::cluster.b64 t, [%0]; }"),
+                   "are not those"));
+    CHECK(contains(lowered("mov.u32 _, %0;"), "names _, which is no register"));
+    CHECK(contains(lowered("mbarrier.arrive.release.shared.b64 _, [%0];"), "cannot be simulated"));
+    CHECK(contains(lowered("mbarrier.arrive.cta.release.shared.b64 _, [%0];"),
+                   "cannot be simulated"));
+  }
+
   TEST_CASE("a stop is at the line of its instruction") {
     const auto line = [](const std::string& text) {
       const std::string result = rewritten("__device__ void f() {\n" + text + "}\n");

@@ -60,11 +60,11 @@ constexpr const char* kC =
 // device_calls.h, and what a binding asks of its arguments.
 const std::string kOurs =
     R"(_ZN9simulator\d+(?:threadIdx|blockIdx|blockDim|gridDim|launch|kernel_name|)"
-    R"(block_barrier|grid_barrier|is_cooperative_launch|wait_for_primary|cluster_size|cluster_barrier|map_shared|)"
-    R"(rank_of_shared|keep_to_cluster_dims|warp_operation|active_mask|exceed_launch_bounds|)"
-    R"(wrong_block_shape|make_undefined|compare_and_swap|atomic_update|memory_fence|)"
+    R"(block_barrier|grid_barrier|is_cooperative_launch|wait_for_primary|cluster_size|cluster_barrier|)"
+    R"(map_shared|map_shared_address|rank_of_shared|keep_to_cluster_dims|warp_operation|active_mask|)"
+    R"(exceed_launch_bounds|wrong_block_shape|make_undefined|compare_and_swap|atomic_update|memory_fence|)"
     R"(async_copy|async_piece|commit_copies|wait_for_copies|)"
-    R"(init_barrier|arrive_at_barrier|copies_arrive|wait_at_barrier|wait_for_parity|)"
+    R"(init_barrier|invalidate_barrier|arrive_at_barrier|copies_arrive|wait_at_barrier|wait_for_parity|)"
     R"(expect_bytes|ask_barrier|ask_for_parity|bulk_copy_in|bulk_copy_out|commit_bulk_copies|)"
     R"(wait_for_bulk_copies|proxy_fence|)"
     R"(shared_address|shared_pointer|is_shared|is_global|global_pointer|load|store|keep_order|)"

@@ -8,6 +8,7 @@
 
 #include "onepass_simulator/barriers.h"
 #include "onepass_simulator/bit_intrinsics.h"
+#include "onepass_simulator/clusters.h"
 #include "onepass_simulator/warp.h"
 
 namespace cooperative_groups {
@@ -181,18 +182,12 @@ class grid_group {
   static dim3 dim_blocks() { return gridDim; }
   static dim3 group_dim() { return gridDim; }
   static dim3 block_index() { return blockIdx; }
-  static dim3 dim_clusters() {
-    const dim3 size = simulator::cluster_size();
-    return {gridDim.x / size.x, gridDim.y / size.y, gridDim.z / size.z};
-  }
+  static dim3 dim_clusters() { return simulator::number_of_clusters(); }
   static unsigned long long num_clusters() {
     const dim3 clusters = dim_clusters();
     return static_cast<unsigned long long>(clusters.x) * clusters.y * clusters.z;
   }
-  static dim3 cluster_index() {
-    const dim3 size = simulator::cluster_size();
-    return {blockIdx.x / size.x, blockIdx.y / size.y, blockIdx.z / size.z};
-  }
+  static dim3 cluster_index() { return simulator::place_of_cluster(); }
   static unsigned long long cluster_rank() {
     const dim3 clusters = dim_clusters();
     const dim3 place = cluster_index();
@@ -218,15 +213,15 @@ class cluster_group {
  public:
   struct arrival_token {};
 
-  static __forceinline__ void sync() { barrier_of_two_halves(simulator::ClusterBarrier::sync); }
+  static __forceinline__ void sync() {
+    simulator::wait_at_cluster(simulator::ClusterBarrier::sync);
+  }
   static __forceinline__ arrival_token barrier_arrive() {
-    if (num_blocks() > 1) {
-      simulator::cluster_barrier(simulator::ClusterBarrier::arrive, nullptr);
-    }
+    simulator::arrive_at_cluster();
     return {};
   }
   static __forceinline__ void barrier_wait() {
-    barrier_of_two_halves(simulator::ClusterBarrier::wait);
+    simulator::wait_at_cluster(simulator::ClusterBarrier::wait);
   }
   static __forceinline__ void barrier_wait(arrival_token&&) { barrier_wait(); }
 
@@ -242,19 +237,9 @@ class cluster_group {
   }
 
   static dim3 dim_blocks() { return simulator::cluster_size(); }
-  static unsigned num_blocks() {
-    const dim3 size = dim_blocks();
-    return size.x * size.y * size.z;
-  }
-  static dim3 block_index() {
-    const dim3 size = dim_blocks();
-    return {blockIdx.x % size.x, blockIdx.y % size.y, blockIdx.z % size.z};
-  }
-  static unsigned block_rank() {
-    const dim3 size = dim_blocks();
-    const dim3 place = block_index();
-    return place.x + size.x * (place.y + size.y * place.z);
-  }
+  static unsigned num_blocks() { return simulator::cluster_blocks(); }
+  static dim3 block_index() { return simulator::place_in_cluster(); }
+  static unsigned block_rank() { return simulator::rank_in_cluster(); }
   static unsigned thread_rank() {
     return block_rank() * thread_block::num_threads() + thread_block::thread_rank();
   }
@@ -269,16 +254,6 @@ class cluster_group {
   }
   static unsigned num_threads() { return num_blocks() * thread_block::num_threads(); }
   static unsigned size() { return num_threads(); }
-
- private:
-  static __forceinline__ void barrier_of_two_halves(simulator::ClusterBarrier part) {
-    if (num_blocks() == 1) {
-      __syncthreads();
-      return;
-    }
-  barrier:  // see ONEPASS_BARRIER
-    simulator::cluster_barrier(part, &&barrier);
-  }
 };
 inline cluster_group this_cluster() {
   return {};

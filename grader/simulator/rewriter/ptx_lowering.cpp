@@ -6,6 +6,7 @@
 
 #include "ptx_pattern.h"
 #include "ptx_table.h"
+#include "ptx_wait_loops.h"
 
 namespace onepass::rewriter {
 namespace {
@@ -18,17 +19,34 @@ class Lowering {
   explicit Lowering(const std::vector<AsmOperand>& operands) : registers_(operands) {}
 
   std::string run(const std::vector<PtxStatement>& statements) {
-    for (const PtxStatement& statement : statements) {
+    for (std::size_t i = 0; i < statements.size(); ++i) {
       try {
-        lower(statement);
+        if (is_label(statements[i])) {
+          i = lower_loop(statements, i) - 1;
+        } else {
+          lower(statements[i]);
+        }
       } catch (const PtxError& error) {
-        throw PtxError(error.what(), statement.place);
+        throw PtxError(error.what(), statements[i].place);
       }
     }
     return result_;
   }
 
  private:
+  /// The answer is the statement behind it.
+  std::size_t lower_loop(const std::vector<PtxStatement>& statements, std::size_t first) {
+    const PtxWaitLoop loop = wait_loop_at(statements, first);
+    for (const std::size_t label : loop.labels) registers_.declare_label(statements[label]);
+    const PtxStatement& asks = statements[loop.asks];
+    result_ += "for (;;) { ";
+    lower(asks);
+    result_ += "if (" + registers_.value(asks.operands[0], "pred", asks) + ") break; ";
+    if (loop.sleeps != 0) lower(statements[loop.sleeps]);
+    result_ += "} ";
+    return loop.end;
+  }
+
   void lower(const PtxStatement& statement) {
     if (statement.name == "{") return registers_.open_scope();
     if (statement.name == "}") return registers_.close_scope();
@@ -79,7 +97,7 @@ class Lowering {
       const bool in_braces = given.kind == PtxOperand::Kind::list;
       const bool is_data = wanted[i] == (name[0] == "ld" ? "d" : "a");
       if ((given.kind == PtxOperand::Kind::address) != (wanted[i][0] == '[')) return false;
-      if (wanted[i] == "0" && given.text != "0") return false;
+      if ((wanted[i] == "0" || wanted[i] == "_") && given.text != wanted[i]) return false;
       if (in_braces != (wanted[i][0] == '{' || (is_memory && is_data && vector > 0))) return false;
       if (is_memory && in_braces && given.parts.size() != vector) return false;
       if (wanted[i].find(":to") != std::string::npos && !is_segment(given, wanted[i])) return false;
@@ -109,9 +127,14 @@ class Lowering {
       const bool has_bracket = wanted[i][0] == '{' || wanted[i][0] == '[';
       const char letter = wanted[i][has_bracket ? 1 : 0];
       const PtxOperand& given = statement.operands[i];
-      if (wanted[i][0] == '[') {  // the first is of the instruction's memory, a second is global
-        const bool is_shared = letter == 'p' && statement.name.find(".shared") != std::string::npos;
+      if (wanted[i][0] == '[') {
+        const bool says_shared = statement.name.find(".shared") != std::string::npos;
+        const bool is_shared = letter == 'p' ? says_shared : letter != 'q';
         texts[letter] = registers_.address(given, is_shared, statement);
+        const std::string space = is_shared ? "shared" : "anywhere";
+        if (letter == 'p') texts['P'] = "::simulator::ptx::" + space + "_at(" + texts['p'] + ")";
+      } else if (given.text == "_" && (wanted[i] == "_" || wanted[i] == "d|_")) {
+        continue;
       } else if (type == "constant") {
         texts[letter] = registers_.constant(given, statement);
       } else if (letter == 'd' && wanted[i][0] != '{' && !uses(row, 'd')) {

@@ -29,6 +29,27 @@ bool is_one_of(const std::string& part, const std::string& choices) {
   return false;
 }
 
+namespace {
+
+/// How many parts of the name, from `next` on, are one of the choices: 2 for ".release.cta".
+std::size_t taken(const std::vector<std::string>& name, std::size_t next,
+                  const std::string& choices) {
+  for (const std::string& choice : split(choices, '|')) {
+    if (choice[0] == '@') {
+      if (const std::size_t count = taken(name, next, ptx_parts(choice))) return count;
+      continue;
+    }
+    std::string parts;
+    for (std::size_t i = next; i < name.size() && parts.size() < choice.size(); ++i) {
+      parts += name[i];
+      if (parts == choice) return i + 1 - next;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
 // The lists of a pattern are disjoint where one of them may be absent, so the first that fits is
 // the one that is meant.
 bool fits(const std::string& pattern, const std::vector<std::string>& name) {
@@ -36,11 +57,9 @@ bool fits(const std::string& pattern, const std::vector<std::string>& name) {
   for (std::string element : split(pattern, ' ')) {
     const bool may_be_absent = element.back() == '?';
     if (may_be_absent) element.pop_back();
-    if (next < name.size() && is_one_of(name[next], element)) {
-      ++next;
-    } else if (!may_be_absent) {
-      return false;
-    }
+    const std::size_t count = taken(name, next, element);
+    if (count == 0 && !may_be_absent) return false;
+    next += count;
   }
   return next == name.size();
 }

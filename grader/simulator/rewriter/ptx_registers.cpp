@@ -12,9 +12,17 @@ namespace {
 
 /// %tid.x and its kin, which are 32 bits wide.
 std::optional<PtxRegister> special_register(const std::string& name) {
-  static const std::map<std::string, std::string> kRows = {
-      {"%tid", "threadIdx"}, {"%ntid", "blockDim"}, {"%ctaid", "blockIdx"}, {"%nctaid", "gridDim"}};
+  static const std::map<std::string, std::string> kRows = {{"%tid", "threadIdx"},
+                                                           {"%ntid", "blockDim"},
+                                                           {"%ctaid", "blockIdx"},
+                                                           {"%nctaid", "gridDim"},
+                                                           {"%cluster_ctaid", "place_in_cluster()"},
+                                                           {"%cluster_nctaid", "cluster_size()"},
+                                                           {"%clusterid", "place_of_cluster()"},
+                                                           {"%nclusterid", "number_of_clusters()"}};
   if (name == "%laneid") return PtxRegister{"::simulator::ptx::lane()", 'u', 32};
+  if (name == "%cluster_ctarank") return PtxRegister{"::simulator::rank_in_cluster()", 'u', 32};
+  if (name == "%cluster_nctarank") return PtxRegister{"::simulator::cluster_blocks()", 'u', 32};
   const std::size_t dot = name.find('.');
   const auto row = kRows.find(name.substr(0, dot));
   if (row == kRows.end() || dot == std::string::npos || !is_one_of(name.substr(dot), ".x|.y|.z")) {
@@ -120,6 +128,19 @@ std::string PtxRegisters::declare(const PtxStatement& statement) {
               " = ::simulator::ptx::unset<" + type->cpp + ">(); ";
   }
   return result;
+}
+
+void PtxRegisters::declare_label(const PtxStatement& statement) {
+  const std::string name = statement.name.substr(0, statement.name.size() - 1);
+  if (scopes_.size() == 1) {
+    throw PtxError(
+        "the label " + name +
+        " stands outside of { }: ptxas finds it twice where the compiler has made two of "
+        "this asm. Put { and } around its instructions");
+  }
+  if (!scopes_.back().try_emplace(name, PtxRegister{name, ':', 0}).second) {
+    throw PtxError("ptxas refuses this: duplicate definition of label " + name);
+  }
 }
 
 PtxRegister PtxRegisters::find(const PtxOperand& given, const PtxStatement& statement) const {

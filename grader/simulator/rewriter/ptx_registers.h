@@ -39,6 +39,8 @@ class PtxRegisters {
   void close_scope() { scopes_.pop_back(); }
   /// C++ that declares what `.reg .f32 a, b;` does.
   std::string declare(const PtxStatement& statement);
+  /// It has its name for itself, as a register has.
+  void declare_label(const PtxStatement& statement);
 
   /// A register that gets a result; or, if a result is made of `parts` registers, one of these.
   std::string place(const PtxOperand& given, const std::string& type, const PtxStatement& statement,

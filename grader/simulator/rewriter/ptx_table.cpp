@@ -12,13 +12,13 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"ld .global .ca|.cg|.cs .nc @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::global_at($p), $d)"},
     {"ld @weak? .global @evict? .L2::cache_hint @prefetch? @vector? @type", "d [p] a:b64", "ptx::load<$T>(ptx::global_at($p), $d)"},
     {"ld .global .nc @evict? .L2::cache_hint @prefetch? @vector? @type", "d [p] a:b64", "ptx::load<$T>(ptx::global_at($p), $d)"},
-    {"ld @weak? .shared|.shared::cta @vector? @type", "d [p]", "ptx::load<$T>(ptx::shared_at($p), $d)"},
+    {"ld @weak? .shared|.shared::cta|.shared::cluster @vector? @type", "d [p]", "ptx::load<$T>(ptx::shared_at($p), $d)"},
     {"ld @weak? .ca|.cg|.cs|.lu|.cv|@evict? @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::anywhere_at($p), $d)"},
     {"ld .volatile .global @type", "d [p]", "ptx::load_volatile<$T>(ptx::global_at($p))"},
     {"ld .volatile .shared @type", "d [p]", "ptx::load_volatile<$T>(ptx::shared_at($p))"},
     {"st @weak? .global .wb|.cg|.cs|.wt|@evict? @vector? @type", "[p] a", "ptx::store<$T>(ptx::global_at($p), $a)"},
     {"st @weak? .global @evict? .L2::cache_hint @vector? @type", "[p] a b:b64", "ptx::store<$T>(ptx::global_at($p), $a)"},
-    {"st @weak? .shared|.shared::cta @vector? @type", "[p] a", "ptx::store<$T>(ptx::shared_at($p), $a)"},
+    {"st @weak? .shared|.shared::cta|.shared::cluster @vector? @type", "[p] a", "ptx::store<$T>(ptx::shared_at($p), $a)"},
     {"st @weak? .wb|.cg|.cs|.wt|@evict? @vector? @type", "[p] a", "ptx::store<$T>(ptx::anywhere_at($p), $a)"},
     {"st .volatile .global @type", "[p] a", "ptx::store_volatile<$T>(ptx::global_at($p), $a)"},
     {"st .volatile .shared @type", "[p] a", "ptx::store_volatile<$T>(ptx::shared_at($p), $a)"},
@@ -35,11 +35,46 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"cp .async .commit_group", "", "::simulator::commit_copies()"},
     {"cp .async .wait_group", "a:constant", "::simulator::wait_for_copies($a)"},
     {"cp .async .wait_all", "", "::simulator::commit_copies(), ::simulator::wait_for_copies(0)"},
+    {"cp .async .mbarrier .arrive @own? .b64", "[p]", "::simulator::copies_arrive($P)"},
+    {"cp .async .mbarrier .arrive .noinc @own? .b64", "[p]", "ptx::arrive_with_copies($P)"},
+
+    // ---- Bulk copies, whose policy ($b) is a hint
+    {"cp .async .bulk .shared::cluster|.shared::cta .global .mbarrier::complete_tx::bytes", "[s] [q] a:u32 [m]", "::simulator::bulk_copy_in(ptx::shared_at($s), ptx::global_at($q), $a, ptx::shared_at($m))"},
+    {"cp .async .bulk .shared::cluster|.shared::cta .global .mbarrier::complete_tx::bytes .L2::cache_hint", "[s] [q] a:u32 [m] b:b64", "::simulator::bulk_copy_in(ptx::shared_at($s), ptx::global_at($q), $a, ptx::shared_at($m))"},
+    {"cp .async .bulk .global .shared::cta .bulk_group", "[q] [s] a:u32", "::simulator::bulk_copy_out(ptx::global_at($q), ptx::shared_at($s), $a)"},
+    {"cp .async .bulk .global .shared::cta .bulk_group .L2::cache_hint", "[q] [s] a:u32 b:b64", "::simulator::bulk_copy_out(ptx::global_at($q), ptx::shared_at($s), $a)"},
+    {"cp .async .bulk .commit_group", "", "::simulator::commit_bulk_copies()"},
+    {"cp .async .bulk .wait_group", "a:constant", "::simulator::wait_for_bulk_copies($a, false)"},
+    {"cp .async .bulk .wait_group .read", "a:constant", "::simulator::wait_for_bulk_copies($a, true)"},
+    {"cp .async .bulk .prefetch .L2 .global", "[q] a:u32", "static_cast<void>($q)"},
+    {"fence .proxy .async .shared::cta|.shared::cluster?", "", "::simulator::proxy_fence()"},
+    {"fence .proxy .async .global", "", "void()"},
+
+    // ---- Barriers in shared memory. One of another block is a finding.
+    {"mbarrier .init @own? .b64", "[p] a:u32", "::simulator::init_barrier($P, $a)"},
+    {"mbarrier .inval @own? .b64", "[p]", "::simulator::invalidate_barrier($P)"},
+    {"mbarrier .expect_tx @relaxed? @own|.shared::cluster? .b64", "[p] a:u32", "::simulator::expect_bytes($P, $a)"},
+    {"mbarrier .arrive @release? @own? .b64", "d|_ [p]", "::simulator::arrive_at_barrier($P, 1, false)"},
+    {"mbarrier .arrive @release? @own? .b64", "d|_ [p] a:u32", "::simulator::arrive_at_barrier($P, $a, false)"},
+    {"mbarrier .arrive @release? .shared::cluster .b64", "_ [p]", "::simulator::arrive_at_barrier($P, 1, false)"},
+    {"mbarrier .arrive @release? .shared::cluster .b64", "_ [p] a:u32", "::simulator::arrive_at_barrier($P, $a, false)"},
+    {"mbarrier .arrive .expect_tx @release? @own? .b64", "d|_ [p] a:u32", "ptx::arrive_expecting($P, $a)"},
+    {"mbarrier .arrive .expect_tx @release? .shared::cluster .b64", "_ [p] a:u32", "ptx::arrive_expecting($P, $a)"},
+    {"mbarrier .arrive_drop @release? @own? .b64", "d|_ [p]", "::simulator::arrive_at_barrier($P, 1, true)"},
+    {"mbarrier .test_wait|.try_wait @acquire? @own? .b64", "d:pred [p] a", "::simulator::ask_barrier($P, $a)"},
+    {"mbarrier .try_wait @acquire? @own? .b64", "d:pred [p] a b:u32", "::simulator::ask_barrier($P, $a)"},
+    {"mbarrier .test_wait|.try_wait .parity @acquire? @own? .b64", "d:pred [p] a:u32", "::simulator::ask_for_parity($P, $a)"},
+    {"mbarrier .try_wait .parity @acquire? @own? .b64", "d:pred [p] a:u32 b:u32", "::simulator::ask_for_parity($P, $a)"},
+    {"fence .mbarrier_init .release .cluster", "", "void()"},
 
     // ---- Addresses: of a generic pointer the one within shared memory, and back
     {"cvta .to .shared .u64", "d a", "__cvta_generic_to_shared(ptx::pointer($a))"},
     {"cvta .shared .u64", "d a", "ptx::address(ptx::shared_at($a))"},
     {"cvta .to? .global .u64", "d a", "$a"},
+    {"mapa .shared::cluster .u32|.u64", "d a b:u32", "static_cast<$T>(::simulator::map_shared_address($a, $b))"},
+    {"mapa .u64", "d a b:u32", "ptx::address(::simulator::map_shared(ptx::pointer($a), $b))"},
+    {"getctarank .shared::cluster .u32|.u64", "d:u32 a", "::simulator::rank_of_shared(ptx::shared_at($a))"},
+    {"getctarank .u64", "d:u32 a", "::simulator::rank_of_shared(ptx::pointer($a))"},
 
     // ---- Registers: copied, put together of parts, taken apart
     {"mov .b32|.b64", "d {a}", "ptx::join<$T>($a)"},
@@ -160,6 +195,8 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"fence .acq_rel|.sc .sys", "", "::__threadfence_system()"},
     {"bar .cta? .sync", "0", "::__syncthreads()"},
     {"barrier .cta? .sync .aligned?", "0", "::__syncthreads()"},
+    {"barrier .cluster .arrive .release|.relaxed? .aligned?", "", "::simulator::arrive_at_cluster()"},
+    {"barrier .cluster .wait .acquire? .aligned?", "", "::simulator::wait_at_cluster(::simulator::ClusterBarrier::wait)"},
     {"bar .warp .sync", "a:u32", "::__syncwarp($a)"},
     {"shfl .sync .idx .b32", "d a b:u32 c:to31 e:u32", "::__shfl_sync($e, $a, static_cast<int>($b), ptx::width($c))"},
     {"shfl .sync .bfly .b32", "d a b:u32 c:to31 e:u32", "::__shfl_xor_sync($e, $a, static_cast<int>($b), ptx::width($c))"},
@@ -171,6 +208,9 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"redux .sync .min .s32|.u32", "d a b:u32", "::__reduce_min_sync($b, $a)"},
     {"redux .sync .max .s32|.u32", "d a b:u32", "::__reduce_max_sync($b, $a)"},
     {"trap", "", "::__trap()"},
+    {"nanosleep .u32", "a", "::__nanosleep($a)"},
+    {"griddepcontrol .wait", "", "::simulator::wait_for_primary()"},
+    {"griddepcontrol .launch_dependents", "", "void()"},
     // clang-format on
 };
 
@@ -213,6 +253,10 @@ std::string ptx_parts(const std::string& list) {
     return ".L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|"
            ".L1::no_allocate";
   }
+  if (list == "@own") return ".shared|.shared::cta";
+  if (list == "@release") return ".release.cta|.release.cluster";
+  if (list == "@acquire") return ".acquire.cta|.acquire.cluster";
+  if (list == "@relaxed") return ".relaxed.cta|.relaxed.cluster";
   if (list == "@policy") return ".L2::evict_first|.L2::evict_last|.L2::evict_normal";
   if (list == "@prefetch") return ".L2::64B|.L2::128B|.L2::256B";
   if (list == "@vector") return ".v2|.v4";

@@ -10,10 +10,13 @@ namespace onepass::rewriter {
 /// pattern    the parts of the instruction's name. One that may be absent ends in "?"; of those
 ///            with "|" between them one must be there; "@cache" and its kin are lists of such
 ///            parts.
-/// operands   a letter each, d for the result; [p] an address, [q] a second one; {d} or {a}
-///            registers in braces. Their type is the last of the instruction's name, or stands
-///            behind a colon; there "constant" is a number that the compiler knows.
-/// meaning    C++ of the operands $a, $b and so on, and of $T, the type. What it gives is $d.
+/// operands   a letter each, d for the result; {d} or {a} registers in braces. Their type is the
+///            last of the instruction's name, or stands behind a colon; there "constant" is a
+///            number that the compiler knows. "_" is a result that nobody wants, "d|_" either.
+///            Of addresses, [p] is one in the memory that the instruction's name says, [q] one in
+///            global and [s] and [m] are ones in shared memory.
+/// meaning    C++ of the operands $a, $b and so on, and of $T, the type. What it gives is $d. $P is
+///            the pointer that [p] leads to.
 struct PtxInstruction {
   const char* pattern;
   const char* operands;

@@ -98,7 +98,10 @@ class PtxParser {
     }
     if (found.name == ".reg") return declaration(begin);
     if (found.name[0] == '.') throw PtxError("the PTX directive " + found.name + kOnGpu);
-    if (takes(':')) throw PtxError("the label " + found.name + kOnGpu);
+    if (takes(':')) {
+      found.name += ':';
+      return found;
+    }
     skip_blanks();
     while (position_ < text_.size() && at(position_) != ';') {
       found.operands.push_back(operand(found.name));

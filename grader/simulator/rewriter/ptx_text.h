@@ -29,7 +29,8 @@ struct PtxOperand {
 };
 
 /// `@!p ld.global.f32 %0, [%1];` Of `.reg .f32 a, b;` the name is ".reg.f32" and the operands are a
-/// and b; the braces of a scope are statements that are named "{" and "}".
+/// and b; the braces of a scope are statements that are named "{" and "}", and a label's name is
+/// "LAB_WAIT:".
 struct PtxStatement {
   std::size_t place;  // in the text
   std::string name = "";

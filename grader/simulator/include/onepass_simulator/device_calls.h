@@ -172,6 +172,9 @@ void wait_for_copies(std::size_t prior);
 /// mbarrier: 8 bytes, known by their address. Each phase is complete after `expected` arrivals.
 void init_barrier(void* barrier, std::uint32_t expected);
 
+/// mbarrier.inval: from now on it is none.
+void invalidate_barrier(void* barrier);
+
 /// The answer is the number of the phase that the thread has arrived in. drops_out: later phases
 /// expect as many fewer.
 std::uint64_t arrive_at_barrier(void* barrier, std::uint32_t arrivals, bool drops_out);
@@ -183,14 +186,15 @@ void copies_arrive(void* barrier);
 /// The present phase is complete when this many more bytes have been copied, too.
 void expect_bytes(void* barrier, std::uint32_t bytes);
 
-/// Until this phase is complete; or the one whose number is odd (parity) or even.
+/// Until this phase is complete; or the one whose number is odd (parity) or even. Of a number that
+/// tells the parity the lowest bit counts.
 void wait_at_barrier(const void* barrier, std::uint64_t phase);
 void wait_for_parity(const void* barrier, bool parity);
 
 /// mbarrier.try_wait: false if the phase is not complete, and then the thread must ask again. The
 /// second time it waits.
 bool ask_barrier(const void* barrier, std::uint64_t phase);
-bool ask_for_parity(const void* barrier, bool parity);
+bool ask_for_parity(const void* barrier, std::uint32_t parity);
 
 // ---- Bulk copies ----------------------------------------------------------------------------
 
@@ -215,7 +219,9 @@ void* dynamic_shared();
 
 /// Of a pointer to shared memory its address there, which fits 32 bits; of others no such address.
 std::size_t shared_address(const void* pointer);
-/// Back again. What is no address of shared memory ends the launch.
+/// mapa.shared::cluster: the same place in that of the cluster's block `rank`.
+std::size_t map_shared_address(std::size_t address, unsigned rank);
+/// Back again, of both. What is no address of shared memory ends the launch.
 void* shared_pointer(std::size_t address);
 bool is_shared(const void* pointer);
 bool is_global(const void* pointer);

@@ -10,6 +10,8 @@
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
+#include "clusters.h"
+
 namespace simulator {
 namespace ptx {
 
@@ -189,6 +191,19 @@ __forceinline__ T shifted_right(T value, unsigned places) {
 __forceinline__ signed char to_byte(float x) {
   const int whole = __float2int_rn(x);
   return static_cast<signed char>(whole < -128 ? -128 : whole > 127 ? 127 : whole);
+}
+
+// ---- Barriers in shared memory
+
+/// The thread's copies arrive in its stead, when they have landed: who waits for the phase waits
+/// for them.
+__forceinline__ void arrive_with_copies(void* barrier) {
+  copies_arrive(barrier);
+  arrive_at_barrier(barrier, 1, false);
+}
+__forceinline__ unsigned long long arrive_expecting(void* barrier, unsigned bytes) {
+  expect_bytes(barrier, bytes);
+  return arrive_at_barrier(barrier, 1, false);
 }
 
 // ---- Warps

@@ -166,6 +166,11 @@ SplitBarrier& use_barrier(Launch& launch, const void* barrier, AccessType type, 
         "A barrier is used that no thread of the block has initialised yet: let one call init(), "
         "then all __syncthreads().");
   }
+  if (found->second.is_invalid) {
+    refuse(launch, Kind::invalid_barrier, site,
+           "A barrier is used behind mbarrier.inval, which has ended it: it has to be initialised "
+           "anew.");
+  }
   check_access({address_of(barrier), kBytes, kBytes, type, site, true});
   return found->second;
 }
@@ -193,6 +198,13 @@ void init_barrier(void* barrier, std::uint32_t expected) {
                " arrivals in each phase. It can be 1 to " + std::to_string(kMost) + '.');
   }
   launch->block->split_barriers[address_of(barrier)] = {expected, expected, 0, {}, 0, 0, {}};
+}
+
+void invalidate_barrier(void* barrier) {
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) return;
+  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
+  use_barrier(*launch, barrier, AccessType::write, site).is_invalid = true;
 }
 
 std::uint64_t arrive_at_barrier(void* barrier, std::uint32_t arrivals, bool drops_out) {
@@ -262,12 +274,12 @@ bool ask_barrier(const void* barrier, std::uint64_t phase) {
   return ask(*launch, at, address_of(barrier), phase, site);
 }
 
-bool ask_for_parity(const void* barrier, bool parity) {
+bool ask_for_parity(const void* barrier, std::uint32_t parity) {
   Launch* launch = launch_of_kernel();
   if (launch == nullptr) return true;
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   SplitBarrier& at = use_barrier(*launch, barrier, AccessType::read, site);
-  const std::uint64_t phase = phase_of_parity(at, parity);
+  const std::uint64_t phase = phase_of_parity(at, parity % 2 != 0);
   return phase == kBeforeTheFirst || ask(*launch, at, address_of(barrier), phase, site);
 }
 

@@ -79,6 +79,15 @@ class SharedMemory {
     return (window_of_static() + static_size_ + 1023) / 1024 * 1024;
   }
   std::size_t window_end() const { return window_of_dynamic() + kDynamicReserved; }
+  /// Those of the cluster's block `rank` are so much higher, times 1 + rank.
+  static constexpr std::size_t kWindowOfBlock = std::size_t{1} << 24;
+  /// Where it is in the running block's own memory; 0 if it is no such address.
+  std::uintptr_t at_window(std::size_t address) const {
+    if (address < window_of_static() || address >= window_end()) return 0;
+    const std::size_t dynamic = window_of_dynamic();
+    return address < dynamic ? static_begin_ + address - window_of_static()
+                             : dynamic_begin_ + address - dynamic;
+  }
 
   std::uintptr_t static_begin() const { return static_begin_; }
   std::uintptr_t dynamic_begin() const { return dynamic_begin_; }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "onepass_simulator/device_calls.h"
+#include "scheduling/clusters.h"
 #include "scheduling/running.h"
 #include "scheduling/stopping.h"
 
@@ -22,24 +23,41 @@ std::size_t shared_address(const void* pointer) {
   return shared.window_of_dynamic() + address - shared.dynamic_begin();
 }
 
-void* shared_pointer(std::size_t address) {
+namespace {
+
+/// Of an address of shared memory, or of that of another block of the cluster.
+void* pointer_of(std::size_t address, CodeAddress site) {
+  constexpr std::size_t kBlock = SharedMemory::kWindowOfBlock;
   const SharedMemory& shared = machine().memory.shared;
-  if (address >= shared.window_of_dynamic() && address < shared.window_end()) {
-    return reinterpret_cast<void*>(shared.dynamic_begin() + address - shared.window_of_dynamic());
+  const std::uintptr_t own = shared.at_window(address % kBlock);
+  if (own != 0 && address < kBlock) return reinterpret_cast<void*>(own);
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) return nullptr;
+  if (own != 0 && address / kBlock <= blocks_of_cluster(*launch)) {
+    return reinterpret_cast<void*>(
+        in_block_of_cluster(*launch, own, static_cast<unsigned>(address / kBlock - 1)));
   }
-  if (address >= shared.window_of_static() && address < shared.window_end()) {
-    return reinterpret_cast<void*>(shared.static_begin() + address - shared.window_of_static());
-  }
-  if (Launch* launch = launch_of_kernel()) {
-    const Findings::Writing writing(launch->machine.findings);
-    stop_with(*launch, Kind::wrong_space,
-              reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
-              "Takes " + std::to_string(address) +
-                  " for an address within shared memory, which it is not: that is what "
-                  "__cvta_generic_to_shared() gives of a pointer to a __shared__ variable.",
-              "uses an address of shared memory", kErrorIllegalAddress);
-  }
-  return nullptr;
+  const Findings::Writing writing(launch->machine.findings);
+  stop_with(*launch, Kind::wrong_space, site,
+            "Takes " + std::to_string(address) +
+                " for an address within shared memory, which it is not: that is what "
+                "__cvta_generic_to_shared() gives of a pointer to a __shared__ variable.",
+            "uses an address of shared memory", kErrorIllegalAddress);
+}
+
+}  // namespace
+
+void* shared_pointer(std::size_t address) {
+  return pointer_of(address, reinterpret_cast<CodeAddress>(__builtin_return_address(0)));
+}
+
+std::size_t map_shared_address(std::size_t address, unsigned rank) {
+  const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
+  Launch* launch = launch_of_kernel();
+  if (launch == nullptr) return address;
+  pointer_of(address, site);
+  check_rank(*launch, rank, site);
+  return address % SharedMemory::kWindowOfBlock + (rank + 1u) * SharedMemory::kWindowOfBlock;
 }
 
 bool is_shared(const void* pointer) {

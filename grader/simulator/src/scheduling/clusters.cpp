@@ -143,27 +143,39 @@ void cluster_barrier(ClusterBarrier part, const void* barrier) {
   }
 }
 
+std::size_t blocks_of_cluster(const Launch& launch) {
+  return launch.block->cluster == nullptr ? 1 : launch.block->cluster->blocks.size();
+}
+
+void check_rank(Launch& launch, unsigned rank, CodeAddress site) {
+  if (rank < blocks_of_cluster(launch)) return;
+  const Findings::Writing writing(launch.machine.findings);
+  stop_with(launch, Kind::out_of_bounds_shared, site,
+            "Shared memory is asked for of block " + std::to_string(rank) + " of a cluster of " +
+                std::to_string(blocks_of_cluster(launch)) + ": ranks are counted from 0.",
+            "asks for it", kErrorIllegalAddress);
+}
+
+std::uintptr_t in_block_of_cluster(const Launch& launch, std::uintptr_t address, unsigned rank) {
+  if (rank == launch.block->cluster_rank) return address;
+  const unsigned seat = launch.block->cluster->blocks[rank]->seat;
+  return launch.machine.memory.shared.in_window(address, seat);
+}
+
 void* map_shared(void* address, unsigned rank) {
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   Launch* launch = in_kernel(site);
   if (launch == nullptr) return address;
-  const std::size_t blocks =
-      launch->block->cluster == nullptr ? 1 : launch->block->cluster->blocks.size();
+  check_rank(*launch, rank, site);
   const auto number = reinterpret_cast<std::uintptr_t>(address);
-  const SharedMemory& shared = launch->machine.memory.shared;
-  if (rank >= blocks || owner(*launch, number) == nullptr) {
+  if (owner(*launch, number) == nullptr) {
     const Findings::Writing writing(launch->machine.findings);
     stop_with(*launch, Kind::out_of_bounds_shared, site,
-              rank >= blocks
-                  ? "map_shared_rank() is asked for block " + std::to_string(rank) +
-                        " of a cluster of " + std::to_string(blocks) + ": ranks are counted from 0."
-                  : "map_shared_rank() is given an address that is not in shared memory.",
+              "map_shared_rank() is given an address that is not in shared memory.",
               "calls map_shared_rank()", kErrorIllegalAddress);
   }
-  const std::uintptr_t home = shared.home(number);
-  if (rank == launch->block->cluster_rank) return reinterpret_cast<void*>(home);
-  const unsigned seat = launch->block->cluster->blocks[rank]->seat;
-  return reinterpret_cast<void*>(shared.in_window(home, seat));
+  const std::uintptr_t home = launch->machine.memory.shared.home(number);
+  return reinterpret_cast<void*>(in_block_of_cluster(*launch, home, rank));
 }
 
 unsigned rank_of_shared(const void* address) {

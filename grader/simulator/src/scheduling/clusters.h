@@ -48,6 +48,15 @@ inline uint3 clusters_of(const uint3& grid, const uint3& cluster) {
 /// The number in the grid of a cluster's block.
 std::uint64_t block_of_cluster(const LaunchBegin& launch, std::uint64_t cluster, unsigned rank);
 
+/// How many blocks the running block's cluster has: 1 where there are no clusters.
+std::size_t blocks_of_cluster(const Launch& launch);
+
+/// Stops the kernel, which asks for a block that its cluster does not have.
+void check_rank(Launch& launch, unsigned rank, CodeAddress site);
+
+/// Of an address in the running block's shared memory the same place in that of block `rank`.
+std::uintptr_t in_block_of_cluster(const Launch& launch, std::uintptr_t address, unsigned rank);
+
 /// Does a thread of the block wait at the barrier of its cluster?
 bool waits_at_cluster(const Block& block);
 

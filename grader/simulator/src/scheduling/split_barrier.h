@@ -16,6 +16,7 @@ struct SplitBarrier {
   std::int64_t told = 0;        // bytes that it is to expect in this phase
   std::int64_t bytes = 0;       // the same, less those that have landed
   std::list<AsyncCopy> bulk;    // pieces of bulk copies on their way to it
+  bool is_invalid = false;      // until it is initialised anew
 };
 
 }  // namespace simulator
