@@ -37,10 +37,6 @@ struct Noise {
 std::optional<Case> in_fp32(const Case& call);
 inline constexpr Noise kSixteenBitNoise = {16.0, in_fp32};
 
-inline constexpr const char* kCutOff =
-    "Numbers were cut off to the 16-bit type: take the nearest one, as a cast or "
-    "__float2bfloat16() does. The upper half of a float is the next one toward 0.";
-
 /// Which rows of an output are wrong. Where a block has several rows, they tell which.
 struct WrongRows {
   std::int64_t rows = 0;                  // of the output

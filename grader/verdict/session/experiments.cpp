@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "verdict/contract/call.h"
+#include "verdict/own_rounding.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -223,9 +224,9 @@ Causes find_causes(const WrongOutput& wrong,
   if (steps_of(wrong.call) > kMostAsked) {
     return {};
   }
-  const Oracle of_any_output = cut_off(expected);
+  const std::vector<Oracle> of_any_output = roundings_of(expected);
   std::vector<Suspect> all(oracles.begin(), oracles.end());
-  all.emplace_back(of_any_output);
+  all.insert(all.end(), of_any_output.begin(), of_any_output.end());
   std::vector<Suspect> suspects = question(std::move(all), wrong);
   drop_harmless(suspects, wrong.call, [&](const Case& other) {
     const std::optional<Answer> answer = attempt(other);
