@@ -182,6 +182,10 @@ std::optional<Case> in_fp32(const Case& call) {
   return contract::in_dtype(call, Dtype::fp32);
 }
 
+std::optional<Case> unaligned(const Case& call) {
+  return contract::one_element_off(call);
+}
+
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
                                   std::vector<Suspect> suspects,
                                   const std::vector<std::int64_t>& blocks) {

@@ -36,10 +36,8 @@ struct Noise {
 /// That of sums in 16 bits. The same call in fp32 shows nothing of those.
 std::optional<Case> in_fp32(const Case& call);
 inline constexpr Noise kSixteenBitNoise = {16.0, in_fp32};
-
-inline constexpr const char* kCutOff =
-    "Numbers were cut off to the 16-bit type: take the nearest one, as a cast or "
-    "__float2bfloat16() does. The upper half of a float is the next one toward 0.";
+/// That of a mistake with vectors, which leaves no trace where none is aligned.
+std::optional<Case> unaligned(const Case& call);
 
 /// Which rows of an output are wrong. Where a block has several rows, they tell which.
 struct WrongRows {
@@ -59,6 +57,10 @@ struct Oracle {
                                      const WrongRows& wrong)>
       result;
   Noise noise = {};
+  /// Does it show wherever tensors begin, and in any type? Where a call differs in these only, it
+  /// has to explain what comes out, or another oracle of the same mistake has. Else its numbers are
+  /// by chance those of another one, in what moves vectors of columns.
+  bool everywhere = false;
 };
 
 /// An oracle that explains every output it was asked about. away: how far those were from its

@@ -32,6 +32,15 @@ Hooks x_read(std::function<std::optional<Field>(const Case&, const Field& x)> wr
       }};
 }
 
+/// What is not fetched is 0, where the row waits in shared memory.
+Hooks zeros_but_for(const Counted& counted) {
+  return x_read([counted](const Case&, const Field& x) {
+    return std::optional(verdict::field_of(x.rows, x.cols, [&](auto row, auto col) {
+      return counted(col, x.cols) ? x(row, col) : 0.0;
+    }));
+  });
+}
+
 /// weight[row] for weight[col]; not where that is past the end.
 std::optional<Forward> with_weight_by_row(const Case&, Forward pass) {
   if (pass.x.rows > pass.x.cols) {
@@ -176,14 +185,16 @@ Table<Hooks> index_mistakes(const std::vector<std::string>& strides) {
                          : std::nullopt;
          }});
   }
-  return {wrong_stride,
-          not_moved,
-          {"transposed-index",
-           {{"Row and column of x are swapped in an index.",
-             x_read([](const Case&, const Field& x) { return transposed(x); })}}},
-          {"weight-by-row",
-           {{"y is what weight[row] gives: look it up by the column, weight[col].",
-             {.read = with_weight_by_row}}}}};
+  const Table<Hooks> others = {
+      wrong_stride,
+      not_moved,
+      {"transposed-index",
+       {{"Row and column of x are swapped in an index.",
+         x_read([](const Case&, const Field& x) { return transposed(x); })}}},
+      {"weight-by-row",
+       {{"y is what weight[row] gives: look it up by the column, weight[col].",
+         {.read = with_weight_by_row}}}}};
+  return joined<Hooks>({others, placed(parts_of_vectors(), zeros_but_for)});
 }
 
 Table<Hooks> statistics_mistakes(const ForwardWords& words) {

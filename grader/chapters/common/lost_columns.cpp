@@ -25,7 +25,50 @@ const char* const kOfFirstWarp =
     "This is the sum over the first warp's {column}s only: each warp has the sum of its own 32 "
     "lanes, and the warps' sums are never added up. Let them meet in shared memory.";
 
-const std::vector<Loss> kLosses = {
+// A butterfly of a warp whose lanes have vectors of so many columns, without its first steps, which
+// in a row of one warp is a dropped tail; without its last ones, in the warps, and where it is used
+// for them too.
+template <std::int64_t vector>
+bool is_of_first_lanes(std::int64_t col, std::int64_t cols, std::int64_t lanes) {
+  return cols <= 32 * vector || col / vector % 32 < lanes;
+}
+template <std::int64_t vector>
+bool is_of_every_nth_lane(std::int64_t col, std::int64_t, std::int64_t n) {
+  return col / vector % n == 0;
+}
+template <std::int64_t vector>
+bool is_of_every_nth_warp(std::int64_t col, std::int64_t, std::int64_t n) {
+  return col / vector % n == 0 && col / vector / 32 % n == 0;
+}
+
+/// A lane takes part wherever x begins, and whatever its type: else columns are missing.
+template <std::int64_t vector>
+std::vector<Loss> missing_steps() {
+  return {
+      {"shuffle-step-missing",
+       {16, 8},
+       "This is the sum over the first {n} lanes of each warp only: a warp has 32 lanes, so it "
+       "takes five steps, 16, 8, 4, 2, 1.",
+       is_of_first_lanes<vector>,
+       {},
+       true},
+      {"shuffle-step-missing",
+       {2, 4},
+       "This is the sum over every {n}th lane of each warp only: a warp has 32 lanes, so it "
+       "takes five steps, 16, 8, 4, 2, 1.",
+       is_of_every_nth_lane<vector>,
+       {},
+       true},
+      {"shuffle-step-missing",
+       {2, 4},
+       "This is the sum over every {n}th lane of every {n}th warp only: 32 lanes, and 32 slots, "
+       "take five steps, 16, 8, 4, 2, 1.",
+       is_of_every_nth_warp<vector>,
+       {},
+       true}};
+}
+
+const std::vector<Loss> kLostLanes = {
     // The shares of a warp's lanes, or of the warps, are never all added up.
     {"one-warp-only",
      {256, 1024, 512, 128, 64},
@@ -49,23 +92,9 @@ const std::vector<Loss> kLosses = {
      "This is the sum over the {column}s of each warp's lane 0 only: add up the 32 lanes of a warp "
      "before the warps meet.",
      [](auto col, auto, auto lanes) { return col % lanes == 0; }},
-    // As a butterfly without its first steps does. In a row of one warp that is a dropped tail.
-    {"shuffle-step-missing",
-     {16, 8},
-     "This is the sum over the first {n} lanes of each warp only: a warp has 32 lanes, so it takes "
-     "five steps, 16, 8, 4, 2, 1.",
-     [](auto col, auto cols, auto lanes) { return cols <= 32 || col % 32 < lanes; }},
-    // And without its last ones: in the warps, and where it is used for them too.
-    {"shuffle-step-missing",
-     {2, 4},
-     "This is the sum over every {n}th lane of each warp only: a warp has 32 lanes, so it takes "
-     "five steps, 16, 8, 4, 2, 1.",
-     [](auto col, auto, auto n) { return col % n == 0; }},
-    {"shuffle-step-missing",
-     {2, 4},
-     "This is the sum over every {n}th lane of every {n}th warp only: 32 lanes, and 32 slots, take "
-     "five steps, 16, 8, 4, 2, 1.",
-     [](auto col, auto, auto n) { return col % n == 0 && col / 32 % n == 0; }},
+};
+
+const std::vector<Loss> kLostEnds = {
     // `if (threadIdx.x < cols)` where a loop over the columns should be.
     {"no-stride-loop",
      {256, 1024, 512, 128, 64, 32},
@@ -109,6 +138,16 @@ const std::vector<Loss> kLosses = {
      }},
 };
 
+/// Elements of a vector that were not fetched, or not added up. What fills no vector counts.
+template <std::int64_t of>
+Loss part_of_vectors(const std::vector<std::int64_t>& numbers, const char* sentence) {
+  return {"vector-partly-used",
+          numbers,
+          sentence,
+          [](auto col, auto cols, auto n) { return col % of < n || col >= cols / of * of; },
+          {verdict::kSlack, verdict::unaligned}};
+}
+
 }  // namespace
 
 Table<Counted> ways_to_lose(const std::vector<Loss>& losses, const RowWords& words) {
@@ -121,15 +160,37 @@ Table<Counted> ways_to_lose(const std::vector<Loss>& losses, const RowWords& wor
                                   fmt::arg("row", words.row), fmt::arg("column", words.column)),
                       [counted = loss.counted, n](std::int64_t col, std::int64_t cols) {
                         return counted(col, cols, n);
-                      }});
+                      },
+                      loss.noise,
+                      {},
+                      loss.everywhere});
     }
     all.push_back({{loss.mistake, ways}});
   }
   return joined(all);
 }
 
+Table<Counted> parts_of_vectors(const RowWords& words) {
+  return ways_to_lose(
+      {part_of_vectors<4>({1, 2, 3},
+                          "Only {n} of every 4 {column}s counted, those that begin a "
+                          "vector: fetch all of it, and add up all of its elements."),
+       part_of_vectors<8>({1, 2, 4, 6, 7},
+                          "Only {n} of every 8 {column}s counted, those that begin a vector: fetch "
+                          "all of it, and add up all of its elements."),
+       part_of_vectors<2>({1},
+                          "Only {n} of every 2 {column}s counted, that which begins a vector: "
+                          "fetch all of it, and add up all of its elements.")},
+      words);
+}
+
 Table<Counted> lost_columns(const RowWords& words) {
-  return ways_to_lose(kLosses, words);
+  std::vector<Loss> all;
+  for (const std::vector<Loss>& losses : {kLostLanes, missing_steps<1>(), missing_steps<4>(),
+                                          missing_steps<8>(), missing_steps<2>(), kLostEnds}) {
+    all.insert(all.end(), losses.begin(), losses.end());
+  }
+  return joined<Counted>({ways_to_lose(all, words), parts_of_vectors(words)});
 }
 
 }  // namespace onepass::common

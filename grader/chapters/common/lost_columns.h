@@ -28,8 +28,13 @@ struct Loss {
   std::vector<std::int64_t> numbers;
   const char* sentence;
   bool (*counted)(std::int64_t col, std::int64_t cols, std::int64_t n);
+  verdict::Noise noise = {};
+  bool everywhere = false;  // see verdict::Oracle
 };
 Table<Counted> ways_to_lose(const std::vector<Loss>& losses, const RowWords& words = {});
+
+/// Where some elements of each vector were not fetched, or not added up.
+Table<Counted> parts_of_vectors(const RowWords& words = {});
 
 /// Of a sum over columns by the threads of a block.
 Table<Counted> lost_columns(const RowWords& words = {});

@@ -30,6 +30,7 @@ struct Way {
   Hooks hooks;
   verdict::Noise noise = {};
   HooksOfRows<Hooks> of_rows{};  // instead, if there are any
+  bool everywhere = false;       // see verdict::Oracle
 };
 
 /// id: that of its row in docs/mistakes.md. It stands once in a table.
@@ -64,7 +65,7 @@ std::vector<verdict::Oracle> oracles(const Table<Hooks>& table, const Reference<
              const std::optional<Hooks> hooks = way.of_rows(wrong);
              return hooks ? reference(call, output, *hooks) : std::nullopt;
            },
-           way.noise});
+           way.noise, way.everywhere});
     }
   }
   return all;
@@ -98,7 +99,7 @@ auto placed(const Table<Part>& table, Place place) {
     all.push_back({mistake.id, {}});
     for (const Way<Part>& way : mistake.ways) {
       auto& ways = all.back().ways;
-      ways.push_back({way.sentence, place(way.hooks), way.noise});
+      ways.push_back({way.sentence, place(way.hooks), way.noise, {}, way.everywhere});
       if (way.of_rows) {
         ways.back().of_rows = [of_rows = way.of_rows, place](const verdict::WrongRows& wrong) {
           const std::optional<Part> hooks = of_rows(wrong);

@@ -6,6 +6,7 @@
 #include "chapters/common/misread.h"
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"
+#include "verdict/own_rounding.h"
 
 namespace onepass::rmsnorm {
 
@@ -126,15 +127,23 @@ common::Table<ResidualHooks> own_mistakes() {
       {"residual-after-norm",
        {{"x was normalised, and the residual added to the result: add it first.",
          {.normalised = x_alone, .residual_after_norm = true}}}},
-      {"cut-off",
-       {{verdict::kCutOff,
-         {.sum =
-              [](const Case& call) {
-                return std::optional(map(added(x_of(call), residual_of(call)), [&](double sum) {
-                  return verdict::cut_to(call.dtype(), sum);
-                }));
-              }}}}},
       {"stride-ignored", stride_ignored()}};
+}
+
+/// Of the sum, which rstd and y then follow.
+common::Table<ResidualHooks> wrong_roundings() {
+  common::Table<ResidualHooks> all;
+  for (const auto& [mistake, sentence, way] : verdict::own_roundings()) {
+    const auto sum = [way = way](const Case& call) {
+      return call.dtype() == Dtype::fp32
+                 ? std::nullopt
+                 : std::optional(map(added(x_of(call), residual_of(call)), [&](double unrounded) {
+                     return verdict::round_to(call.dtype(), unrounded, way);
+                   }));
+    };
+    all.push_back({mistake, {{sentence, {.sum = sum}}}});
+  }
+  return all;
 }
 
 }  // namespace
@@ -142,7 +151,8 @@ common::Table<ResidualHooks> own_mistakes() {
 std::vector<verdict::Oracle> residual_mistakes() {
   const auto in_norm = [](const ForwardHooks& hooks) { return ResidualHooks{.norm = hooks}; };
   return common::oracles<ResidualHooks>(
-      common::joined<ResidualHooks>({own_mistakes(), placed(forward_table({}), in_norm)}),
+      common::joined<ResidualHooks>(
+          {own_mistakes(), wrong_roundings(), placed(forward_table({}), in_norm)}),
       residual);
 }
 

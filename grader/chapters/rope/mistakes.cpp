@@ -1,6 +1,8 @@
 // What x, dx, q or k would be with one mistake.
 #include "chapters/rope/mistakes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -45,6 +47,21 @@ const char* const kAngleRounded =
     "The angle was computed in a 16-bit type, and its error grows with the position: read cosine "
     "and sine from the tables.";
 
+/// Ways in which each group of so many tokens has the row of its first, and the others' follow from
+/// it: row(heads, first, offset). A block that has several tokens goes wrong so.
+std::vector<common::Way<Turn>> by_first_of_group(
+    const char* sentence,
+    const std::function<std::int64_t(const Heads&, std::int64_t first, std::int64_t offset)>& row) {
+  std::vector<common::Way<Turn>> ways;
+  for (std::int64_t group : {4, 8, 2, 16, 32, 64, 128, 256}) {
+    ways.push_back(
+        {fmt::format(fmt::runtime(sentence), group), {.row = [=](const Heads& h, const Place& at) {
+           return row(h, at.token / group * group, at.token % group);
+         }}});
+  }
+  return ways;
+}
+
 // ---- 3.1 and 3.2: the row of a token is its number ----
 
 /// Runs of pairs, each with the angles that follow that of its first pair.
@@ -73,6 +90,11 @@ const Table<Turn> kInterleavedMistakes = {
     {"position-ignored",
      {{"Every token was turned by the angles of token 0: find the token that the pair belongs to.",
        {.row = [](const Heads&, const Place&) { return 0; }}}}},
+    {"position-ignored",
+     by_first_of_group(
+         "Of every {} tokens all were turned by the angles of the first: each has its "
+         "own row of the tables.",
+         [](const Heads&, std::int64_t first, std::int64_t) { return first; })},
     {"position-includes-head",
      {{"Head h of token t was turned by row t * heads + h: all heads of a token share row t. "
        "Divide by the number of heads too.",
@@ -98,14 +120,36 @@ const Table<Turn> kHalfSplitMistakes = {
      {{"Token t was turned by row positions[0] + t, as if positions counted up one by one: its row "
        "is positions[t].",
        {.row = [](const Heads& h, const Place& at) { return h.row_of(0) + at.token; }}}}},
+    {"consecutive-positions",
+     by_first_of_group("Of every {} tokens only the first one's position was looked up, and the "
+                       "others' rows count up from it: the row of token t is positions[t].",
+                       [](const Heads& h, std::int64_t first, std::int64_t offset) {
+                         return h.row_of(first) + offset;
+                       })},
+    {"position-ignored",
+     by_first_of_group(
+         "Of every {} tokens all were turned by the first one's row: the row of token "
+         "t is positions[t].",
+         [](const Heads& h, std::int64_t first, std::int64_t) { return h.row_of(first); })},
     {"position-ignored",
      {{"Token t was turned by row t of the tables: its row is positions[t].",
        {.row = [](const Heads&, const Place& at) { return at.token; }}},
       {"Every token was turned by row 0 of the tables: its row is positions[t].",
-       {.row = [](const Heads&, const Place&) { return 0; }}}}},
+       {.row = [](const Heads&, const Place&) { return 0; }}},
+      {"Token t was turned by the row of the token before it: its own is positions[t].",
+       {.row = [](const Heads& h,
+                  const Place& at) { return h.row_of(at.token - (at.token > 0)); }}},
+      {"Token t was turned by the row of the token behind it: its own is positions[t].",
+       {.row = [](const Heads& h,
+                  const Place& at) { return h.row_of(std::min(at.token + 1, h.tokens() - 1)); }}}}},
     {"position-includes-head",
      {{"Head h of token t was turned by row positions[t] + h: all heads of a token share its row.",
-       {.row = [](const Heads& h, const Place& at) { return h.row_of(at.token) + at.head; }}}}},
+       {.row = [](const Heads& h, const Place& at) { return h.row_of(at.token) + at.head; }}},
+      {"Head h of token t was turned by row positions[t * heads + h]: there is one position a "
+       "token, "
+       "positions[t].",
+       {.row = [](const Heads& h,
+                  const Place& at) { return h.row_of(at.token * h.heads + at.head); }}}}},
     {"position-width",
      {{"The positions were read as if they were 32 bits wide, and they are 64: every other one is "
        "the upper half of the one before, 0. Read them through the type that is given.",

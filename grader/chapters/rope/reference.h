@@ -36,9 +36,10 @@ struct Heads {
 
   std::int64_t tokens() const { return x.rows; }
   std::int64_t half() const { return cos.cols; }  // pairs that are turned, of each head
-  /// -1 for a token that there is not.
+  /// -1 for a token that has none.
   std::int64_t row_of(std::int64_t token) const {
-    return token < tokens() ? rows[static_cast<std::size_t>(token)] : -1;
+    const auto index = static_cast<std::size_t>(token);
+    return index < rows.size() ? rows[index] : -1;
   }
 };
 

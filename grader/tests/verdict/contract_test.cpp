@@ -258,6 +258,19 @@ TEST_CASE("padded rows each start with a vector of 16 bytes") {
   CHECK(made.integer("x_stride") == 64);
 }
 
+TEST_CASE("one element off: inputs and their rows begin at odd elements, with the same numbers") {
+  const Matrix x = matrix_of(Dtype::fp16, 2, 61, [](auto row, auto col) { return row - col; });
+  const Matrix weight = matrix_of(Dtype::fp16, 1, 61, [](auto, auto col) { return col; });
+  const Case made = call(kNorm, {.values = {{"x", x}, {"weight", weight}}});
+  const std::optional<Case> off = one_element_off(made);
+  REQUIRE(off.has_value());
+  CHECK(off->buffer("x").layout.offset == 1);
+  CHECK(off->buffer("weight").layout.offset == 1);
+  CHECK(off->integer("x_stride") == 62);
+  CHECK(off->values("x").bytes() == x.bytes());
+  CHECK_FALSE(one_element_off(*off).has_value());
+}
+
 TEST_CASE("far apart: each stride alone, the third row beyond 2^31, and the second") {
   const std::vector<Arrangement> arrangements = far_apart(kNorm);
   REQUIRE(arrangements.size() == 4);

@@ -53,6 +53,29 @@ TEST_CASE("ties go to even, and what is too large becomes infinite") {
   CHECK(std::isnan(round_to(Dtype::bf16, std::nan(""))));
 }
 
+TEST_CASE("other ways to round: in a direction, or with halves away from zero or toward it") {
+  struct Rounded {
+    Rounding way;
+    double below_half, half, above_half, negative_half;  // of 256.5, 257, 257.5 and -257
+  };
+  // bf16 has 256, 258 and no number between; 256 is the one that is even.
+  for (const auto& [way, below_half, half, above_half, negative_half] :
+       {Rounded{Rounding::toward_zero, 256.0, 256.0, 256.0, -256.0},
+        Rounded{Rounding::away_from_zero, 258.0, 258.0, 258.0, -258.0},
+        Rounded{Rounding::up, 258.0, 258.0, 258.0, -256.0},
+        Rounded{Rounding::down, 256.0, 256.0, 256.0, -258.0},
+        Rounded{Rounding::halves_away, 256.0, 258.0, 258.0, -258.0},
+        Rounded{Rounding::halves_toward_zero, 256.0, 256.0, 258.0, -256.0}}) {
+    CHECK(round_to(Dtype::bf16, 256.5, way) == below_half);
+    CHECK(round_to(Dtype::bf16, 257.0, way) == half);
+    CHECK(round_to(Dtype::bf16, 257.5, way) == above_half);
+    CHECK(round_to(Dtype::bf16, -257.0, way) == negative_half);
+    CHECK(round_to(Dtype::bf16, 258.0, way) == 258.0);
+    CHECK(round_to(Dtype::bf16, -kInf, way) == -kInf);
+    CHECK(std::isnan(round_to(Dtype::bf16, std::nan(""), way)));
+  }
+}
+
 TEST_CASE("rounding is done once, not by way of fp32") {
   // Just above a tie of bf16; fp32 would round it onto the tie, and the tie then goes down.
   const double value = 1.0 + std::ldexp(1.0, -8) + std::ldexp(1.0, -40);

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "verdict/contract/call.h"
 #include "verdict/session/experiments.h"
@@ -40,6 +42,9 @@ bool one_block(std::int64_t col, std::int64_t) {
 bool whole_blocks(std::int64_t col, std::int64_t cols) {
   return col < cols / 64 * 64;
 }
+bool every_fourth(std::int64_t col, std::int64_t) {
+  return col % 4 == 0;
+}
 bool but_the_last(std::int64_t col, std::int64_t cols) {
   return col < cols - 1;
 }
@@ -74,9 +79,11 @@ struct Found {
   bool confirmed = false;
   int calls = 0;
 };
-Found find(std::int64_t cols, Counts function, std::vector<Oracle> oracles, bool again = true) {
+Found find(std::int64_t cols, const std::function<Counts(const Case&)>& function,
+           std::vector<Oracle> oracles, bool again = true) {
   const auto answer_of = [&](const Case& call) {
-    return Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums_of(call, function))}}, Poison::nan};
+    const Field sums = sums_of(call, function(call));
+    return Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan};
   };
   const Case call = contract::call(
       kSum, {.values = {{"x", matrix_of(Dtype::fp32, 3, cols, [](auto row, auto col) {
@@ -99,6 +106,11 @@ Found find(std::int64_t cols, Counts function, std::vector<Oracle> oracles, bool
   return found;
 }
 
+Found find(std::int64_t cols, Counts function, std::vector<Oracle> oracles, bool again = true) {
+  return find(
+      cols, [function](const Case&) { return function; }, std::move(oracles), again);
+}
+
 const Oracle kOneBlock = oracle("no-stride-loop", one_block);
 const Oracle kWholeBlocks = oracle("tail-dropped", whole_blocks);
 
@@ -118,6 +130,24 @@ TEST_CASE("one suspect is asked about each shape much like the first, and none t
   const Found none = find(100, but_the_last, {kOneBlock, kWholeBlocks});
   CHECK(none.names == "");
   CHECK(none.calls == 0);
+}
+
+TEST_CASE(
+    "lanes that are lost are lost at any address and in any type; elements of vectors are not") {
+  Oracle lanes = oracle("shuffle-step-missing", every_fourth);
+  lanes.everywhere = true;
+  Oracle vectors = oracle("vector-partly-used", every_fourth);
+  vectors.noise.harmless = unaligned;
+  const std::vector<Oracle> both = {lanes, vectors};
+  const auto is_aligned = [](const Case& call) { return call.buffer("x").layout.offset == 0; };
+  CHECK(find(100, every_fourth, both).names == "shuffle-step-missing");
+  CHECK(find(
+            100, [&](const Case& call) { return is_aligned(call) ? every_fourth : all; }, both)
+            .names == "vector-partly-used");
+  CHECK(find(
+            100, [&](const Case& call) { return call.dtype() == Dtype::fp32 ? every_fourth : all; },
+            both)
+            .names == "");
 }
 
 TEST_CASE("mistakes that always give the same stay together") {

@@ -73,6 +73,11 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
 /// The same call on the same numbers in another dtype. Nothing of a hash filled call.
 std::optional<Case> in_dtype(const Case& call, Dtype dtype);
 
+/// The same call with inputs that begin an odd number of elements past an aligned address, and so
+/// do their rows that have a stride: no vector is aligned. Nothing if they do already, or of a hash
+/// filled call.
+std::optional<Case> one_element_off(const Case& call);
+
 /// The same call with rows that lie nearer: gaps of more than `most` elements are closed, or, if
 /// `most` is not 0, as small as leaves each row aligned as it was; it is at least 128 then. Nothing
 /// if no gap is so large, or of a hash filled call.

@@ -131,6 +131,25 @@ std::optional<Case> in_dtype(const Case& call, Dtype dtype) {
   return contract::call(*call.contract(), dtype, std::move(taken->arguments), taken->arrangement);
 }
 
+std::optional<Case> one_element_off(const Case& call) {
+  std::optional<Taken> taken = taken_with_values(call);
+  if (!taken) {
+    return std::nullopt;
+  }
+  bool changed = false;
+  for (auto& [name, place] : taken->arrangement.places) {
+    const Tensor& tensor = *call.contract()->find(name);
+    if (tensor.role == input && place.offset % 2 == 0) {
+      ++place.offset;
+      place.gap += tensor.traits.strided ? call.buffer(name).stride() % 2 : 0;
+      changed = true;
+    }
+  }
+  return !changed ? std::nullopt
+                  : std::optional(contract::call(*call.contract(), call.dtype(),
+                                                 std::move(taken->arguments), taken->arrangement));
+}
+
 std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
   std::optional<Taken> taken = taken_with_values(call);
   if (!taken) {

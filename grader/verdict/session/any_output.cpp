@@ -26,22 +26,6 @@ std::optional<std::string> not_finite(const Case& call) {
 
 }  // namespace
 
-Oracle cut_off(const std::function<Expectation(const Case&)>& expected) {
-  return {"cut-off", kCutOff,
-          [expected](const Case& call, const std::string& output,
-                     const WrongRows&) -> std::optional<Field> {
-            const Dtype dtype = call.buffer(output).dtype;
-            if (size_of(dtype) != 2) {
-              return std::nullopt;
-            }
-            Field value = expected(call).value;
-            for (double& element : value.values) {
-              element = cut_to(dtype, element);
-            }
-            return value;
-          }};
-}
-
 std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong) {
   const Matrix& got = wrong.answer[wrong.expectation.output];
   for (std::int64_t row = 0; row < got.rows(); ++row) {

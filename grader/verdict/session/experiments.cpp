@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "verdict/contract/call.h"
+#include "verdict/own_rounding.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -48,6 +50,37 @@ void drop_harmless(std::vector<Suspect>& suspects, const Case& call,
     }
     return entry->second;
   });
+}
+
+/// The same call with numbers of another size. bfloat16 has as many exponents as fp32.
+std::optional<Case> in_other_type(const Case& call) {
+  return contract::in_dtype(call, call.dtype() == Dtype::fp32 ? Dtype::bf16 : Dtype::fp32);
+}
+
+/// Drops those that would have to show in calls that differ in alignment and type only, and do not.
+void drop_confined(std::vector<Suspect>& suspects, const Case& call,
+                   const std::function<Expectation(const Case&)>& expected,
+                   const std::vector<Oracle>& oracles, const Attempt& attempt) {
+  for (const auto& change : {contract::one_element_off, in_other_type}) {
+    const auto shows_everywhere = [](const Suspect& one) { return one.oracle->everywhere; };
+    const bool any = std::any_of(suspects.begin(), suspects.end(), shows_everywhere);
+    const std::optional<Case> other = any ? change(call) : std::nullopt;
+    const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
+    if (!answer) {
+      continue;
+    }
+    std::vector<Suspect> asked;
+    std::copy_if(oracles.begin(), oracles.end(), std::back_inserter(asked), shows_everywhere);
+    const Expectation expectation = expected(*other);
+    const std::vector<Suspect> shown = question(
+        std::move(asked), {*other, *answer, expectation, comparison_of(*answer, expectation)});
+    std::erase_if(suspects, [&](const Suspect& suspect) {
+      return suspect.oracle->everywhere &&
+             std::none_of(shown.begin(), shown.end(), [&](const Suspect& one) {
+               return one.oracle->mistake == suspect.oracle->mistake;
+             });
+    });
+  }
 }
 
 /// Do those that are nearest say the same?
@@ -223,9 +256,9 @@ Causes find_causes(const WrongOutput& wrong,
   if (steps_of(wrong.call) > kMostAsked) {
     return {};
   }
-  const Oracle of_any_output = cut_off(expected);
+  const std::vector<Oracle> of_any_output = roundings_of(expected);
   std::vector<Suspect> all(oracles.begin(), oracles.end());
-  all.emplace_back(of_any_output);
+  all.insert(all.end(), of_any_output.begin(), of_any_output.end());
   std::vector<Suspect> suspects = question(std::move(all), wrong);
   drop_harmless(suspects, wrong.call, [&](const Case& other) {
     const std::optional<Answer> answer = attempt(other);
@@ -259,6 +292,7 @@ Causes find_causes(const WrongOutput& wrong,
                                  std::move(suspects), answer->blocks);
     }
   }
+  drop_confined(suspects, wrong.call, expected, oracles, attempt);
   std::vector<Diagnosis> nearest_ones = nearest(suspects);
   confirmed = confirmed && nearest_ones.size() == 1;
   return {confirmed ? by_distance(suspects) : std::move(nearest_ones), confirmed};

@@ -58,9 +58,6 @@ Threads threads_of(const Run& run);
 /// not come to a good end.
 using TryAgain = std::function<std::optional<std::pair<Comparison, Threads>>(const Case&)>;
 
-/// A mistake that any output of 16 bits may have: it was cut off instead of rounded.
-Oracle cut_off(const std::function<Expectation(const Case&)>& expected);
-
 // For numbers that no mistake explains.
 
 /// Are exactly those elements wrong in which a NaN or an infinity of an input must show?

@@ -154,10 +154,30 @@ void encode(Dtype dtype, double value, std::byte* bits) {
   }
 }
 
-double cut_to(Dtype dtype, double value) {
+double round_to(Dtype dtype, double value, Rounding way) {
   const double nearest = round_to(dtype, value);
-  const bool is_beyond = std::isfinite(nearest) && std::abs(nearest) > std::abs(value);
-  return is_beyond ? nearest - std::copysign(ulp(dtype, value), value) : nearest;
+  if (!std::isfinite(nearest) || nearest == value) {
+    return nearest;
+  }
+  const double place = std::copysign(ulp(dtype, value), value);
+  const double inner = std::abs(nearest) > std::abs(value) ? nearest - place : nearest;
+  const double outer = inner + place;
+  const bool is_half = value - inner == outer - value;
+  switch (way) {
+    case Rounding::toward_zero:
+      return inner;
+    case Rounding::away_from_zero:
+      return outer;
+    case Rounding::up:
+      return std::max(inner, outer);
+    case Rounding::down:
+      return std::min(inner, outer);
+    case Rounding::halves_away:
+      return is_half ? outer : nearest;
+    case Rounding::halves_toward_zero:
+      return is_half ? inner : nearest;
+  }
+  throw std::invalid_argument("no such rounding");
 }
 
 double ulp(Dtype dtype, double value) {

@@ -34,8 +34,10 @@ void encode(Dtype dtype, double value, std::byte* bits);
 /// 16 bits would round twice and now and then give the wrong neighbour.
 double round_to(Dtype dtype, double value);
 
-/// The same toward zero: what the type has no room for is cut off.
-double cut_to(Dtype dtype, double value);
+/// Other ways to round than that: to the next number of the type in a direction, or to the nearest
+/// with what lies in the middle away from zero or toward it. The last two only concern what does.
+enum class Rounding { toward_zero, away_from_zero, up, down, halves_away, halves_toward_zero };
+double round_to(Dtype dtype, double value, Rounding way);
 
 /// The distance between the two neighbouring numbers of a floating-point type that enclose |value|;
 /// for integers 1. Below the smallest normal number it is the smallest subnormal number.
