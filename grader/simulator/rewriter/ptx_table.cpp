@@ -161,6 +161,8 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"bar .cta? .sync", "0", "::__syncthreads()"},
     {"barrier .cta? .sync .aligned?", "0", "::__syncthreads()"},
     {"bar .warp .sync", "a:u32", "::__syncwarp($a)"},
+    {"griddepcontrol .wait", "", "::cudaGridDependencySynchronize()"},
+    {"griddepcontrol .launch_dependents", "", "::cudaTriggerProgrammaticLaunchCompletion()"},
     {"shfl .sync .idx .b32", "d a b:u32 c:to31 e:u32", "::__shfl_sync($e, $a, static_cast<int>($b), ptx::width($c))"},
     {"shfl .sync .bfly .b32", "d a b:u32 c:to31 e:u32", "::__shfl_xor_sync($e, $a, static_cast<int>($b), ptx::width($c))"},
     {"shfl .sync .down .b32", "d a b:u32 c:to31 e:u32", "::__shfl_down_sync($e, $a, $b, ptx::width($c))"},

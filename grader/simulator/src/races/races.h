@@ -10,6 +10,7 @@
 #pragma once
 
 #include <set>
+#include <vector>
 
 #include "common/per_block.h"
 #include "events/events.h"
@@ -32,7 +33,7 @@ struct RaceMemory {
   BesideAllocations<RaceShadow> device;
   Sites sites;
   std::uint32_t last_interval = 0;
-  LastLaunch last_launch;
+  std::vector<LaunchBefore> launches_before;  // that may run beside the next; the last at the end
 };
 
 class RaceChecker {
@@ -44,7 +45,7 @@ class RaceChecker {
         ordering_(launch, races.last_interval),
         report_(launch, memory, races.sites, ordering_, findings),
         lifetime_(launch, memory, ordering_, findings),
-        early_begin_(launch, memory, races.last_launch, races.sites, findings) {}
+        early_begin_(launch, memory, races.launches_before, races.sites, findings) {}
   RaceChecker(const RaceChecker&) = delete;
   RaceChecker& operator=(const RaceChecker&) = delete;
 
@@ -53,6 +54,7 @@ class RaceChecker {
   void on(const BlockEnd& event) {
     report_.settle();
     lifetime_.on(event);
+    early_begin_.on(event);
   }
   void on(const LaunchEnd&) { report_.settle(); }
   void on(const BarrierMet& event) {
@@ -104,6 +106,7 @@ class RaceChecker {
   }
   void on(const WarpCall& event) { report_.on(event); }
   void on(const PrimaryAwaited& event) { early_begin_.on(event); }
+  void on(const DependentsTriggered& event) { early_begin_.on(event); }
 
   /// May the launch before this one not have ended? Then accesses are told here, before on().
   bool may_begin_early() const { return early_begin_.is_possible(); }
@@ -113,7 +116,9 @@ class RaceChecker {
   }
   /// The next launch may be one that begins early.
   void keep_for_next(const LaunchBegin& launch) {
-    races_.last_launch = {launch, ordering_.first_interval(), ordering_.take_intervals()};
+    early_begin_.drop_ended(races_.launches_before);
+    races_.launches_before.push_back(
+        {launch, ordering_.first_interval(), ordering_.take_intervals()});
   }
 
   [[gnu::always_inline]] void on(const AccessEvent& event) {
