@@ -87,7 +87,7 @@ class RaceChecker {
   void on(const ProxyFence& event) {
     report_.settle();
     ordering_.on(event);
-    fences_.running().fence(record(event.thread, 0));
+    fences_.running().fence(ordering_.record(event.thread, 0));
   }
   void on(const SplitComplete& event) { ordering_.on(event); }
   void on(const SplitPass& event) {
@@ -123,7 +123,7 @@ class RaceChecker {
 
   [[gnu::always_inline]] void on(const AccessEvent& event) {
     const bool is_global = event.place.space == MemorySpace::global;
-    const AccessRecord now = record(event.thread, event.access.site);
+    const AccessRecord now = record(event.thread, event.access);
     if (__builtin_expect(event.access.is_volatile, 0)) races_.sites.mark_volatile(now.site());
     shadow_of(event.place)
         .check(event, now, is_global ? ordering_.oldest() : ordering_.block_begin(), ordering_,
@@ -136,7 +136,11 @@ class RaceChecker {
   void on_bulk_copy(const AsyncCopy& copy);
 
   /// EarlyRead::when and AsyncCopy::when, for what the thread does now.
-  std::uint64_t time_stamp(unsigned thread, CodeAddress site) { return record(thread, site).bits; }
+  std::uint64_t time_stamp(unsigned thread, const Access& access) {
+    const AccessRecord now = record(thread, access);
+    races_.sites.note_size(now.site(), access.size);  // copies at one place may have several
+    return now.bits;
+  }
   /// Did that happen before what the thread does now?
   bool is_behind(std::uint64_t when, unsigned thread) const {
     return ordering_.is_ordered(AccessRecord(when), thread);
@@ -152,8 +156,8 @@ class RaceChecker {
     bool is_new = true;
   };
 
-  AccessRecord record(unsigned thread, CodeAddress site) {
-    return ordering_.record(thread, races_.sites.number(site));
+  AccessRecord record(unsigned thread, const Access& access) {
+    return ordering_.record(thread, races_.sites.number(access.site, access.size));
   }
   RaceShadow& shadow_of(const Place& place) {
     if (place.space == MemorySpace::global) return races_.device[place.piece];
