@@ -66,6 +66,7 @@ void check_parties(const Finding& finding, const std::vector<Who>& expected) {
     CHECK(party.warp == static_cast<int>(expected[i].thread / 32));
     CHECK(party.lane == static_cast<int>(expected[i].thread % 32));
     CHECK(party.block.x == expected[i].block);
+    if (expected[i].does != nullptr) CHECK(party.action.rfind(expected[i].does, 0) == 0);
   }
 }
 

@@ -60,7 +60,7 @@ constexpr const char* kC =
 // device_calls.h, and what a binding asks of its arguments.
 const std::string kOurs =
     R"(_ZN9simulator\d+(?:threadIdx|blockIdx|blockDim|gridDim|launch|kernel_name|)"
-    R"(block_barrier|grid_barrier|is_cooperative_launch|wait_for_primary|cluster_size|cluster_barrier|)"
+    R"(block_barrier|grid_barrier|is_cooperative_launch|wait_for_primary|trigger_dependents|cluster_size|cluster_barrier|)"
     R"(map_shared|map_shared_address|rank_of_shared|keep_to_cluster_dims|warp_operation|active_mask|)"
     R"(exceed_launch_bounds|wrong_block_shape|make_undefined|compare_and_swap|atomic_update|memory_fence|)"
     R"(async_copy|async_piece|commit_copies|wait_for_copies|)"

@@ -198,6 +198,8 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"barrier .cluster .arrive .release|.relaxed? .aligned?", "", "::simulator::arrive_at_cluster()"},
     {"barrier .cluster .wait .acquire? .aligned?", "", "::simulator::wait_at_cluster(::simulator::ClusterBarrier::wait)"},
     {"bar .warp .sync", "a:u32", "::__syncwarp($a)"},
+    {"griddepcontrol .wait", "", "::cudaGridDependencySynchronize()"},
+    {"griddepcontrol .launch_dependents", "", "::cudaTriggerProgrammaticLaunchCompletion()"},
     {"shfl .sync .idx .b32", "d a b:u32 c:to31 e:u32", "::__shfl_sync($e, $a, static_cast<int>($b), ptx::width($c))"},
     {"shfl .sync .bfly .b32", "d a b:u32 c:to31 e:u32", "::__shfl_xor_sync($e, $a, static_cast<int>($b), ptx::width($c))"},
     {"shfl .sync .down .b32", "d a b:u32 c:to31 e:u32", "::__shfl_down_sync($e, $a, $b, ptx::width($c))"},
@@ -209,8 +211,6 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"redux .sync .max .s32|.u32", "d a b:u32", "::__reduce_max_sync($b, $a)"},
     {"trap", "", "::__trap()"},
     {"nanosleep .u32", "a", "::__nanosleep($a)"},
-    {"griddepcontrol .wait", "", "::simulator::wait_for_primary()"},
-    {"griddepcontrol .launch_dependents", "", "void()"},
     // clang-format on
 };
 

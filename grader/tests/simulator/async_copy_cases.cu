@@ -40,6 +40,19 @@ CASE(copy_with_neither, "copy-not-awaited", {"has not waited for it, nor committ
   own_element<<<1, kThreads>>>(counting(), zeros<float>(), 0);
 }
 
+__global__ void of_two_sizes(const float* x, float* y) {
+  __shared__ alignas(8) float s[2 * kThreads];
+  const size_t bytes = threadIdx.x % 2 == 0 ? 4 : 8;
+  __pipeline_memcpy_async(&s[2 * threadIdx.x], &x[2 * threadIdx.x], bytes);  // copies
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  y[threadIdx.x] = s[2 * (kThreads - 1 - threadIdx.x)];  // reads
+}
+CASE(copies_of_two_sizes_at_one_place, "shared-race", {"no __syncthreads() between"},
+     {{"reads", 31, 0, nullptr, "reads 4 bytes"}, {"copies", 32, 0, nullptr, "writes 4 bytes"}}) {
+  of_two_sizes<<<1, kThreads>>>(counting(), zeros<float>());
+}
+
 __global__ void late_commit(const float* x, float* y) {
   __shared__ float s[kThreads];
   __pipeline_memcpy_async(&s[threadIdx.x], &x[threadIdx.x], 4);  // copies

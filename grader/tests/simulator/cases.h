@@ -19,6 +19,7 @@ struct Who {
   unsigned thread;
   unsigned block = 0;
   const char* caller = nullptr;  // comment at the kernel's line that called it
+  const char* does = nullptr;    // how what it does begins
 };
 
 struct Expected {

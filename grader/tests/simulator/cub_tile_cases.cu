@@ -103,18 +103,27 @@ CASE(cub_tile_storage_used_again_behind_a_barrier, "") {
   load_twice<<<1, kThreads>>>(zeros<float>(0), zeros<float>(1), true);
 }
 
-__global__ void load_pairs(const float* x, float* y) {
+__global__ void copy_by_fours(const float* x, float* y) {
   using Load = cub::BlockLoad<float, 32, 4, cub::BLOCK_LOAD_VECTORIZE>;
-  __shared__ typename Load::TempStorage temp;
+  using Store = cub::BlockStore<float, 32, 4, cub::BLOCK_STORE_VECTORIZE>;
+  __shared__ typename Load::TempStorage of_load;
+  __shared__ typename Store::TempStorage of_store;
   float items[4];
-  Load(temp).Load(x, items);  // here
-  y[threadIdx.x] = items[0];
-}
-CASE(cub_tiles_not_aligned, "misaligned", {"16"}) {
-  load_pairs<<<1, 32>>>(zeros<float>() + 2, zeros<float>(1));
+  Load(of_load).Load(x, items);
+  Store(of_store).Store(y, items);  // here
 }
 CASE(cub_tiles_aligned, "") {
-  load_pairs<<<1, 32>>>(zeros<float>() + 4, zeros<float>(1));
+  float* y = zeros<float>();
+  copy_by_fours<<<1, 32>>>(counting() + 4, y + 4);
+  expect(y + 4, 128, 4, 1);
+}
+CASE(cub_load_not_aligned, "") {
+  float* y = zeros<float>();
+  copy_by_fours<<<1, 32>>>(counting() + 2, y + 4);
+  expect(y + 4, 128, 2, 1);
+}
+CASE(cub_store_not_aligned, "misaligned", {"16"}) {
+  copy_by_fours<<<1, 32>>>(counting() + 4, zeros<float>() + 2);
 }
 
 __global__ void past_the_end(const float* x, float* y) {

@@ -1,5 +1,6 @@
 // Programmatic dependent launches: a kernel that may begin before the one before it has ended.
 #include <cooperative_groups.h>
+#include <cuda_pipeline.h>
 #include <cuda/barrier>
 #include <cuda/ptx>
 
@@ -80,6 +81,49 @@ CASE(of_three_in_a_row, "early-begin", {}, {{"write", 0, 0}, {"read", 0, 0}}) {
   cudaLaunchKernelEx(early(), reads, x, z, false);
 }
 
+// ---- A kernel between that begins early, too: does the first run beside the third?
+
+enum class Between { triggers, triggers_then_waits, waits_then_triggers, waits };
+__global__ void between(float* x, Between does) {
+  if (does == Between::triggers || does == Between::triggers_then_waits) {
+    cudaTriggerProgrammaticLaunchCompletion();
+  }
+  if (does != Between::triggers) cudaGridDependencySynchronize();
+  if (does == Between::waits_then_triggers) cudaTriggerProgrammaticLaunchCompletion();
+  x[blockIdx.x * 64 + threadIdx.x] = 1;
+}
+void with_one_between(Between does, bool waits = false) {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), between, y, does);
+  cudaLaunchKernelEx(early(), reads, x, z, waits);
+}
+CASE(two_kernels_before, "early-begin",
+     {"before writes is sure to have ended, 2 kernels before it, which uses that, too",
+      "as may what lies between the two and triggers before it has waited"},
+     {{"write", 0, 0}, {"read", 0, 0}}) {
+  with_one_between(Between::triggers);
+}
+CASE(the_one_between_triggers_before_it_waits, "early-begin", {"2 kernels before it"},
+     {{"write", 0, 0}, {"read", 0, 0}}) {
+  with_one_between(Between::triggers_then_waits);
+}
+CASE(the_one_between_waits_before_it_triggers, "") {
+  with_one_between(Between::waits_then_triggers);
+}
+CASE(the_one_between_waits_and_returns, "") {
+  with_one_between(Between::waits);
+}
+CASE(waits_for_the_one_between, "") {
+  with_one_between(Between::triggers, true);
+}
+CASE(the_one_between_begins_late, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2);
+  writes<<<2, 64>>>(x);
+  between<<<2, 64>>>(y, Between::triggers);
+  cudaLaunchKernelEx(early(), reads, x, z, false);
+}
+
 // ---- Who has waited
 
 enum class Behind { nothing, barrier, syncwarp };
@@ -137,7 +181,43 @@ CASE(reads_before_it_waits, "early-begin", {}, {{"write", 0, 0}, {"read", 0, 0}}
   cudaLaunchKernelEx(early(), waits_too_late, x, y);
 }
 
-// ---- Bulk copies
+__global__ void waits_in_ptx(const float* x, float* y, bool waits) {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  if (waits) asm volatile("griddepcontrol.wait;" ::: "memory");
+  y[blockIdx.x * 64 + threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];  // read
+}
+CASE(waits_by_ptx, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), waits_in_ptx, x, y, true);
+}
+CASE(triggers_by_ptx_and_waits_for_nobody, "early-begin", {}, {{"write", 0, 0}, {"read", 0, 0}}) {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), waits_in_ptx, x, y, false);
+}
+
+// ---- Copies
+
+__global__ void copies_in(const float* x, float* y, bool waits) {
+  __shared__ float s[64];
+  if (waits) cudaGridDependencySynchronize();
+  __pipeline_memcpy_async(&s[threadIdx.x], &x[blockIdx.x * 64 + threadIdx.x], 4);  // begins
+  __pipeline_commit();
+  cudaGridDependencySynchronize();
+  __pipeline_wait_prior(0);
+  y[blockIdx.x * 64 + threadIdx.x] = s[threadIdx.x];
+}
+CASE(a_copy_begins_behind_the_wait, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), copies_in, x, y, true);
+}
+CASE(a_copy_begins_before_the_wait, "early-begin", {"Reads"}, {{"write", 0, 0}, {"begins", 0, 0}}) {
+  float *x = zeros<float>(), *y = zeros<float>(1);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), copies_in, x, y, false);
+}
 
 __global__ void copies_out(float* y, bool waits) {
   namespace ptx = cuda::ptx;

@@ -330,4 +330,17 @@ CASE(vectors_race_with_scalars, "global-race", {"written twice by two threads of
   vector_and_scalar<<<1, 64>>>(zeros<float>(), false);
 }
 
+// Each party is told with its own size.
+__global__ void wide_and_narrow(float* x) {
+  if (threadIdx.x < 32) {
+    reinterpret_cast<double*>(x)[threadIdx.x] = 1;  // wide
+  } else {
+    x[threadIdx.x - 32] = 5;  // narrow
+  }
+}
+CASE(eight_bytes_race_with_four, "global-race", {"written twice by two threads of a block"},
+     {{"wide", 0, 0, nullptr, "writes 8 bytes"}, {"narrow", 32, 0, nullptr, "writes 4 bytes"}}) {
+  wide_and_narrow<<<1, 64>>>(zeros<float>());
+}
+
 }  // namespace

@@ -77,6 +77,8 @@ bool is_cooperative_launch();
 
 /// cudaGridDependencySynchronize(): waits until the kernel before this one has ended.
 void wait_for_primary();
+/// cudaTriggerProgrammaticLaunchCompletion(): the next kernel may begin, if all blocks say so.
+void trigger_dependents();
 
 // ---- Clusters -------------------------------------------------------------------------------
 

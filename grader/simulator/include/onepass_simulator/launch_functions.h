@@ -97,4 +97,5 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* ke
 
 // One launch is over before the next begins, so nothing is triggered. That a kernel waits is noted.
 ONEPASS_INTRINSIC(void, cudaGridDependencySynchronize, (), simulator::wait_for_primary())
-ONEPASS_INTRINSIC(void, cudaTriggerProgrammaticLaunchCompletion, (), void())
+ONEPASS_INTRINSIC(void, cudaTriggerProgrammaticLaunchCompletion, (),
+                  simulator::trigger_dependents())

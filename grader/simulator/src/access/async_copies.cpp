@@ -80,7 +80,7 @@ AsyncCopy copy_of(Launch& launch, void* to, const void* from, unsigned size, uns
   copy.to = {reinterpret_cast<std::uintptr_t>(to), size, size, AccessType::write, site};
   copy.from_place = place_of(launch, copy.from);
   copy.to_place = place_of(launch, copy.to);
-  copy.when = launch.checkers.time_stamp(copy.thread, site);
+  copy.when = launch.checkers.time_stamp(copy.thread, copy.to);
   return copy;
 }
 

@@ -68,6 +68,9 @@ class BarrierChecker {
   ErrorCode on(const BlockStuck&);
   ErrorCode on(const AllBlocksWait& event);
   void on(const GridMissed& event);
+  void on(const ClusterWaited& event) {
+    warp_of(event.thread).at_barrier &= ~(1u << event.thread % 32);
+  }
   void on(const ClusterMissed& event);
 
  private:

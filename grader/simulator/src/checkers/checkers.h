@@ -120,8 +120,8 @@ class Checkers {
   }
 
   /// AsyncCopy::when, for one that the thread begins now.
-  std::uint64_t time_stamp(unsigned thread, CodeAddress site) {
-    return wanted_.races ? races_.time_stamp(thread, site) : 0;
+  std::uint64_t time_stamp(unsigned thread, const Access& write) {
+    return wanted_.races ? races_.time_stamp(thread, write) : 0;
   }
 
   /// An access. There are so many that asking for each checker whether it is wanted would show.
@@ -142,7 +142,7 @@ class Checkers {
       at_home.address = memory_.shared.home(event.access.address);
       const bool was_written = initialised_.on_remote(event);
       if (!was_written) {
-        const std::uint64_t now = wanted_.races ? races_.time_stamp(event.thread, at_home.site) : 0;
+        const std::uint64_t now = wanted_.races ? races_.time_stamp(event.thread, at_home) : 0;
         initialised_.hold_back_remote(
             {at_home.address, at_home.size, event.thread, at_home.site, now, at_home.is_atomic},
             seat);
@@ -229,7 +229,7 @@ class Checkers {
   [[gnu::always_inline]] void check_initialised(const AccessEvent& event) {
     const Access& access = event.access;
     if (__builtin_expect(initialised_.reads_too_early(event), 0)) {
-      const std::uint64_t now = time_stamp(event.thread, access.site);
+      const std::uint64_t now = time_stamp(event.thread, access);
       initialised_.hold_back(
           {access.address, access.size, event.thread, access.site, now, access.is_atomic});
     }

@@ -244,6 +244,11 @@ struct PrimaryAwaited {
   unsigned thread;
 };
 
+/// The thread lets the next launch begin, as far as it depends on this block.
+struct DependentsTriggered {
+  unsigned thread;
+};
+
 /// All blocks wait at the grid's barrier, each told by BarrierMet, and now go on, each told by
 /// BlockResume.
 struct GridMet {};

@@ -62,7 +62,7 @@ const AccessWords& words_for(AccessType type) {
 
 std::string action_text(AccessType type, unsigned size) {
   const AccessWords& words = words_for(type);
-  return words.does + bytes_text(size) + words.how;
+  return words.does + (size == 0 ? "it" : bytes_text(size)) + words.how;
 }
 
 const char* operation_name(WarpOperation operation) {

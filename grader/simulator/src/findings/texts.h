@@ -38,7 +38,7 @@ struct AccessWords {
 };
 const AccessWords& words_for(AccessType type);
 
-/// "reads 4 bytes"
+/// "reads 4 bytes"; where the size is not known (0), "reads it".
 std::string action_text(AccessType type, unsigned size);
 
 /// CUDA's name of the operation: "__shfl_down_sync".

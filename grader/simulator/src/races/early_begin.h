@@ -11,6 +11,10 @@
 //     primary    ── writes x ── trigger ─────── writes y ──┐ ended
 //     secondary                 └── begins ─── waits ──────┴── reads x and y
 //
+// The primary may have begun early itself, and have triggered before it has waited for the kernel
+// before it. Then the secondary may run beside that one, too, and so on. Where one block of the
+// primary waits before it triggers, or before it returns, all kernels before it have ended.
+//
 // Here the primary has always ended. So each access of the secondary by a thread that has not
 // waited is looked up in the shadow of races: if the primary's record lies there, and one of the
 // two writes, it is told. As with races it does not matter whether the two met in this run.
@@ -34,8 +38,9 @@
 
 namespace simulator {
 
-/// The launch that was the last to end, and which of its blocks had which interval.
-struct LastLaunch {
+/// A launch that may not have ended when the next one begins, and which of its blocks had which
+/// interval.
+struct LaunchBefore {
   LaunchBegin launch = {};
   std::uint32_t first_interval = 0;
   std::vector<Ordering::Interval> intervals;  // from the first on
@@ -43,16 +48,18 @@ struct LastLaunch {
 
 class EarlyBegin {
  public:
-  EarlyBegin(const LaunchBegin& launch, const Memory& memory, const LastLaunch& primary,
-             const Sites& sites, Findings& findings)
-      : launch_(launch), memory_(memory), primary_(primary), sites_(sites), findings_(findings) {}
+  EarlyBegin(const LaunchBegin& launch, const Memory& memory,
+             const std::vector<LaunchBefore>& before, const Sites& sites, Findings& findings)
+      : launch_(launch), memory_(memory), before_(before), sites_(sites), findings_(findings) {}
 
   /// May a thread not have waited?
   bool is_possible() const { return launch_.may_begin_early && !all_wait_; }
 
   void on(const BlockBegin& event);
-  void on(const BlockResume& event) { have_waited_.resume(event); }
+  void on(const BlockResume& event) { blocks_.resume(event); }
+  void on(const BlockEnd&);
   void on(const PrimaryAwaited& event);
+  void on(const DependentsTriggered& event);
   void on(const BarrierMet&);
   void on(const SyncwarpMet& event);
   void on(const ClusterMet&) { all_wait_ = some_wait_; }
@@ -63,24 +70,32 @@ class EarlyBegin {
   /// Of global memory, with its shadow.
   void check(const AccessEvent& event, const RaceShadow& shadow, std::uint64_t block);
 
+  /// This launch is over: leaves of those before it what may run beside the next one.
+  void drop_ended(std::vector<LaunchBefore>& before) const;
+
  private:
   void come_behind(unsigned thread) {
-    if (is_possible() && some_wait_) have_waited_.running()[thread] = true;
+    if (is_possible() && some_wait_) blocks_.running().have_waited[thread] = true;
   }
-  bool is_of_primary(const AccessRecord& record) const {
-    return record.interval() >= primary_.first_interval &&
-           record.interval() - primary_.first_interval < primary_.intervals.size();
-  }
-  void tell(const AccessRecord& earlier, AccessType type, const AccessEvent& event,
-            std::uint64_t block);
+  /// The launch that has made this access, if it is one of those before.
+  const LaunchBefore* launch_of(const AccessRecord& record) const;
+  void tell(const LaunchBefore& before, const AccessRecord& earlier, AccessType type,
+            const AccessEvent& event, std::uint64_t block);
+
+  struct Block {
+    std::vector<bool> have_waited;  // by thread
+    bool has_triggered = false;
+    bool any_has_waited() const;
+  };
 
   const LaunchBegin launch_;
   const Memory& memory_;
-  const LastLaunch& primary_;
+  const std::vector<LaunchBefore>& before_;  // the primary at the end
   const Sites& sites_;
   Findings& findings_;
-  PerBlock<std::vector<bool>> have_waited_;  // by thread
+  PerBlock<Block> blocks_;
   bool some_wait_ = false, all_wait_ = false;
+  bool waits_before_next_ = false;  // a block, before it lets the next launch begin
 };
 
 }  // namespace simulator

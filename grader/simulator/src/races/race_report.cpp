@@ -210,10 +210,10 @@ void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent
   }
   if (values == Values::different && found.warning)
     found.message += " They write different values.";
-  found.parties = {
-      party(launch_, other_block, earlier.thread(), site, action_text(earlier_type, access.size)),
-      party(launch_, ordering_.block(), event.thread, access.site,
-            action_text(access.type, access.size))};
+  found.parties = {party(launch_, other_block, earlier.thread(), site,
+                         action_text(earlier_type, sites_.size(earlier.site()))),
+                   party(launch_, ordering_.block(), event.thread, access.site,
+                         action_text(access.type, access.size))};
   findings_.add(std::move(found));
 }
 

@@ -29,7 +29,7 @@ void RaceChecker::on(const BlockResume& event) {
 }
 
 void RaceChecker::on_remote(const AccessEvent& event) {
-  const AccessRecord now = record(event.thread, event.access.site);
+  const AccessRecord now = record(event.thread, event.access);
   const unsigned seat = remote_seat(event.place);
   lifetime_.on_remote(event, now);
   if (event.access.is_volatile) races_.sites.mark_volatile(now.site());
@@ -41,7 +41,7 @@ void RaceChecker::on_remote(const AccessEvent& event) {
 }
 
 void RaceChecker::on_bulk_copy(const AsyncCopy& copy) {
-  bulk_sites_.insert(races_.sites.number(copy.to.site));
+  bulk_sites_.insert(races_.sites.number(copy.to.site, copy.to.size));
   if (copy.from_place.space != MemorySpace::shared || copy.from_place.area != Area::inside) return;
   const RaceShadow& shadow = shadow_of(copy.from_place);
   shadow.each_write(copy.from_place.offset, copy.from.size, [&](const AccessRecord& store) {

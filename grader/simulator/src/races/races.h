@@ -10,6 +10,7 @@
 #pragma once
 
 #include <set>
+#include <vector>
 
 #include "common/per_block.h"
 #include "events/events.h"
@@ -32,7 +33,7 @@ struct RaceMemory {
   BesideAllocations<RaceShadow> device;
   Sites sites;
   std::uint32_t last_interval = 0;
-  LastLaunch last_launch;
+  std::vector<LaunchBefore> launches_before;  // that may run beside the next; the last at the end
 };
 
 class RaceChecker {
@@ -44,7 +45,7 @@ class RaceChecker {
         ordering_(launch, races.last_interval),
         report_(launch, memory, races.sites, ordering_, findings),
         lifetime_(launch, memory, ordering_, findings),
-        early_begin_(launch, memory, races.last_launch, races.sites, findings) {}
+        early_begin_(launch, memory, races.launches_before, races.sites, findings) {}
   RaceChecker(const RaceChecker&) = delete;
   RaceChecker& operator=(const RaceChecker&) = delete;
 
@@ -53,6 +54,7 @@ class RaceChecker {
   void on(const BlockEnd& event) {
     report_.settle();
     lifetime_.on(event);
+    early_begin_.on(event);
   }
   void on(const LaunchEnd&) { report_.settle(); }
   void on(const BarrierMet& event) {
@@ -85,7 +87,7 @@ class RaceChecker {
   void on(const ProxyFence& event) {
     report_.settle();
     ordering_.on(event);
-    fences_.running().fence(record(event.thread, 0));
+    fences_.running().fence(ordering_.record(event.thread, 0));
   }
   void on(const SplitComplete& event) { ordering_.on(event); }
   void on(const SplitPass& event) {
@@ -104,6 +106,7 @@ class RaceChecker {
   }
   void on(const WarpCall& event) { report_.on(event); }
   void on(const PrimaryAwaited& event) { early_begin_.on(event); }
+  void on(const DependentsTriggered& event) { early_begin_.on(event); }
 
   /// May the launch before this one not have ended? Then accesses are told here, before on().
   bool may_begin_early() const { return early_begin_.is_possible(); }
@@ -113,12 +116,14 @@ class RaceChecker {
   }
   /// The next launch may be one that begins early.
   void keep_for_next(const LaunchBegin& launch) {
-    races_.last_launch = {launch, ordering_.first_interval(), ordering_.take_intervals()};
+    early_begin_.drop_ended(races_.launches_before);
+    races_.launches_before.push_back(
+        {launch, ordering_.first_interval(), ordering_.take_intervals()});
   }
 
   [[gnu::always_inline]] void on(const AccessEvent& event) {
     const bool is_global = event.place.space == MemorySpace::global;
-    const AccessRecord now = record(event.thread, event.access.site);
+    const AccessRecord now = record(event.thread, event.access);
     if (__builtin_expect(event.access.is_volatile, 0)) races_.sites.mark_volatile(now.site());
     shadow_of(event.place)
         .check(event, now, is_global ? ordering_.oldest() : ordering_.block_begin(), ordering_,
@@ -131,7 +136,11 @@ class RaceChecker {
   void on_bulk_copy(const AsyncCopy& copy);
 
   /// EarlyRead::when and AsyncCopy::when, for what the thread does now.
-  std::uint64_t time_stamp(unsigned thread, CodeAddress site) { return record(thread, site).bits; }
+  std::uint64_t time_stamp(unsigned thread, const Access& access) {
+    const AccessRecord now = record(thread, access);
+    races_.sites.note_size(now.site(), access.size);  // copies at one place may have several
+    return now.bits;
+  }
   /// Did that happen before what the thread does now?
   bool is_behind(std::uint64_t when, unsigned thread) const {
     return ordering_.is_ordered(AccessRecord(when), thread);
@@ -147,8 +156,8 @@ class RaceChecker {
     bool is_new = true;
   };
 
-  AccessRecord record(unsigned thread, CodeAddress site) {
-    return ordering_.record(thread, races_.sites.number(site));
+  AccessRecord record(unsigned thread, const Access& access) {
+    return ordering_.record(thread, races_.sites.number(access.site, access.size));
   }
   RaceShadow& shadow_of(const Place& place) {
     if (place.space == MemorySpace::global) return races_.device[place.piece];

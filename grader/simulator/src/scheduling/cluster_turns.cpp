@@ -60,6 +60,18 @@ void Scheduler::end_in_cluster(Block& block) {
 
 /// Blocks sleep that nobody can wake.
 void Scheduler::tell_cluster_missed() {
+  const auto waits_at_split = [](const Thread& thread) {
+    return thread.state == ThreadState::at_split_barrier;
+  };
+  // A barrier in shared memory that is not met holds up the cluster's: that one is told.
+  for (Block* stuck : asleep_.front()->cluster->blocks) {
+    if (std::none_of(stuck->threads.begin(), stuck->threads.end(), waits_at_split)) continue;
+    go_on(*stuck);
+    launch_.block = stuck;
+    launch_.checkers.tell(BlockStuck{});
+    launch_.fail(kErrorLaunchTimeout);
+    return;
+  }
   Block& block = *asleep_.front();
   go_on(block);
   launch_.block = &block;

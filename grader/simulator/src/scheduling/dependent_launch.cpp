@@ -1,4 +1,4 @@
-// cudaGridDependencySynchronize(). What it is for says races/early_begin.h.
+// Programmatic dependent launches, seen from a kernel. What they are says races/early_begin.h.
 #include "onepass_simulator/device_calls.h"
 #include "scheduling/running.h"
 
@@ -7,6 +7,12 @@ namespace simulator {
 void wait_for_primary() {
   if (Launch* launch = launch_of_kernel()) {
     launch->checkers.tell(PrimaryAwaited{launch->thread->number});
+  }
+}
+
+void trigger_dependents() {
+  if (Launch* launch = launch_of_kernel()) {
+    launch->checkers.tell(DependentsTriggered{launch->thread->number});
   }
 }
 

@@ -50,12 +50,17 @@ ONEPASS_LOADS(LoadDirectStriped, striped, ONEPASS_BLOCK_THREADS, block_threads)
 #undef ONEPASS_BLOCK_THREADS
 #undef ONEPASS_LOADS
 
-/// By up to 16 bytes at once: `source` must be aligned to that.
+/// By up to 16 bytes at once where `source` is aligned to that, else element by element, as in the
+/// CUB of CUDA 13. (Older ones have the same in their documentation, and load nothing at once.)
 template <typename T, int count>
 __forceinline__ void LoadDirectBlockedVectorized(int linear_tid, const T* source,
                                                  T (&items)[count]) {
   using Vector = detail::Vector<T, count>;
   using Type = typename Vector::Type;
+  if (reinterpret_cast<std::uintptr_t>(source) % sizeof(Type) != 0) {
+    LoadDirectBlocked(linear_tid, source, items);
+    return;
+  }
   const Type* from = reinterpret_cast<const Type*>(source) + linear_tid * Vector::kCount;
   for (int i = 0; i < Vector::kCount; ++i) {
     const Type vector = from[i];
