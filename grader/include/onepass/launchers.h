@@ -19,9 +19,9 @@
 //              use: what gives its memory back waits.) If there is none to be had, return: the
 //              caller finds the error, and that call has failed.
 //   state      Nothing is kept for another call, neither by address nor in static or __device__
-//              variables: calls on two streams may run at the same time. Only what the device
-//              answers each time may be, such as how many multiprocessors it has, in a static
-//              const: all calls are on one device.
+//              variables: calls on two streams may run at the same time. An exception: all calls
+//              are on one device, so what it answers (how many multiprocessors it has, say), or
+//              that a kernel's attribute is set, may stay in a static const.
 //   results    Kernels compute them. No result is a copy from the host, nor a fill, unless it is a
 //              fill with zeros.
 //
