@@ -12,9 +12,9 @@
 // What holds for all functions of all chapters (streams, errors, pointers, strides, precision, NaN)
 // stands in onepass/launchers.h. Here besides:
 //   tokens    0 to 2^31 - 1, all sequences of a batch one after the other
-//   heads     1 or more. heads * head_dim, and in 3.3 (q_heads + k_heads) * head_dim, fit an int;
-//             tokens * heads and tokens * heads * head_dim need not: they may be more blocks than a
-//             grid can have.
+//   heads     1 or more. heads * head_dim and tokens * heads fit an int, and in 3.3 (q_heads +
+//             k_heads) * head_dim and tokens * (q_heads + k_heads); tokens * heads * head_dim, and
+//             the number of pairs, need not.
 //   head_dim  even, 2 to 8,192
 #pragma once
 
