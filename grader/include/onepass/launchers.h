@@ -5,7 +5,8 @@
 // kernels and returns.
 //   stream     All that it gives the GPU to do goes on `stream`: kernels, copies, fills and
 //              allocations (cudaMemsetAsync(), not cudaMemset()). A second stream is not used, not
-//              even between events that fork and join it; nor are graphs and host functions.
+//              even between events that fork and join it; nor are graphs, and functions that the
+//              host is called by (cudaLaunchHostFunc()).
 //   launches   As many as you like, of any kind: <<<...>>>, cooperative, of clusters, and kernels
 //              that begin before the one in front of them has ended (programmatic launches).
 //   waiting    It does not wait for the GPU: no synchronising, and no cudaFree(), which waits.
