@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <regex>
+#include <set>
 
 #include "driver/text.h"
 
@@ -13,6 +14,20 @@ extern const char* const kCudaNames;  // CMakeLists.txt
 namespace {
 
 const std::string kGroups = "cooperative_groups";
+
+/// Of these kinds object/names.cpp lets no function through, on a GPU neither.
+const std::set<std::string> kOnNoDevice = {
+    "CUDA graphs",       "functions that the host calls back",
+    "memory pools",      "memory with a pitch, and copies in planes",
+    "batches of copies", "textures and surfaces",
+    "several devices",   "graphics and other devices' memory",
+};
+
+/// But for properties, attributes and errors, which may be asked for and compared with.
+bool is_on_no_device(const std::string& name, const std::string& kind) {
+  return kOnNoDevice.count(kind) > 0 && name.find("::") == std::string::npos &&
+         name.rfind("cudaDevAttr", 0) != 0 && name.rfind("cudaError", 0) != 0;
+}
 
 /// The name that g++ does not know, as the table has it; empty if the message says something else.
 std::string unknown_name(const std::string& message) {
@@ -79,8 +94,11 @@ std::optional<std::string> about_cuda_name(const std::string& message) {
   if (section.rfind(refused, 0) != 0) {
     return std::nullopt;  // its header is not included
   }
-  return fmt::format("{} ({}) cannot be simulated on a CPU: grade this on a GPU", shown,
-                     section.substr(refused.size()));
+  const std::string kind = section.substr(refused.size());
+  return fmt::format("{} ({}) {}", shown, kind,
+                     is_on_no_device(name, kind)
+                         ? "is not for exercises, on a GPU neither"
+                         : "cannot be simulated on a CPU: grade this on a GPU");
 }
 
 }  // namespace onepass::driver

@@ -13,8 +13,9 @@ namespace simulator {
 inline Finding work_on_other_stream(const std::string& call, bool is_default_stream) {
   return {Kind::other_stream, "",
           call + " is put on " + (is_default_stream ? "the default stream" : "another stream") +
-              ", not on the one that the function is given: what the caller has put there before "
-              "need not be done yet, and the caller does not wait for this."};
+              ", not on the one that the function is given: unless events order the two, what the "
+              "caller has put there before need not be done yet, and the caller does not wait for "
+              "this."};
 }
 
 inline Finding host_waiting(const std::string& call) {

@@ -136,8 +136,18 @@ std::string element_name(const std::string& buffer, std::int64_t rows, std::int6
   return fmt::format("{}[{}][{}]", buffer, index.row, index.col);
 }
 
-std::string show(double value) {
-  return std::isnan(value) ? "nan" : fmt::format("{:.7g}", value);
+std::string show(double value, double beside) {
+  if (std::isnan(value)) {
+    return "nan";
+  }
+  constexpr int kDigits = 7, kDigitsOfFp32 = 9, kDigitsOfFp64 = 17;
+  for (const int digits : {kDigits, kDigitsOfFp32}) {
+    const std::string shown = fmt::format("{:.{}g}", value, digits);
+    if (value == beside || shown != fmt::format("{:.{}g}", beside, digits)) {
+      return shown;
+    }
+  }
+  return fmt::format("{:.{}g}", value, kDigitsOfFp64);
 }
 
 }  // namespace onepass::verdict

@@ -83,7 +83,8 @@ inline std::string element_name(const std::string& buffer, const Matrix& shape, 
   return element_name(buffer, shape.rows(), shape.cols(), index);
 }
 
-/// A number as messages show it: 7 significant digits, "nan", "inf".
-std::string show(double value);
+/// A number as messages show it beside another one: 7 significant digits, or as many as tell the
+/// two apart; "nan", "inf".
+std::string show(double value, double beside);
 
 }  // namespace onepass::verdict

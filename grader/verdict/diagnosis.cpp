@@ -262,6 +262,11 @@ std::optional<Diagnosis> explain_pattern(const Case& call, const std::string& ou
 }
 
 Diagnosis explain_launch_error(const Case& call, const std::string& error) {
+  if (error.find("cudaErrorMemoryAllocation") != std::string::npos) {
+    return {"launch-failed",
+            "The launcher has asked for memory, and there is not that much: look at the number of "
+            "bytes, or do with what the arguments bring."};
+  }
   if (error.find("must be allowed first") != std::string::npos) {
     return {"launch-failed", "Allow as much as the call needs, before each launch that needs it."};
   }

@@ -21,8 +21,8 @@ void check_repeats(const Case& call, int times, const Outputs& outputs) {
         verdict::Failure failure{.mistake = "order-varies",
                                  .where = verdict::element_name(
                                      expectation.output, first[expectation.output], change->index),
-                                 .expected = verdict::show(change->before),
-                                 .got = verdict::show(change->after)};
+                                 .expected = verdict::show(change->before, change->after),
+                                 .got = verdict::show(change->after, change->before)};
         failure.message = fmt::format(
             "{} came out differently at call {} than at call 1, on the same inputs{}. The launcher "
             "returns Summation::fixed_order: add in a fixed order, or return any_order.",

@@ -52,7 +52,8 @@ void check_adjoint(std::int64_t tokens, std::int64_t heads, std::int64_t head_di
   // Every element of dx may be off by a unit in the last place.
   const double room = sum_of(magnitudes(heads_of_x.x)) * 2.0 * verdict::ulp(dtype, 4.0);
   if (!(std::abs(with_y - with_x) <= room)) {
-    verdict::Failure failure{.expected = verdict::show(with_y), .got = verdict::show(with_x)};
+    verdict::Failure failure{.expected = verdict::show(with_y, with_x),
+                             .got = verdict::show(with_x, with_y)};
     failure.message = "dx is no gradient: the sum of dx * x is " + failure.got +
                       ", and the sum of dy * y is " + failure.expected + "; they must be equal.";
     session().fail(call, failure);

@@ -43,8 +43,8 @@ void check_lengths(Dtype dtype, std::int64_t tokens, std::int64_t heads, std::in
       const double room = verdict::ulp(dtype, before) + verdict::ulp(Dtype::fp32, 8.0 * before);
       if (!(std::abs(now - before) <= room)) {
         verdict::Failure failure{.where = verdict::element_name("x", x, {token, col}),
-                                 .expected = verdict::show(before),
-                                 .got = verdict::show(now)};
+                                 .expected = verdict::show(before, now),
+                                 .got = verdict::show(now, before)};
         failure.message = "A rotation keeps the length sqrt(a^2 + b^2) of a pair. The pair at " +
                           failure.where + " had length " + failure.expected + " and now has " +
                           failure.got + ".";

@@ -7,7 +7,8 @@
 //             height, width] has space = height * width.
 //   weight, bias                [channels], of type T
 //   running_mean, running_var   [channels], fp32; a variance is not negative
-//   sizes     0 or more, each. batch * space fits an int, batch * channels * space need not.
+//   sizes     0 to 2^31 - 1, each. batch * space and batch * channels fit an int, and batch *
+//             channels * space need not.
 #pragma once
 
 #include <onepass/launchers.h>
@@ -28,8 +29,9 @@ namespace onepass {
 ///
 /// save_mean, save_rstd: [channels], fp32, for the backward pass. running_mean and running_var are
 /// read and written. count is 0 or at least 2: one element has no variance, and count - 1 would be
-/// 0. momentum: 0 to 1. eps: added as given, may be 0. var keeps the digits that summing
-/// (x - mean)^2 in fp32 keeps, up to a mean of 2000 times the deviation.
+/// 0. With a count of 0 nothing is written, the running statistics neither. momentum: 0 to 1. eps:
+/// added as given, may be 0. var keeps the digits that summing (x - mean)^2 in fp32 keeps, up to a
+/// mean of 2000 times the deviation, and mean is as exact as a sum in fp32, in any order.
 template <typename T>
 void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* running_mean,
                        float* running_var, float* save_mean, float* save_rstd, int batch,

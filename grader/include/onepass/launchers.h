@@ -4,24 +4,32 @@
 // Launchers. Each function is one: a function of the host that gets raw device pointers, starts
 // kernels and returns.
 //   stream     All that it gives the GPU to do goes on `stream`: kernels, copies, fills and
-//              allocations (cudaMemsetAsync(), not cudaMemset()).
+//              allocations (cudaMemsetAsync(), not cudaMemset()). A second stream is not used, not
+//              even between events that fork and join it; nor are graphs, and functions that the
+//              host is called by (cudaLaunchHostFunc()).
+//   launches   As many as you like, of any kind: <<<...>>>, cooperative, of clusters, and kernels
+//              that begin before the one in front of them has ended (programmatic launches).
 //   waiting    It does not wait for the GPU: no synchronising, and no cudaFree(), which waits.
-//   errors     The caller looks for launch errors afterwards. So a launcher need not, and neither
-//              prints nor throws. (cudaGetLastError() would take the error away from the caller;
-//              cudaPeekAtLastError() leaves it.)
+//   errors     The caller asks for the last error afterwards, of a launch or of another call of
+//              CUDA's. So a launcher need not, and neither prints nor throws. (cudaGetLastError()
+//              would take the error away from the caller; cudaPeekAtLastError() leaves it.)
 //   asking     It may ask about the device, a kernel's attributes and its occupancy, and set
 //              attributes: cudaDeviceGetAttribute(), cudaFuncSetAttribute() and their kin.
 //   memory     What a call needs comes with its arguments. Who wants more takes it with
 //              cudaMallocAsync() and gives it back with cudaFreeAsync(). (cudaMalloc() is of little
-//              use: what gives its memory back waits.) Nothing is kept for another call, neither by
-//              address nor in static or __device__ variables: calls on two streams may run at the
-//              same time.
-//   results    Kernels compute them. A copy from the host makes no result, nor does a fill with
-//              anything but zeros.
+//              use: what gives its memory back waits.) If there is none to be had, return: the
+//              caller finds the error, and that call has failed.
+//   state      Nothing is kept for another call, neither by address nor in static or __device__
+//              variables: calls on two streams may run at the same time. An exception: all calls
+//              are on one device, so what it answers (how many multiprocessors it has, say), or
+//              that a kernel's attribute is set, may stay in a static const.
+//   results    Kernels compute them. No result is a copy from the host, nor a fill, unless it is a
+//              fill with zeros.
 //
 // Tensors.
 //   T          float, __half or __nv_bfloat16
-//   pointers   Aligned to their element type, to nothing more. None is null. No two buffers
+//   pointers   Aligned to their element type, to nothing more. None is null (that of a tensor
+//              without elements neither), unless the function says that it may be. No two buffers
 //              overlap, two inputs neither. Inputs are not written to.
 //   shapes     [rows, cols]: element [r][c] is number r * cols + c. All tensors are dense like
 //              that, but for those with a stride.
@@ -30,8 +38,10 @@
 //   around     What lies before a tensor's first element, behind its last, and between the end of
 //              one row and the start of the next belongs to somebody else. It is neither read nor
 //              written, not even to fill an access of 16 bytes.
-//   sizes      Each is an int. What is made of them (r * stride, rows * cols, rows rounded up, the
-//              number of a row plus that of blocks) needs 64 bits, unless it is said to fit an int.
+//   sizes      Each is an int, up to 2^31 - 1 where no other limit is given. (A grid has that many
+//              blocks in x, and 65,535 in y and z.) What is made of sizes (r * stride, rows * cols,
+//              rows rounded up, the number of a row plus that of blocks) needs 64 bits, unless it
+//              is said to fit an int.
 //   none       Where a size may be 0, that is a call with nothing to do: no element is read or
 //              written.
 //
@@ -43,9 +53,10 @@
 //   order      Terms may be added up in any order, and in another one at each call, as by atomics:
 //              then the last digits differ. Factors may be multiplied first (rstd * weight),
 //              products and sums fused, and anything may be more precise than fp32.
-//   range      Finite inputs keep all steps of a formula, and rstd^3, within fp32's range. Where
-//              the formula divides by 0, as in a row of zeros with an eps of 0, the result is left
-//              open.
+//   range      Finite inputs keep all steps of a formula within fp32's range, however they are put
+//              together: squares, a sum before it is divided, weight * dy * x before or after it is
+//              multiplied by rstd, rstd^3. Where the formula divides by 0, as in a row of zeros
+//              with an eps of 0, the result is left open.
 //   infinity   and NaN in an input: what the formula makes infinite or NaN in IEEE arithmetic is
 //              one of them, either. What does not depend on such an element, as in other rows, is
 //              what it is without. What else depends on it is left open, and so are the statistics

@@ -26,7 +26,8 @@ namespace onepass {
 /// null, for a layer without it: then nothing is multiplied, or nothing added. mean, rstd: [rows],
 /// fp32, saved for the backward pass. eps: added to the variance as given, may be 0. The variance
 /// is biased (divided by cols), and keeps the digits that summing (x - mean)^2 in fp32 keeps, up to
-/// a mean of 10,000 times the deviation.
+/// a mean of 10,000 times the deviation. The mean is as exact as a sum of the row in fp32, in any
+/// order; where it is large beside the deviation, what that lacks shows in y, and may.
 template <typename T>
 void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
                        int64_t y_stride, float* mean, float* rstd, int rows, int cols, float eps,
@@ -48,7 +49,8 @@ void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x
 /// What a launcher says of the order in which its kernels add up a column.
 enum class Summation {
   fixed_order,  // the same at every call: the same inputs give the same result, bit for bit
-  any_order     // whoever comes first, as with atomics and locks: the last digits may differ
+  any_order     // whoever comes first, as with locks and atomics, also those in shared memory: the
+                // last digits may differ
 };
 
 /// Exercise 2.3. The gradients of weight and bias, sums over the rows:
@@ -61,8 +63,9 @@ enum class Summation {
 /// both are all zeros, and nothing else is read or written.
 ///
 /// scratch: layernorm_scratch_size(rows, cols) fp32 numbers, aligned to 16 bytes, to use as you
-/// like; what is in it before the call is undefined. With zero rows it has none. Returns the order
-/// in which it adds: fixed_order is a promise, and is checked. With zero rows either will do.
+/// like; what is in it before the call is undefined. With zero rows there is nothing behind its
+/// address. Returns the order in which it adds: fixed_order is a promise, and is checked. With zero
+/// rows either will do.
 template <typename T>
 Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const T* x,
                                            int64_t x_stride, const float* mean, const float* rstd,
@@ -70,7 +73,8 @@ Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const
                                            cudaStream_t stream);
 
 /// Exercise 2.4. The whole backward pass: what 2.2 and 2.3 give, together. weight is never null.
-/// fixed_order is promised, and checked, of dx too.
+/// What it returns holds for dx too: fixed_order is a promise, and checked, and with any_order the
+/// last digits of dx may differ as well. How often x and dy are loaded is up to you.
 template <typename T>
 Summation layernorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
                              const T* weight, const float* mean, const float* rstd, T* dx,

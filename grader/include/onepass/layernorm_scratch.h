@@ -16,7 +16,8 @@ constexpr int layernorm_groups(int rows) {
 
 /// The size of `scratch`, in numbers of 32 bits: for each group a row of cols partial sums for
 /// dweight, one for dbias, and two numbers more. (The solutions have no use for these two. Who lets
-/// groups share a row of sums can keep a lock and a count there.)
+/// groups share a row of sums can keep a lock and a count there, and set them to 0 first, by
+/// cudaMemsetAsync().)
 constexpr int64_t layernorm_scratch_size(int rows, int cols) {
   return 2 * static_cast<int64_t>(layernorm_groups(rows)) * (static_cast<int64_t>(cols) + 1);
 }

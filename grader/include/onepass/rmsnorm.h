@@ -42,14 +42,14 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
 /// dx and dweight are rounded to T once, at the very end: also partial sums of dweight are fp32.
 /// T(x̂) is the fp32 product x * rstd, rounded to T. dx does not depend on `order`: what rounding
 /// does to a derivative is passed over. No order of additions is asked for, so atomics will do: two
-/// calls may differ in the last digits of dweight.
+/// calls may differ in the last digits of dweight. How often x and dy are loaded is up to you.
 ///
 /// dy, x, dx: [rows, cols], rows dy_stride, x_stride and dx_stride elements apart. weight, dweight:
 /// [cols]. rstd: [rows], fp32, as rmsnorm_forward saved it; it is taken as given. With zero rows
 /// dweight is all zeros, and nothing else is read or written.
 ///
 /// scratch: rmsnorm_scratch_size(rows, cols) fp32 numbers, aligned to 16 bytes, to use as you like;
-/// what is in it before the call is undefined. With zero rows it has none.
+/// what is in it before the call is undefined. With zero rows there is nothing behind its address.
 template <typename T>
 void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                       const float* rstd, T* dx, int64_t dx_stride, T* dweight, float* scratch,
@@ -62,8 +62,12 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
 ///   - Where x, y and weight, if there is one, are aligned to 16 bytes, and x_stride, y_stride and
 ///     cols come to multiples of 16 bytes (of 4 elements in fp32, of 8 in 16 bits), x is loaded and
 ///     y is stored 16 bytes at a time, at every width. Where any of these is not so, weight's
-///     address alone for instance, accesses may have any size. How weight is loaded is yours to
-///     choose.
+///     address alone for instance, or the stride of a single row, accesses may have any size. How
+///     weight is loaded is yours to choose.
+///
+/// A copy from x into shared memory is a load, and one from there to y a store, of 16 bytes at a
+/// time if each is of 16 bytes (cp.async) or in bulk (cp.async.bulk). To ask for x ahead of time
+/// (prefetch) is no load.
 template <typename T>
 void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                           float* rstd, int rows, int cols, float eps, cudaStream_t stream);
@@ -85,7 +89,7 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
 /// by itself, or both. No other buffers overlap; x and residual are two tensors.
 ///
 /// Up to 16,384 columns each element of x and residual is loaded once, and never again, and sum is
-/// not loaded.
+/// not loaded. What counts as a load is said in 1.4.
 template <typename T>
 void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
                       const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride,

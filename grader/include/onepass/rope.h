@@ -12,8 +12,9 @@
 // What holds for all functions of all chapters (streams, errors, pointers, strides, precision, NaN)
 // stands in onepass/launchers.h. Here besides:
 //   tokens    0 to 2^31 - 1, all sequences of a batch one after the other
-//   heads     1 or more. heads * head_dim, and in 3.3 (q_heads + k_heads) * head_dim, fit an int;
-//             tokens * heads * head_dim need not.
+//   heads     1 or more. heads * head_dim and tokens * heads fit an int, and in 3.3 (q_heads +
+//             k_heads) * head_dim and tokens * (q_heads + k_heads); tokens * heads * head_dim, and
+//             the number of pairs, need not.
 //   head_dim  even, 2 to 8,192
 #pragma once
 
@@ -55,7 +56,8 @@ void rope_backward(const T* dy, const float* cos, const float* sin, T* dx, int t
 /// Within a token all heads are dense. q and k may be parts of one tensor, which has the heads of k
 /// behind those of q in each token: no element is in both, but between two tokens of q lie elements
 /// of k, and the other way round.
-/// positions: [tokens], the same for q and k, each the number of a row of the tables, from 0 on.
+/// positions: [tokens], the same for q and k, each the number of a row of the tables, from 0 on, in
+/// no order; tokens may share one.
 /// cos, sin: [any number of rows, rotary_dim / 2], dense, in fp32 or in T, used as they are stored;
 /// they may have more elements than an int can count.
 /// rotary_dim: even, 2 to head_dim.  Table: float or T.  Position: int32_t or int64_t.

@@ -12,6 +12,7 @@
 
 #include "driver/compile_errors.h"
 #include "driver/files.h"
+#include "driver/object/names.h"
 #include "driver/text.h"
 #include "process/process.h"
 
@@ -109,9 +110,34 @@ TEST_SUITE("CUDA's names") {
       CAPTURE(by_line[std::to_string(i + 1)]);
       REQUIRE(error);
       const bool is_told = error->message.find("cannot be simulated") != std::string::npos ||
+                           error->message.find("is not for exercises") != std::string::npos ||
                            error->message.find("is gone ") != std::string::npos;
       CHECK(is_told);
       CHECK(error->message.rfind(names[i], 0) == 0);
+    }
+  }
+
+  TEST_CASE("nobody is sent to a GPU with what no device lets through") {
+    const auto told = [](const std::string& name) {
+      return about_cuda_name("'" + name + "' was not declared in this scope").value();
+    };
+    int count = 0;
+    for (const auto& [name, section] : cuda_names()) {
+      if (section.rfind("refused: ", 0) == 0 && name.rfind("cuda", 0) == 0 && own(name) == name &&
+          !is_header(name) && told(name).find("is not for exercises") != std::string::npos) {
+        CAPTURE(name);
+        CHECK_FALSE(may_ask_for(name));
+        ++count;
+      }
+    }
+    CHECK(count > 400);
+    for (const char* name : {"cudaGraphLaunch", "cudaStreamBeginCapture", "cudaLaunchHostFunc",
+                             "cudaMallocPitch", "cudaMemPoolCreate"}) {
+      CHECK(told(name).find("on a GPU neither") != std::string::npos);
+    }
+    for (const char* name : {"cudaStreamCreateWithPriority", "cudaDevAttrMaxPitch",
+                             "cudaErrorStreamCaptureImplicit", "__dp4a"}) {
+      CHECK(told(name).find("grade this on a GPU") != std::string::npos);
     }
   }
 
@@ -157,8 +183,7 @@ TEST_SUITE("CUDA's names") {
   }
 
   TEST_CASE("a name in each of g++'s messages") {
-    const std::string graph =
-        "cudaGraph_t (CUDA graphs) cannot be simulated on a CPU: grade this on a GPU";
+    const std::string graph = "cudaGraph_t (CUDA graphs) is not for exercises, on a GPU neither";
     for (const char* line :
          {"void f(cudaGraph_t g) {}", "cudaGraph_t graph;", "void f() { ::cudaGraph_t graph; }",
           "void f() { int i = sizeof(cudaGraph_t); }", "cudaGraph_t f();",

@@ -65,6 +65,8 @@ def _stride(rows):
 def _forward(x, weight, eps):
     y = torch.empty_like(x, memory_format=torch.contiguous_format)
     rstd = torch.empty(x.shape[0], dtype=torch.float32, device=x.device)
+    if x.shape[0] == 0:
+        return y, rstd  # PyTorch has null for what has no elements, and the function takes no null
     _check(_library().onepass_rmsnorm_forward(
         _DTYPES[x.dtype], x.data_ptr(), _stride(x), weight.data_ptr(), y.data_ptr(), _stride(y),
         rstd.data_ptr(), x.shape[0], x.shape[1], eps, _stream(x)))
@@ -74,8 +76,10 @@ def _forward(x, weight, eps):
 def _backward(dy, x, weight, rstd, llama_order):
     dx = torch.empty_like(x, memory_format=torch.contiguous_format)
     dweight = torch.empty_like(weight)
+    if x.shape[0] == 0:
+        return dx, dweight.zero_()
     size = _library().onepass_rmsnorm_scratch_size(*x.shape)
-    scratch = torch.empty(max(size, 1), dtype=torch.float32, device=x.device)
+    scratch = torch.empty(size, dtype=torch.float32, device=x.device)
     _check(_library().onepass_rmsnorm_backward(
         _DTYPES[x.dtype], dy.data_ptr(), _stride(dy), x.data_ptr(), _stride(x), weight.data_ptr(),
         rstd.data_ptr(), dx.data_ptr(), _stride(dx), dweight.data_ptr(), scratch.data_ptr(),

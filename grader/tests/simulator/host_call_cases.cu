@@ -87,6 +87,23 @@ CASE(launch_function_with_much_shared_memory, "") {
   cudaFuncSetAttribute(fill_much_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 90000);
   cudaLaunchKernel(fill_much_shared, 1, 32, arguments, 90000, expected.stream);
 }
+CASE(launch_on_a_forked_stream, "other-stream", {"another stream", "unless events order the two"}) {
+  float* y = memory();
+  const ExpectedStream expected;
+  cudaStream_t side;
+  cudaEvent_t fork, join;
+  cudaStreamCreate(&side);
+  cudaEventCreate(&fork);
+  cudaEventCreate(&join);
+  cudaEventRecord(fork, expected.stream);
+  cudaStreamWaitEvent(side, fork, 0);
+  fill<<<1, 32, 0, side>>>(y);  // here
+  cudaEventRecord(join, side);
+  cudaStreamWaitEvent(expected.stream, join, 0);
+  cudaEventDestroy(fork);
+  cudaEventDestroy(join);
+  cudaStreamDestroy(side);
+}
 CASE(launch_on_another_stream, "other-stream", {"another stream"}) {
   float* y = memory();
   const ExpectedStream expected;

@@ -107,6 +107,19 @@ TEST_CASE("a changed input is found bit for bit") {
   CHECK(element_name("x", after, change->index) == "x[1][2]");
 }
 
+TEST_CASE("two numbers that differ are shown with as many digits as tell them apart") {
+  CHECK(show(0.5, 0.25) == "0.5");
+  CHECK(show(1.0 / 3.0, 1.0 / 3.0) == "0.3333333");
+  CHECK(show(1.0 / 3.0, 0.25) == "0.3333333");
+  const float last = 20.83456f;
+  const float next = std::nextafter(last, 21.0f);  // 7 digits do not tell them apart
+  CHECK(show(last, next) == "20.8345604");
+  CHECK(show(next, last) == "20.8345623");
+  CHECK(show(0.25, 0.25 + 0x1p-52) != show(0.25 + 0x1p-52, 0.25));
+  CHECK(show(std::nan(""), 1.0) == "nan");
+  CHECK(show(1.0, std::nan("")) == "1");
+}
+
 TEST_CASE("patterns are put into words") {
   CHECK(pattern(3, 1000, [](auto, auto) { return true; }) == "every element");
   CHECK(pattern(3, 1000, [](auto, auto c) { return c >= 256; }) ==

@@ -151,6 +151,11 @@ TEST_CASE("a launch error is told by what the call asked for") {
   CHECK(told(65537, 1, "The grid is 0 x 1 x 1: a launch").mistake == "launch-failed");
   CHECK(told(65537, 1, "The block is 2048 x 1 x 1: it may").mistake == "launch-failed");
   CHECK(told(1, 1024).mistake == "launch-failed");
+  const Diagnosis no_memory = explain_launch_error(
+      contract::call(turn, Dtype::fp32, {.sizes = {{"tokens", 65537}, {"dim", 1}}, .seed = 1}),
+      "cudaErrorMemoryAllocation: out of memory");
+  CHECK(no_memory.mistake == "launch-failed");
+  CHECK(no_memory.sentence.find("asked for memory") != std::string::npos);
   CHECK(explain_launch_error(Case("f", Dtype::fp32), error).mistake == "launch-failed");
 }
 

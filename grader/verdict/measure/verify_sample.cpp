@@ -123,7 +123,8 @@ std::string first_difference(const Case& call, const std::vector<Expectation>& e
       const Index worst{rows[static_cast<std::size_t>(comparison.worst.row)],
                         cols[static_cast<std::size_t>(comparison.worst.col)]};
       return fmt::format("{} = {}, expected {}", element_name(expected.output, got, worst),
-                         show(comparison.got), show(comparison.expected));
+                         show(comparison.got, comparison.expected),
+                         show(comparison.expected, comparison.got));
     }
   }
   return "";

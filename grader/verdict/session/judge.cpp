@@ -165,8 +165,8 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run, const Goes
     if (const auto change = first_change(call.values(buffer.name), after)) {
       Failure failure{.mistake = "input-modified",
                       .where = element_name(buffer.name, after, change->index),
-                      .expected = show(change->before),
-                      .got = show(change->after)};
+                      .expected = show(change->before, change->after),
+                      .got = show(change->after, change->before)};
       const bool is_input = has_work(call) || call.contract() == nullptr;
       failure.message =
           fmt::format("{}, and the call changed {} from {} to {}.",
@@ -207,8 +207,8 @@ Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
   const std::string& output = expectation.output;
   const Matrix& got = answer[output];
   Failure failure{.where = element_name(output, got, comparison.worst),
-                  .expected = show(comparison.expected),
-                  .got = show(comparison.got),
+                  .expected = show(comparison.expected, comparison.got),
+                  .got = show(comparison.got, comparison.expected),
                   .pattern = describe(comparison.wrong_mask).text};
   if (std::isfinite(comparison.error_over_bound)) {
     failure.error_over_bound = comparison.error_over_bound;

@@ -51,9 +51,12 @@ Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const
                                            int64_t x_stride, const float* mean, const float* rstd,
                                            T* dweight, T* dbias, float* scratch, int rows, int cols,
                                            cudaStream_t stream) {
-  int multiprocessors = 0;
+  static const int multiprocessors = [] {  // asked once, for all calls
+    int count = 0;
+    cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0);
+    return count;
+  }();
   int fit = 0;
-  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
   cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, both_stages_kernel<T>, kThreads, 0);
   int groups = layernorm_groups(rows);
   groups = groups < multiprocessors * fit ? groups : multiprocessors * fit;

@@ -65,8 +65,9 @@ void launch(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_strid
             int rows, int cols, float eps, cudaStream_t stream) {
   const int bytes = cols * static_cast<int>(sizeof(T));
   if (bytes <= kMostShared) {
-    cudaFuncSetAttribute(forward_kernel<T, V, true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         kMostShared);
+    [[maybe_unused]] static const cudaError_t once =  // for all calls
+        cudaFuncSetAttribute(forward_kernel<T, V, true>,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize, kMostShared);
     forward_kernel<T, V, true>
         <<<rows, kThreads, bytes, stream>>>(x, x_stride, weight, y, y_stride, rstd, cols, eps);
   } else {
