@@ -120,13 +120,15 @@ double Session::time_limit(const Turn& turn) const {
   return turn.most_accesses > 0 && turn.most_blocks == 0 ? kFullLimit : settings_.time_limit;
 }
 
-/// `work`, unless it runs out of time: of so many threads that says nothing. Did it not?
+/// `work`, unless it runs out of time: of so many threads that says nothing. Did it not? Threads of
+/// which it is known that they wait for each other are no matter of time: theirs is a mistake.
 bool Session::in_time(const std::function<void()>& work) {
   try {
     work();
     return true;
   } catch (const CheckFailed&) {
-    if (check_.failure->status != Status::timed_out || is_out_of_time()) {
+    const Failure& failure = *check_.failure;
+    if (failure.status != Status::timed_out || failure.mistake || is_out_of_time()) {
       throw;
     }
   }
