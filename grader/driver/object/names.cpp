@@ -104,8 +104,7 @@ bool may_ask_for(const std::string& name) {
 bool may_ask_for_in_kernels(const std::string& name) {
   static const std::regex allowed(
       "(?:" + one_of(kCompiler) + "|" + one_of(kCuda) + "|" + one_of(kMathematics) + "|" +
-      one_of(R"(mem(?:cpy|set) malloc free printf __assert_fail clock abs)") + ")$|" +
-      kOurs);
+      one_of(R"(mem(?:cpy|set) malloc free printf __assert_fail clock abs)") + ")$|" + kOurs);
   return name != kOurMemmove && begins_so(name, allowed);
 }
 
