@@ -16,6 +16,7 @@ set(ONEPASS_SIMULATOR_COMPILE_FLAGS
   -ffp-contract=off                   # the same arithmetic on every CPU
   -fwrapv                             # what overflows is seen, not optimised away
   -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset  # calls, however few bytes
+  -fno-builtin-printf                 # which would become puts(), and kernels have none
   -U_FORTIFY_SOURCE                   # which would replace them
   -wrapper $<TARGET_FILE:onepass-rewrite>,--compiler-step  # alignments (access_alignments.h)
   -fno-extern-tls-init                # __shared__ is thread_local, and never initialised

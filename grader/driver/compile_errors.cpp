@@ -121,6 +121,12 @@ std::optional<std::string> about_names_of(std::size_t first,
   return std::nullopt;
 }
 
+// A header's static_assert() is a sentence to whoever uses it: what g++ puts before that is not.
+std::string without_assertion(const std::string& message) {
+  const std::string start = "static assertion failed: ";
+  return message.rfind(start, 0) == 0 ? message.substr(start.size()) : message;
+}
+
 // Names as the student writes them: no namespace of ours, "__half" however a compiler spells it.
 std::string as_written(std::string name) {
   static const std::regex prefix(R"((?:onepass::|struct |class ))");
@@ -157,7 +163,7 @@ std::optional<FirstError> first_error(const std::string& output, const std::stri
                             error->line,
                             error->is_fatal ? "" : ": is something in this file not closed?")
               : "";
-      return FirstError{{error->message + place, at(number)}, false};
+      return FirstError{{without_assertion(error->message) + place, at(number)}, false};
     }
     if (const auto symbol = symbol_error(lines[i])) {
       return FirstError{{*symbol, at(line_of(lines[i], file))}, false};

@@ -101,6 +101,8 @@ std::string statement(const PtxInstruction& row, const std::string& name, bool h
     next += 4;
     if (wanted == "0") {
       text += "0";
+    } else if (wanted == "d|e") {
+      text += (has_result ? register_of("u32", next) : "_") + "|" + register_of("pred", next);
     } else if (wanted == "_" || (wanted == "d|_" && !has_result)) {
       text += "_";
     } else if (wanted[0] == '[') {
@@ -124,7 +126,7 @@ std::string statement(const PtxInstruction& row, const std::string& name, bool h
 std::string all_statements() {
   std::string text;
   for (const PtxInstruction& row : onepass::rewriter::kPtxInstructions) {
-    const bool may_lack_result = std::string(row.operands).substr(0, 3) == "d|_";
+    const bool may_lack_result = std::string(row.operands).substr(0, 2) == "d|";
     for (const std::string& name : names_of(row.pattern)) {
       text += statement(row, name, true);
       if (may_lack_result) text += statement(row, name, false);

@@ -38,7 +38,10 @@ TEST_SUITE("rewriter: inline PTX") {
                  "the PTX instruction mma.sync.aligned.m16n8k8 cannot be simulated on a CPU: grade "
                  "this on a GPU"));
     CHECK(contains(refused_ptx("bra L;"), "bra cannot"));
-    CHECK(contains(refused_ptx("mov.u32 %0|%3, 1;"), "mov.u32 has | where a ; is expected"));
+    CHECK(contains(refused_ptx("mov.u32 %0|%3, 1;"), "are not those"));
+    CHECK(contains(refused_ptx("{ .reg .pred p; elect.sync p, -1; }"), "are not those"));
+    CHECK(contains(refused_ptx("elect.sync _|%0, -1;"), "arguments mismatch"));
+    CHECK(contains(refused_ptx("mov.u32 %0 $;"), "mov.u32 has $ where a ; is expected"));
     CHECK(
         contains(refused_ptx("{ .reg .b32 t; } mov.b32 %0, t;"), "names t, which is no register"));
     CHECK(contains(refused_ptx("{ .reg .b32 t; .reg .f32 t; }"), "declared twice"));
@@ -121,6 +124,8 @@ TEST_SUITE("rewriter: inline PTX") {
     CHECK(contains(lowered("mbarrier.arrive.shared::cluster.b64 _, [%0];"), "arrive_at_barrier("));
     CHECK(contains(lowered("{ .reg .b64 t; mbarrier.arrive.shared::cluster.b64 t, [%0]; }"),
                    "are not those"));
+    const std::string elect = "elect.sync _|%%px, -1; }";
+    CHECK(contains(lowered("{ .reg .pred %%px; " + elect), "{ ::simulator::ptx::elect("));
     CHECK(contains(lowered("mov.u32 _, %0;"), "names _, which is no register"));
     CHECK(contains(lowered("mbarrier.arrive.release.shared.b64 _, [%0];"), "cannot be simulated"));
     CHECK(contains(lowered("mbarrier.arrive.cta.release.shared.b64 _, [%0];"),

@@ -149,6 +149,23 @@ TEST_SUITE("rewriter") {
     CHECK(rewritten("KERNEL(__launch_bounds__(256), k)(int a) {}") ==
           "KERNEL(__launch_bounds__(256), k)(int a) { ONEPASS_LAUNCH_BOUNDS( 256 );}");
     unchanged("__global__ void __launch_bounds__(256) k(int a);\nvoid f() {}");
+    const std::string declared = "template <int N> __global__ void __launch_bounds__(N) k(int* a);";
+    CHECK(rewritten(declared + "template <int N> __global__ void k(int* b) {}") ==
+          declared + "template <int N> __global__ void k(int* b) { ONEPASS_LAUNCH_BOUNDS( N );}");
+    CHECK(contains(rewritten(declared + "template <int N> __global__ void __launch_bounds__(8) "
+                                        "k(int* a) {}"),
+                   "{ ONEPASS_LAUNCH_BOUNDS( 8 );}"));
+    for (const char* another :
+         {"template <int M> __global__ void k(int* a) {}", "__global__ void k(int* a) {}",
+          "template <int N> __global__ void k(int a) {}", "template <int N> void k(int* a) {}",
+          "template <int N> __global__ void f(int* a) {}",
+          "template <int N> __global__ void k(int* a);"}) {
+      unchanged(declared + another);
+    }
+    const std::string other = "template <int N> __global__ void k(int* a) {}";
+    CHECK(contains(rewritten(declared + other + "namespace n {" + other + "}"),
+                   "( N );}namespace n {" + other));
+    unchanged("__global__ void k(int a) {}\n__global__ void __launch_bounds__(256) k(int a);");
   }
 
   TEST_CASE("launch bounds in a macro are compared in the kernel") {

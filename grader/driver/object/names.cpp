@@ -101,12 +101,10 @@ bool may_ask_for(const std::string& name) {
   return begins_so(name, allowed);
 }
 
-// puts and putchar are what the compiler makes of a printf().
 bool may_ask_for_in_kernels(const std::string& name) {
   static const std::regex allowed(
       "(?:" + one_of(kCompiler) + "|" + one_of(kCuda) + "|" + one_of(kMathematics) + "|" +
-      one_of(R"(mem(?:cpy|set) malloc free printf puts putchar __assert_fail clock abs)") + ")$|" +
-      kOurs);
+      one_of(R"(mem(?:cpy|set) malloc free printf __assert_fail clock abs)") + ")$|" + kOurs);
   return name != kOurMemmove && begins_so(name, allowed);
 }
 

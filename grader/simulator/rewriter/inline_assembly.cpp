@@ -273,7 +273,7 @@ ShownAt shown_at(const Tokens& tokens, std::size_t keyword, std::size_t open,
   return {keyword};
 }
 
-/// The static_assert() takes the place of the asm and all that is in its parentheses.
+/// A stop and what drops the rest take the place of the asm and all that is in its parentheses.
 void refuse(const Tokens& tokens, std::size_t keyword, std::size_t open, const PtxError& error,
             std::vector<Edit>& edits) {
   std::string sentence;
@@ -285,10 +285,10 @@ void refuse(const Tokens& tokens, std::size_t keyword, std::size_t open, const P
   for (std::size_t i = keyword; i <= std::max(open, shown.token); ++i) {
     const Token& token = tokens[i];
     const std::ptrdiff_t lines = std::count(token.text.begin(), token.text.end(), '\n');
-    const std::string text = i != shown.token
-                                 ? newlines(lines, token)
-                                 : newlines(shown.lines, token) + "ONEPASS_REFUSED_ASM(\"" +
-                                       sentence + "\", " + newlines(lines - shown.lines, token);
+    const std::string text =
+        i != shown.token ? newlines(lines, token)
+                         : newlines(shown.lines, token) + "ONEPASS_REFUSED_ASM(\"" + sentence +
+                               "\") ONEPASS_DROPPED_ASM(" + newlines(lines - shown.lines, token);
     edits.push_back({token.begin, token.end(), text});
   }
 }

@@ -15,7 +15,12 @@
 // #define ONEPASS_LAUNCH_BOUNDS_OF_KERNEL(n) ONEPASS_LAUNCH_BOUNDS(n)
 // #define KERNEL(n) __global__ void __launch_bounds__(n)
 // KERNEL(256) kernel(float* x) { ONEPASS_LAUNCH_BOUNDS_OF_KERNEL(256); ... }
+//
+// Bounds that an earlier declaration has alone hold for the definition, as nvcc has it. The two
+// belong together if they have the same template parameters, name and types.
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "passes.h"
@@ -154,6 +159,79 @@ std::string definition_of_bounds(const Tokens& tokens, const Definition& definit
          std::to_string(name.line) + "\n";
 }
 
+// A kernel as it is declared or defined.
+struct Signature {
+  std::string text;   // of its template parameters, its name and its types
+  std::size_t begin;  // of the declaration
+  std::size_t end;    // what it ends with: `;` or `{`
+};
+
+// Without the parameters' names: "float * , int" of `float* x, int n`.
+std::string types_of(const Tokens& tokens, std::size_t open, std::size_t close) {
+  std::string text;
+  for (std::size_t i = open + 1; i < close; ++i) {
+    const bool is_last = tokens[i + 1].is(",") || i + 1 == close;
+    const bool is_first = i == open + 1 || tokens[i - 1].is(",");
+    if (tokens[i].kind != TokenKind::kIdentifier || !is_last || is_first) {
+      text += std::string(tokens[i].text) + " ";
+    }
+  }
+  return text;
+}
+
+// Of the kernel whose name is tokens[name]; nothing if that is no kernel's.
+std::optional<Signature> signature(const Tokens& tokens, std::size_t name) {
+  if (tokens[name].kind != TokenKind::kIdentifier || !same_directive(tokens, name, name + 1) ||
+      !tokens[name + 1].is("(") || tokens[name].directive != 0) {
+    return std::nullopt;
+  }
+  const std::size_t close = closing_bracket(tokens, name + 1);
+  if (close + 1 >= tokens.size() || !tokens[close + 1].is_any({"{", ";"})) {
+    return std::nullopt;
+  }
+  std::size_t begin = name;
+  while (begin > 0 && tokens[begin - 1].directive == 0 &&
+         !tokens[begin - 1].is_any({";", "{", "}"})) {
+    --begin;
+  }
+  for (std::size_t i = begin; i < name; ++i) {
+    if (tokens[i].is("__global__")) {
+      return Signature{joined(tokens, begin, i) + " " + std::string(tokens[name].text) + " " +
+                           types_of(tokens, name + 1, close),
+                       begin, close + 1};
+    }
+  }
+  return std::nullopt;
+}
+
+// Puts the bounds of declarations into the definitions behind them that have none.
+void hand_on_bounds(const Tokens& tokens, const Macros& macros, std::vector<Edit>& edits) {
+  std::map<std::string, std::string> declared;  // bounds, by signature
+  for (std::size_t name = 0; name < tokens.size(); ++name) {
+    const std::optional<Signature> kernel = signature(tokens, name);
+    if (!kernel) {
+      continue;
+    }
+    std::string bounds;
+    for (std::size_t i = kernel->begin; i < name; ++i) {
+      if (tells_bounds(tokens[i], macros)) {
+        bounds += " " + compared(tokens, i) + ";";
+      }
+    }
+    const Token& end = tokens[kernel->end];
+    if (end.is(";") && !bounds.empty()) {
+      declared[kernel->text] = bounds;
+    }
+    const auto found = declared.find(kernel->text);
+    if (end.is("{") && found != declared.end()) {
+      if (bounds.empty()) {
+        edits.push_back({end.end(), end.end(), found->second});
+      }
+      declared.erase(found);  // one of the same name, in another namespace, is another kernel
+    }
+  }
+}
+
 }  // namespace
 
 void rewrite_launch_bounds(std::string_view source, const Tokens& tokens,
@@ -173,6 +251,7 @@ void rewrite_launch_bounds(std::string_view source, const Tokens& tokens,
       edits.push_back({tokens[end].end(), tokens[end].end(), " " + compared(tokens, i) + ";"});
     }
   }
+  hand_on_bounds(tokens, macros, edits);
 }
 
 }  // namespace onepass::rewriter

@@ -95,6 +95,7 @@ class Lowering {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const PtxOperand& given = statement.operands[i];
       const bool in_braces = given.kind == PtxOperand::Kind::list;
+      if ((given.kind == PtxOperand::Kind::pair) != (wanted[i] == "d|e")) return false;
       const bool is_data = wanted[i] == (name[0] == "ld" ? "d" : "a");
       if ((given.kind == PtxOperand::Kind::address) != (wanted[i][0] == '[')) return false;
       if ((wanted[i] == "0" || wanted[i] == "_") && given.text != wanted[i]) return false;
@@ -133,13 +134,15 @@ class Lowering {
         texts[letter] = registers_.address(given, is_shared, statement);
         const std::string space = is_shared ? "shared" : "anywhere";
         if (letter == 'p') texts['P'] = "::simulator::ptx::" + space + "_at(" + texts['p'] + ")";
+      } else if (given.kind == PtxOperand::Kind::pair) {
+        if (given.parts[0].text != "_") result = put(given.parts[0], "u32", statement);
+        texts['e'] = registers_.place(given.parts[1], "pred", statement);
       } else if (given.text == "_" && (wanted[i] == "_" || wanted[i] == "d|_")) {
         continue;
       } else if (type == "constant") {
         texts[letter] = registers_.constant(given, statement);
       } else if (letter == 'd' && wanted[i][0] != '{' && !uses(row, 'd')) {
-        result = std::string("::simulator::ptx::put<") + ptx_type(type)->cpp + ">(" +
-                 registers_.place(given, type, statement) + ", ";
+        result = put(given, type, statement);
       } else if (given.kind == PtxOperand::Kind::list) {
         texts[letter] = registers_.list(given, type, letter == 'd', wanted[i][0] == '{', statement);
       } else if (letter != '0') {
@@ -148,6 +151,13 @@ class Lowering {
       }
     }
     return result + filled_in(row.meaning, texts) + (result.empty() ? "" : ")");
+  }
+
+  /// The beginning of the call that puts a result there.
+  std::string put(const PtxOperand& given, const std::string& type,
+                  const PtxStatement& statement) const {
+    return std::string("::simulator::ptx::put<") + ptx_type(type)->cpp + ">(" +
+           registers_.place(given, type, statement) + ", ";
   }
 
   static bool uses(const PtxInstruction& row, char letter) {

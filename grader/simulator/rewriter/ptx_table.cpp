@@ -206,6 +206,7 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"shfl .sync .up .b32", "d a b:u32 c:to0 e:u32", "::__shfl_up_sync($e, $a, $b, ptx::width($c))"},
     {"activemask .b32", "d", "::__activemask()"},
     {"vote .sync .ballot .b32", "d a:pred b:u32", "::__ballot_sync($b, $a)"},
+    {"elect .sync", "d|e a:u32", "ptx::elect($a, $e)"},
     {"redux .sync .add .s32|.u32", "d a b:u32", "::__reduce_add_sync($b, $a)"},
     {"redux .sync .min .s32|.u32", "d a b:u32", "::__reduce_min_sync($b, $a)"},
     {"redux .sync .max .s32|.u32", "d a b:u32", "::__reduce_max_sync($b, $a)"},

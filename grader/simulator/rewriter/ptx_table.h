@@ -12,7 +12,8 @@ namespace onepass::rewriter {
 ///            parts.
 /// operands   a letter each, d for the result; {d} or {a} registers in braces. Their type is the
 ///            last of the instruction's name, or stands behind a colon; there "constant" is a
-///            number that the compiler knows. "_" is a result that nobody wants, "d|_" either.
+///            number that the compiler knows. "_" is a result that nobody wants, "d|_" either;
+///            "d|e" such a result of 32 bits and a predicate.
 ///            Of addresses, [p] is one in the memory that the instruction's name says, [q] one in
 ///            global and [s] and [m] are ones in shared memory.
 /// meaning    C++ of the operands $a, $b and so on, and of $T, the type. What it gives is $d. $P is

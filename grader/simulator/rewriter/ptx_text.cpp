@@ -148,7 +148,9 @@ class PtxParser {
       expect(']', "the address of " + instruction);
       return address;
     }
-    return simple(instruction);
+    PtxOperand first = simple(instruction);
+    if (!takes('|')) return first;
+    return {PtxOperand::Kind::pair, "", 0, {std::move(first), simple(instruction)}};
   }
 
   /// A register or a number.

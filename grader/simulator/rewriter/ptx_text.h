@@ -22,10 +22,10 @@ class PtxError : public std::runtime_error {
 };
 
 struct PtxOperand {
-  enum class Kind { name, number, address, list } kind;
+  enum class Kind { name, number, address, list, pair } kind;
   std::string text;                    // "%0", "%tid.x", "mask", "0x1f", "0f3F800000", "1.5"
   long long offset = 0;                // address: [%0+16]
-  std::vector<PtxOperand> parts = {};  // list: {%0, %1}
+  std::vector<PtxOperand> parts = {};  // list: {%0, %1}; pair: %0|p
 };
 
 /// `@!p ld.global.f32 %0, [%1];` Of `.reg .f32 a, b;` the name is ".reg.f32" and the operands are a

@@ -125,6 +125,8 @@ TEST_SUITE("device code") {
     call("memmove", "memmove(y, y + i, 16);");
     call("memmove", "::memmove(y, y + 1, 16);");
     call("memcmp", "y[0] = memcmp(y, y + 1, 16 * i);");
+    call("puts", "puts(\"x\");");
+    call("putchar", "putchar('x');");
     call("atoi", "y[0] = atoi(reinterpret_cast<const char*>(y));");
 
     const auto variable = [](const std::string& name, const std::string& body) {
@@ -170,6 +172,7 @@ TEST_SUITE("device code") {
       const float local[4] = {1, 2, 3, y[i]}; y[10] = local[i];
       for (float f : {1.0f, 2.0f}) y[11] += f;
       if (y[i] < 0) printf("%f\n", y[i]);
+      if (y[i] > 9) { printf("more\n"); printf("%s\n", "more"); printf("%c", 'x'); }
       float* memory = new float[4]; memory[i] = 1; y[12] = memory[i - 1]; delete[] memory;
       void* bytes = malloc(16); memcpy(bytes, y, 16); memset(y, 0, 4); free(bytes);
       __shared__ float shared[12288]; shared[i] = 1; __syncthreads(); y[13] = shared[i - 1] + i;

@@ -1,5 +1,5 @@
 // What is set for a kernel, or asked of it, is that kernel's own: whatever name it is launched by,
-// and not that of another instance of its template.
+// and not that of another instance of its template. And the bounds of its launches.
 #include <cassert>
 
 #include "simulator/simulator.h"
@@ -143,6 +143,67 @@ CASE(cooperative_launch_of_the_larger_instance, "invalid-launch", {"holds 5 on e
   void* arguments[] = {&y};
   const auto kernel = meet_with_elements<10000>;
   cudaLaunchCooperativeKernel(kernel, 6 * 132, 1, arguments);  // here
+}
+
+// ---- Launch bounds, which the kernel says itself
+
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads, 2) bounded(float* y) {  // here
+  y[threadIdx.x] = 1;
+}
+CASE(more_threads_than_launch_bounds, "invalid-launch", {"has 64 threads", "allow 32:"}) {
+  bounded<32><<<1, 64>>>(zeros<float>());
+}
+CASE(as_many_threads_as_launch_bounds, "") {
+  bounded<64><<<1, 64>>>(zeros<float>());
+}
+
+// The bounds in macros, which are said anew where there is an #if.
+#define BOUNDS(n) __launch_bounds__(n, 1)
+#define KERNEL(n) __global__ void BOUNDS(n)
+#define ALIAS __launch_bounds__
+#define FEWER 0
+#if FEWER
+#define SOME_BOUNDS BOUNDS(32)
+#else
+#define SOME_BOUNDS BOUNDS(64)
+#endif
+template <int kThreads>
+KERNEL(kThreads)
+bounded_by_macro(float* y) {  // here
+  y[threadIdx.x] = 1;
+}
+__global__ void ALIAS(32) bounded_by_alias(float* y) {  // here
+  y[threadIdx.x] = 1;
+}
+__global__ void SOME_BOUNDS bounded_by_one_arm(float* y) {
+  y[threadIdx.x] = 1;
+}
+CASE(more_threads_than_launch_bounds_in_a_macro, "invalid-launch", {"64 threads", "allow 32:"}) {
+  bounded_by_macro<32><<<1, 64>>>(zeros<float>());
+}
+CASE(as_many_threads_as_launch_bounds_in_a_macro, "") {
+  bounded_by_macro<64><<<1, 64>>>(zeros<float>());
+}
+CASE(more_threads_than_launch_bounds_by_an_alias, "invalid-launch", {"64 threads", "allow 32:"}) {
+  bounded_by_alias<<<1, 64>>>(zeros<float>());
+}
+CASE(as_many_threads_as_launch_bounds_of_this_arm, "") {
+  bounded_by_one_arm<<<1, 64>>>(zeros<float>());
+}
+
+// And in a declaration alone.
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads) bounded_before(float* y);
+template <int kThreads>
+__global__ void bounded_before(float* x) {  // here
+  x[threadIdx.x] = 1;
+}
+CASE(more_threads_than_declared_launch_bounds, "invalid-launch", {"64 threads", "allow 32:"}) {
+  bounded_before<32><<<1, 64>>>(zeros<float>());
+}
+CASE(as_many_threads_as_declared_launch_bounds, "") {
+  bounded_before<64><<<1, 64>>>(zeros<float>());
 }
 
 }  // namespace

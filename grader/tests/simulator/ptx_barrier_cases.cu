@@ -289,6 +289,29 @@ CASE(ptx_copies_and_an_arrival_not_awaited, "shared-race", {}, {{"takes", 63}, {
   copies_arrive<false><<<1, kThreads>>>(counting(), zeros<float>(), false);
 }
 
+// ---- One lane of a warp, which is to begin the copies
+
+__global__ void leaders(float* y, unsigned mask) {
+  unsigned leader, is_leader = 0;
+  asm volatile(  // here
+      "{ .reg .b32 %%rx; .reg .pred %%px; elect.sync %%rx|%%px, %2;"
+      " @%%px mov.s32 %1, 1; mov.s32 %0, %%rx; }"
+      : "=r"(leader), "+r"(is_leader)
+      : "r"(mask));
+  y[threadIdx.x] = static_cast<float>(100 * is_leader + leader);
+}
+CASE(ptx_leader_of_a_warp, "") {
+  float* y = zeros<float>();
+  leaders<<<1, kThreads>>>(y, 0xffffffff);
+  expect(y, 1, 100, 0);
+  expect(y + 1, 31, 0, 0);
+  expect(y + 32, 1, 100, 0);
+}
+CASE(ptx_leader_of_others, "bad-warp-mask",
+     {"elect.sync with mask 0xffff0000", "leaves out the lane that calls it"}) {
+  leaders<<<1, 32>>>(zeros<float>(), 0xffff0000);
+}
+
 // ---- Kernels that begin early
 
 __global__ void writes(float* x) {

@@ -310,51 +310,6 @@ CASE(no_threads, "invalid-launch", {"it has no threads"}) {
 CASE(too_many_threads, "invalid-launch", {"it may have 1024 threads"}) {
   nothing<<<1, 1025>>>();  // here
 }
-template <int kThreads>
-__global__ void __launch_bounds__(kThreads, 2) bounded(float* y) {  // here
-  y[threadIdx.x] = 1;
-}
-CASE(more_threads_than_launch_bounds, "invalid-launch", {"has 64 threads", "allow 32:"}) {
-  bounded<32><<<1, 64>>>(zeros<float>());
-}
-CASE(as_many_threads_as_launch_bounds, "") {
-  bounded<64><<<1, 64>>>(zeros<float>());
-}
-
-// The bounds in macros, which are said anew where there is an #if.
-#define BOUNDS(n) __launch_bounds__(n, 1)
-#define KERNEL(n) __global__ void BOUNDS(n)
-#define ALIAS __launch_bounds__
-#define FEWER 0
-#if FEWER
-#define SOME_BOUNDS BOUNDS(32)
-#else
-#define SOME_BOUNDS BOUNDS(64)
-#endif
-template <int kThreads>
-KERNEL(kThreads)
-bounded_by_macro(float* y) {  // here
-  y[threadIdx.x] = 1;
-}
-__global__ void ALIAS(32) bounded_by_alias(float* y) {  // here
-  y[threadIdx.x] = 1;
-}
-__global__ void SOME_BOUNDS bounded_by_one_arm(float* y) {
-  y[threadIdx.x] = 1;
-}
-CASE(more_threads_than_launch_bounds_in_a_macro, "invalid-launch", {"64 threads", "allow 32:"}) {
-  bounded_by_macro<32><<<1, 64>>>(zeros<float>());
-}
-CASE(as_many_threads_as_launch_bounds_in_a_macro, "") {
-  bounded_by_macro<64><<<1, 64>>>(zeros<float>());
-}
-CASE(more_threads_than_launch_bounds_by_an_alias, "invalid-launch", {"64 threads", "allow 32:"}) {
-  bounded_by_alias<<<1, 64>>>(zeros<float>());
-}
-CASE(as_many_threads_as_launch_bounds_of_this_arm, "") {
-  bounded_by_one_arm<<<1, 64>>>(zeros<float>());
-}
-
 CASE(too_many_blocks_in_y, "invalid-launch", {"65535"}) {
   nothing<<<dim3(1, 65536), 32>>>();  // here
 }

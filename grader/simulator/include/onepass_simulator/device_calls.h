@@ -119,6 +119,7 @@ enum class WarpOperation : int {
   bit_and,
   bit_or,
   bit_xor,
+  elect,  // answer: the lowest lane
 };
 
 /// One operation of the lanes in `mask`, which must contain the caller. `value` holds the bits of

@@ -211,6 +211,13 @@ __forceinline__ unsigned long long arrive_expecting(void* barrier, unsigned byte
 __forceinline__ unsigned lane() {
   return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;
 }
+/// All lanes of the mask come, and the lowest is their leader. It orders no memory.
+__forceinline__ unsigned elect(unsigned mask, bool& is_leader) {
+  const auto leader =
+      static_cast<unsigned>(warp_operation(WarpOperation::elect, mask, 0, 0, warpSize));
+  is_leader = leader == lane();
+  return leader;
+}
 /// How many lanes a part of the warp has, by the third operand of shfl.sync.
 __forceinline__ int width(unsigned segment) {
   return static_cast<int>(32 - (segment >> 8 & 31));

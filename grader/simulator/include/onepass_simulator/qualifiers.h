@@ -49,9 +49,10 @@
 #define ONEPASS_NO_INITIALIZER "initializer not allowed for __shared__ variable: let the threads store its first values, then call __syncthreads()"
 // clang-format on
 
-// What the rewriter makes of an asm statement that the simulator does not run; of the word asm
-// elsewhere, as in `#define EVIL asm`.
-#define ONEPASS_REFUSED_ASM(sentence, ...) static_assert(false, sentence)
+// What the rewriter makes of an asm statement that the simulator does not run, and of what is left
+// of it; of the word asm elsewhere, as in `#define EVIL asm`.
+#define ONEPASS_REFUSED_ASM(sentence) ONEPASS_STOP(sentence)
+#define ONEPASS_DROPPED_ASM(...)
 #define ONEPASS_HIDDEN_ASM ONEPASS_STOP(ONEPASS_NO_HIDDEN_ASM)
 // What the rewriter puts before the initialiser of a __shared__ variable. In nvcc's words.
 #define ONEPASS_SHARED_INITIALIZER ONEPASS_STOP(ONEPASS_NO_INITIALIZER)

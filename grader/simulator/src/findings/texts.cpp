@@ -72,8 +72,8 @@ const char* operation_name(WarpOperation operation) {
       "__shfl_xor_sync",   "__ballot_sync",     "__any_sync",        "__all_sync",
       "__match_any_sync",  "__match_all_sync",  "__reduce_add_sync", "__reduce_add_sync",
       "__reduce_min_sync", "__reduce_min_sync", "__reduce_max_sync", "__reduce_max_sync",
-      "__reduce_and_sync", "__reduce_or_sync",  "__reduce_xor_sync"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(WarpOperation::bit_xor) + 1);
+      "__reduce_and_sync", "__reduce_or_sync",  "__reduce_xor_sync", "elect.sync"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(WarpOperation::elect) + 1);
   return kNames[static_cast<std::size_t>(operation)];
 }
 

@@ -61,6 +61,8 @@ std::uint64_t answer(WarpOperation operation, const Warp& warp, unsigned group, 
       return is_true != 0;
     case WarpOperation::all:
       return is_true == group;
+    case WarpOperation::elect:
+      return static_cast<std::uint64_t>(__builtin_ctz(group));
     case WarpOperation::match_any:
       return equal;
     case WarpOperation::match_all:
