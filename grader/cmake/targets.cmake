@@ -33,8 +33,8 @@ add_custom_target(check
   COMMAND ${CMAKE_COMMAND} -E env --unset=ONEPASS_CHECK_ALL ${tests}
   COMMAND ${CMAKE_COMMAND} -E echo "Left to make check_all: \
 entries of the corpus with a mistake, an attack or a way to be right that another one has, or that \
-are slow, right kernels under a second seed, nvcc on exercises and naive versions and for a second \
-architecture, and the page of docs/contributing.md."
+are slow, right kernels under a second seed, a worker that takes all memory that it may, nvcc on \
+exercises and naive versions and for a second architecture, and the page of docs/contributing.md."
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
 add_custom_target(check_all
   COMMAND ${CMAKE_COMMAND} -E env ONEPASS_CHECK_ALL=1 ${tests}
