@@ -19,7 +19,10 @@ function(onepass_chapter name)
   file(GLOB sources CONFIGURE_DEPENDS ${home}/*.cpp)
   list(REMOVE_ITEM sources ${checks})
   add_executable(grade-${name} ${checks})
-  target_link_libraries(grade-${name} PRIVATE onepass_chapters_common onepass_verdict_main fmt::fmt)
+  # The library before main(), which is compiled without optimisation: of an inline function that both
+  # have, such as the JSON library's, the linker takes the first. Every call of a kernel passes there.
+  target_link_libraries(grade-${name} PRIVATE onepass_chapters_common onepass_verdict
+                                              onepass_verdict_main fmt::fmt)
   target_compile_definitions(grade-${name} PRIVATE # chapters/common/exercise.h
     ONEPASS_CHAPTER="${name}" ONEPASS_CHAPTER_DOCS="${chapter_DOCS}")
   if(sources)

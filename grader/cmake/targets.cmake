@@ -32,9 +32,9 @@ set(tests ${CMAKE_CTEST_COMMAND} --output-on-failure --parallel ${processors})
 add_custom_target(check
   COMMAND ${CMAKE_COMMAND} -E env --unset=ONEPASS_CHECK_ALL ${tests}
   COMMAND ${CMAKE_COMMAND} -E echo "Left to make check_all: \
-entries of the corpus with a mistake or an attack that another one has, right kernels under a \
-second seed, nvcc on exercises and naive versions and for a second architecture, and the page of \
-docs/contributing.md."
+entries of the corpus with a mistake, an attack or a way to be right that another one has, or that \
+are slow, right kernels under a second seed, a worker that takes all memory that it may, nvcc on \
+exercises and naive versions and for a second architecture, and the page of docs/contributing.md."
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
 add_custom_target(check_all
   COMMAND ${CMAKE_COMMAND} -E env ONEPASS_CHECK_ALL=1 ${tests}

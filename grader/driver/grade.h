@@ -21,8 +21,10 @@ struct GradeOptions {
   bool experiments = true;           // find out which TODOs of a failing exercise are right
   bool nvcc = true;                  // compile for a GPU as well, where there is nvcc and no GPU
   std::optional<double> time_limit;  // seconds for one launch; empty: as the graders choose
-  std::string until;                 // no check after one that fails by this mistake
+  std::string until;                 // no check after one that fails by this mistake, or by any
 };
+
+constexpr const char* kAnyFailure = "failure";  // for `until`: whatever the mistake
 
 /// Exit codes, as documented in docs/grading.md.
 constexpr int kComplete = 0;

@@ -89,7 +89,8 @@ CLI::App* add_grade_command(CLI::App& app, GradeOptions& options, std::vector<st
   command->add_option("--time-limit", options.time_limit, "Seconds for one launch; default: 4")
       ->check(CLI::PositiveNumber);
   command->add_option("--until", options.until,
-                      "Run no check after one that fails by this mistake (for maintainers)");
+                      "Run no check after one that fails by this mistake, or by any (failure); for "
+                      "maintainers");
   command->add_flag("--checks-only", options.checks_only,
                     "Measure no traffic and no bandwidth of what is passed");
   command->add_flag("--require-confinement", options.require_confinement,

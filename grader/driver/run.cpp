@@ -236,7 +236,9 @@ void Run::grade(std::size_t index) {
   const std::string& id = item.task.exercise->id;
   std::size_t done = 0;
   HandOut checks(checks_of(index), [&](const Json& check) {
-    return !options_.until.empty() && text(check, "diagnosis") == options_.until;
+    return options_.until == kAnyFailure
+               ? is_failure(check.at("status"))
+               : !options_.until.empty() && text(check, "diagnosis") == options_.until;
   });
   std::vector<std::optional<std::string>> faults(at_once());
   const auto grade_some = [&](std::size_t who) {

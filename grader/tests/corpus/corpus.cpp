@@ -41,6 +41,7 @@ void read_header(const std::string& line, Entry& entry) {
   value_of("status", entry.status);
   value_of("needs", entry.needs);
   value_of("base", entry.base);
+  value_of("slow", entry.slow);
 }
 
 struct Change {
@@ -116,16 +117,23 @@ Entry read_entry(const fs::path& repository, const fs::path& file) {
   return entry;
 }
 
-/// What an entry shows that others may show too.
-std::vector<std::string> point_of(const Entry& entry) {
-  const std::string chapter = entry.exercise.substr(0, entry.exercise.find('/'));
-  if (entry.kind == "wrong") {
-    return {chapter, entry.kind, entry.diagnosis};
+/// All that the chapters' graders consist of: a mistake of a chapter's formulas is named there.
+std::string text_of_chapters(const fs::path& repository) {
+  std::string text;
+  for (const auto& file : fs::recursive_directory_iterator(repository / "grader" / "chapters")) {
+    text += file.is_regular_file() ? read(file.path()) : "";
   }
-  if (entry.kind == "hostile") {  // what meets an attack knows no chapter
+  return text;
+}
+
+/// What an entry shows that others may show too.
+std::vector<std::string> point_of(const Entry& entry, const std::string& chapters) {
+  if (entry.kind != "wrong") {  // what meets an attack or a way to work knows no exercise
     return {entry.kind, fs::path(entry.name).filename().string()};
   }
-  return {entry.name};
+  const bool is_named_by_chapters = chapters.find('"' + entry.diagnosis + '"') != std::string::npos;
+  const std::string chapter = entry.exercise.substr(0, entry.exercise.find('/'));
+  return {entry.kind, entry.diagnosis, is_named_by_chapters ? chapter : ""};
 }
 
 }  // namespace
@@ -160,19 +168,24 @@ std::vector<Entry> entries(const fs::path& repository) {
   return all;
 }
 
-std::vector<Entry> quick_run(const std::vector<Entry>& corpus) {
+std::vector<Entry> quick_run(const fs::path& repository) {
+  const std::vector<Entry> corpus = entries(repository);
+  const std::string chapters = text_of_chapters(repository);
   std::map<std::vector<std::string>, Entry> shortest;
   for (const Entry& entry : corpus) {
-    Entry& chosen = shortest.try_emplace(point_of(entry), entry).first->second;
+    if (!entry.slow.empty()) {
+      continue;
+    }
+    Entry& chosen = shortest.try_emplace(point_of(entry, chapters), entry).first->second;
     if (entry.text.size() < chosen.text.size()) {
       chosen = entry;
     }
   }
-  std::vector<Entry> entries;
+  std::vector<Entry> chosen;
   for (const auto& [point, entry] : shortest) {
-    entries.push_back(entry);
+    chosen.push_back(entry);
   }
-  return entries;
+  return chosen;
 }
 
 Entry honest(const Entry& entry, const fs::path& repository) {

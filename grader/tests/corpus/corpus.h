@@ -23,6 +23,7 @@ struct Entry {
   std::string check;              // how that check's name begins, or empty
   std::string needs;              // the device that alone can see it, or empty
   std::string base;               // "right/welford.cu": what an .edit changes; empty: the solution
+  std::string slow;               // why its grading takes long, or empty
 };
 
 /// All entries below grader/tests/corpus, by name. Throws
@@ -30,9 +31,10 @@ struct Entry {
 /// solution.
 std::vector<Entry> entries(const std::filesystem::path& repository);
 
-/// The quick run grades every right kernel, every mistake of a chapter once, and every attack once:
-/// the shortest entry with that diagnosis or name.
-std::vector<Entry> quick_run(const std::vector<Entry>& corpus);
+/// Of them what the quick run grades, the shortest entry of each point: every way to be right and
+/// every attack, by its name; every mistake of a chapter's formulas, in each of the chapters; every
+/// mistake that is told whatever the formulas are, such as a race, once. Nothing that is slow.
+std::vector<Entry> quick_run(const std::filesystem::path& repository);
 
 /// The workbook's solution of the entry's exercise, which passes.
 Entry honest(const Entry& entry, const std::filesystem::path& repository);

@@ -214,6 +214,22 @@ TEST_CASE("a submission with a file or a chapter missing is graded on the rest")
   CHECK(has(outcome.output, "Score: 4 of 9\n"));
 }
 
+TEST_CASE("no check is run after one that fails by the mistake that is asked for, or by any") {
+  const Workbook workbook;
+  workbook.set_grader(std::string(R"(
+while read -r name; do
+  printf '{"event":"check","name":"%s","status":"failed","diagnosis":"no-answer"}\n' "$name"
+done < /dev/fd/4 >> "$EVENTS"
+)") + Workbook::kEnd);
+  const auto status_of_second = [&](const std::string& until) {
+    workbook.onepass("grade toy/first --no-experiments --until " + until);
+    return workbook.report("report/exercises")["exercises"][0]["checks"][1]["status"];
+  };
+  CHECK(status_of_second("no-answer") == "not run");
+  CHECK(status_of_second("failure") == "not run");
+  CHECK(status_of_second("another") == "failed");
+}
+
 TEST_CASE("if no exercise asked for has its file, that is bad input") {
   const Workbook workbook;
   std::filesystem::remove(workbook.exercise("first"));

@@ -123,7 +123,7 @@ def grade(mutant, onepass):
         report = pathlib.Path(scratch) / 'report.json'
         run = subprocess.run([onepass, 'grade', '--submission', submission, mutant.exercise,
                               '--device', 'cpu', '--checks-only', '--no-experiments', '--no-nvcc',
-                              '--time-limit', '2', '--report', report],
+                              '--time-limit', '2', '--until', 'failure', '--report', report],
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if not report.exists():
             raise RuntimeError(f'No report of {mutant.title}\n{run.stderr}')

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -71,6 +72,15 @@ bool could(const std::string& attempt) {
   return contains(error, "exit(8)");
 }
 
+/// And an honest call is answered after it.
+void check_hog_is_noticed(WorkerClient& client, const char* way, const char* size) {
+  CAPTURE(way);
+  const Run hog = client.run(call_of(way), {}, 20.0);
+  CHECK(hog.outcome == Outcome::ended_early);
+  CHECK(contains(hog.error, size));
+  CHECK(client.run(call_of("honest"), {}, 5.0).outcome == Outcome::ok);
+}
+
 }  // namespace
 
 TEST_CASE("a worker that spins is timed out") {
@@ -132,15 +142,18 @@ TEST_CASE("more threads than a worker may have are noticed") {
   CHECK(client.run(call_of("honest"), {}, 5.0).outcome == Outcome::ok);
 }
 
-TEST_CASE("more memory than a worker may take is noticed" * doctest::skip(!has_memory(8))) {
-  WorkerClient client(ONEPASS_HOSTILE_WORKER);
+TEST_CASE("more memory than a worker may take is noticed") {
+  WorkerClient client(ONEPASS_HOSTILE_WORKER, "cpu", 300'000'000);  // soon taken
   for (const char* way : {"take_memory", "take_memory_and_reply", "take_page_tables"}) {
-    CAPTURE(way);
-    const Run hog = client.run(call_of(way), {}, 20.0);
-    CHECK(hog.outcome == Outcome::ended_early);
-    CHECK(contains(hog.error, "4.3 GB"));
+    check_hog_is_noticed(client, way, "0.3 GB");
   }
-  CHECK(client.run(call_of("honest"), {}, 5.0).outcome == Outcome::ok);
+}
+
+// A virtual machine may be slow to get so much.
+TEST_CASE("a worker may take 4.3 GB" *
+          doctest::skip(std::getenv("ONEPASS_CHECK_ALL") == nullptr || !has_memory(8))) {
+  WorkerClient client(ONEPASS_HOSTILE_WORKER);
+  check_hog_is_noticed(client, "take_memory", "4.3 GB");
 }
 
 TEST_CASE("what is not the student's fault is the grader's") {

@@ -103,7 +103,7 @@ Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, doub
     limits.blobs += more.blobs;
     limits.blob_bytes += more.blob_bytes;
   }
-  most_memory_ = most_memory(expected_device_) + kCopies * limits.blob_bytes;
+  most_memory_ = may_take_ + kCopies * limits.blob_bytes;
   worker::Message message = message_of("run", std::move(asked));
   const double seconds = std::max(kLeastClock, kClockPerLimit * time_limit);
   const auto ask = [&] { return request(message, seconds, limits, read); };

@@ -65,8 +65,11 @@ struct Request;
 class WorkerClient {
  public:
   /// device: "cpu" or "gpu", what it was built for.
-  explicit WorkerClient(std::string worker, std::string device = "cpu")
-      : worker_(std::move(worker)), expected_device_(std::move(device)) {}
+  explicit WorkerClient(std::string worker, const std::string& device = "cpu")
+      : WorkerClient(std::move(worker), device, most_memory(device)) {}
+  /// may_take: bytes of memory besides a call's numbers.
+  WorkerClient(std::string worker, std::string device, std::uint64_t may_take)
+      : worker_(std::move(worker)), expected_device_(std::move(device)), may_take_(may_take) {}
 
   /// Starts a worker if none is there and has it tell its device.
   Reply hello();
@@ -117,7 +120,8 @@ class WorkerClient {
 
   std::string worker_;
   std::string expected_device_;
-  std::uint64_t most_memory_ = most_memory(expected_device_);  // that it may take for the call
+  std::uint64_t may_take_;
+  std::uint64_t most_memory_ = may_take_;  // with the call's numbers
   std::unique_ptr<process::Process> process_;
   bool has_answered_ = false;
   bool is_slow_ = false;  // it ran out of time twice in a row

@@ -1,3 +1,4 @@
+// slow: all rows in few clusters
 // Right: a cluster of two blocks shares each row. What they add up goes to both, and the cluster's
 // barrier is in two halves: between them each block adds its own share, which takes no barrier.
 

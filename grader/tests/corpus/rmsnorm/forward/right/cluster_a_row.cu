@@ -1,3 +1,4 @@
+// slow: all rows in few clusters
 // Right: a cluster of four blocks shares each row. Their sums of squares meet in distributed shared
 // memory.
 

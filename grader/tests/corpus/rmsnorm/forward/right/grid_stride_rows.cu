@@ -1,3 +1,4 @@
+// slow: all rows in few blocks
 // Right: at most six blocks walk over all rows, with a barrier between two rows.
 
 #include <onepass/rmsnorm.h>

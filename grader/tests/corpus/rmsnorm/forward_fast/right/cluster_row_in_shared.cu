@@ -1,3 +1,4 @@
+// slow: all rows in few clusters
 // Right: the row is held in the shared memory of the eight blocks of a cluster, an eighth in each, and
 // read once, 16 bytes at a time where that is possible. The sums of squares meet there too.
 

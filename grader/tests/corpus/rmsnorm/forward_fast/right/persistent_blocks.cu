@@ -1,3 +1,4 @@
+// slow: all rows in few blocks
 // Right: as many blocks as keep the GPU busy walk over the rows with a stride; each thread keeps
 // its weights in registers from row to row.
 

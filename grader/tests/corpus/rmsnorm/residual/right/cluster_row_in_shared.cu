@@ -1,3 +1,4 @@
+// slow: all rows in few clusters
 // Right: the row of sums is held in the shared memory of the eight blocks of a cluster, an eighth in each,
 // and never read again. The sums of squares meet there too.
 

@@ -1,3 +1,4 @@
+// slow: all rows in few blocks
 // Right: a few blocks walk over all rows; the next row's slots are others than this row's. Rows of
 // up to 16,384 columns wait in registers.
 
