@@ -1,9 +1,7 @@
-// Runs some of the simulator's cases on a GPU, for compute-sanitizer to look at: `run_case
-// NAME...`. Without a name it prints every case, with the kind of what the simulator finds in it or
-// "-".
+// Runs one of the simulator's cases on a GPU, for compute-sanitizer to look at: `run_case NAME`.
+// Without a name it prints every case, with the kind of what the simulator finds in it or "-".
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -45,9 +43,12 @@ int main(int count, char** arguments) {
     return 0;
   }
   for (const Case& one : cases()) {
-    if (std::find(arguments + 1, arguments + count, one.name) != arguments + count) {
-      one.run();
-    }
+    if (one.name == arguments[1]) one.run();
   }
-  return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+  const cudaError_t of_a_kernel = cudaDeviceSynchronize();
+  const cudaError_t of_a_call = cudaGetLastError();
+  const cudaError_t error = of_a_kernel != cudaSuccess ? of_a_kernel : of_a_call;
+  if (error == cudaSuccess) return 0;
+  std::fprintf(stderr, "%s: %s\n", arguments[1], cudaGetErrorString(error));
+  return 1;
 }

@@ -7,9 +7,9 @@
 #
 # RESULT becomes a file of one line for each program and each tool that looks for such a thing, tabs
 # between: its name, what the simulator finds first ("-": nothing), the tool, the number of errors it
-# tells (or "stopped", after 30 seconds) and the first of them. BUILD is a build folder made on this
-# machine; LIST has a line "NAME EXERCISE FILE" for each kernel. The tools' logs are kept in the
-# folder that the variable LOGS names, if it does.
+# tells (or "stopped", after 30 seconds) and the first of them, or else what the program said last.
+# BUILD is a build folder made on this machine; LIST has a line "NAME EXERCISE FILE" for each kernel.
+# The tools' logs are kept in the folder that the variable LOGS names, if it does.
 set -eu
 source=$(cd "$(dirname "$0")/../../.." && pwd)
 what=$1
@@ -28,7 +28,8 @@ errors=$(sed -n 's/.*RACECHECK SUMMARY: .*(\([0-9]*\) error.*/\1/p; s/.*ERROR SU
   "$log" | tail -1)
 grep -q '^stopped' "$log" && errors=stopped
 first=$(sed -n 's/^========= \(Error: \)\{0,1\}\(.*\)/\2/p' "$log" |
-  grep -m1 -v -e '^COMPUTE-SANITIZER' -e SUMMARY -e '^ ' -e '^$' || true)
+  grep -m1 -v -e '^COMPUTE-SANITIZER' -e SUMMARY -e '^process didn' -e '^Target application' \
+    -e '^ ' -e '^$' || tail -n 1 "$log.out")
 printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$kind" "$tool" "${errors:--}" "$first"
 [ -z "${LOGS:-}" ] || head -40 "$log" > "$LOGS/$(echo "$name.$tool" | tr ' /' '__')"
 rm -f "$log" "$log.out"
@@ -36,11 +37,11 @@ EOF
 
 # The tools that look for what the simulator finds; all, where it finds nothing.
 tools_for() {
-  case "$1" in
+  case "${1#warning: }" in
     -) echo memcheck racecheck initcheck synccheck ;;
-    *race* | early-begin | copy-* | *fence*) echo racecheck ;;
-    *uninitialised* | *undefined*) echo initcheck ;;
-    barrier* | deadlock | bad-warp-mask | early-return | *inactive* | *barrier) echo synccheck ;;
+    *race | early-begin | copy-* | *fence | cluster-lifetime) echo racecheck ;;
+    uninitialised-* | undefined-result) echo initcheck ;;
+    deadlock | bad-warp-mask | early-return | inactive-* | *barrier*) echo synccheck ;;
     *) echo memcheck ;;
   esac
 }
@@ -55,22 +56,19 @@ look_at_all() {
 }
 
 if [ "$what" = cases ]; then
-  # Not those about counts of requests, and about the host's calls.
+  # Not those about counts of requests, the host's calls and the order of the blocks.
   find "$source/grader/tests/simulator" -name '*.cu' ! -name access_size_cases.cu \
-    ! -name held_work_cases.cu ! -name host_call_cases.cu > "$work/sources"
+    ! -name held_work_cases.cu ! -name host_call_cases.cu ! -name block_order_cases.cu \
+    > "$work/sources"
   echo "$source/grader/tests/hardware/run_case.cu" >> "$work/sources"
   xargs -P "$(nproc)" -I '{}' sh -c 'nvcc -std=c++17 -arch=native -lineinfo -I "$1/grader" \
     -I "$1/grader/include" -c -o "$2/$(basename "$0" .cu).o" "$0"' '{}' "$source" "$work" \
     < "$work/sources"
   nvcc -arch=native -o "$work/run_case" "$work"/*.o
+  # Each alone: an error of CUDA, or an assertion, ends the program.
   "$work/run_case" > "$work/names"
-  # Of the right ones none ends the program: one run for each tool serves all.
-  right=$(sed -n 's/\t-$//p' "$work/names" | tr '\n' ' ')
-  {
-    printf 'all right ones\t-\t%s %s\n' "$work/run_case" "$right"
-    awk -F '\t' -v program="$work/run_case" '$2 != "-" { print $0 "\t" program " " $1 }' \
-      "$work/names"
-  } | look_at_all > "$result"
+  awk -F '\t' -v program="$work/run_case" '{ print $0 "\t" program " " $1 }' "$work/names" |
+    look_at_all > "$result"
 else
   build=$(cd "$3" && pwd)
   while read -r name exercise file; do

@@ -108,7 +108,8 @@ __global__ void skips(float* y, unsigned first, unsigned last) {
   if (!works) return;
   cg::this_grid().sync();  // here
 }
-CASE(thread_0_that_leaves, "deadlock", {"Thread 0 of the block has returned"},
+CASE(thread_0_that_leaves, "barrier-divergence",
+     {"Thread 0 of the block has returned", "this block goes on without them"},
      {{"here", 1}, {"leaves", 0}}) {
   launch_together(skips, 4, 64, zeros<float>(), 1u, 64u);
 }

@@ -92,7 +92,7 @@ __global__ void recursion(float* y, int depth) {
 CASE(shallow_recursion, "") {
   recursion<<<1, 32>>>(zeros<float>(), 20);
 }
-CASE(deep_recursion, "stack-overflow", {"need more than its stack"}, {{"overflows", 5}}) {
+CASE(deep_recursion, "stack-overflow", {"need more than the 256 KiB"}, {{"overflows", 5}}) {
   recursion<<<1, 32>>>(zeros<float>(), 32 * 3000 + 5);
 }
 
@@ -101,7 +101,8 @@ __global__ void large_local_array(float* y, int n) {  // large
   for (int i = 0; i < n; ++i) values[i] = y[i % 64];
   y[0] = values[n / 2];
 }
-CASE(local_array_too_large, "stack-overflow", {"make local arrays smaller"}, {{"large", 0}}) {
+CASE(local_array_too_large, "stack-overflow", {"that the simulator has", "half of what a GPU may"},
+     {{"large", 0}}) {  // 391 KiB, which a GPU gives
   large_local_array<<<1, 1>>>(zeros<float>(), 100000);
 }
 

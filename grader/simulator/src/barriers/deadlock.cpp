@@ -186,19 +186,23 @@ void BarrierChecker::on(const ClusterMissed& event) {
 void BarrierChecker::on(const GridMissed& event) {
   const Findings::Writing writing(findings_);
   const Party waiting = waiting_party(event.thread);
-  const bool in_own_block = event.block == blocks_.running().number;
-  const std::string message =
-      in_own_block
-          ? "Thread 0 of the block has returned before a grid.sync() that others of the block "
-            "reach. It is the one that tells the grid that its block has come: all blocks wait "
-            "for ever."
-          : "Blocks wait at a grid.sync() for others that have ended without it (" +
-                std::to_string(event.ended) +
-                "): every block of the grid must reach each grid.sync().";
-  findings_.add(Kind::deadlock, launch_.kernel, message,
-                {waiting, party(launch_, event.block, event.last_thread, event.last_site,
-                                event.last_site == 0 ? "had returned before"
-                                                     : "did this last, and returned")});
+  const Party missed =
+      party(launch_, event.block, event.last_thread, event.last_site,
+            event.last_site == 0 ? "had returned before" : "did this last, and returned");
+  if (event.block == blocks_.running().number) {
+    findings_.add(Kind::barrier_divergence, launch_.kernel,
+                  "Thread 0 of the block has returned before a grid.sync() that others of the "
+                  "block reach. It is the one that tells the grid that its block has come, and "
+                  "that waits for the others: this block goes on without them, and a block whose "
+                  "thread 0 is there waits for ever.",
+                  {waiting, missed});
+    return;
+  }
+  findings_.add(Kind::deadlock, launch_.kernel,
+                "Blocks wait at a grid.sync() for others that have ended without it (" +
+                    std::to_string(event.ended) +
+                    "): every block of the grid must reach each grid.sync().",
+                {waiting, missed});
 }
 
 }  // namespace simulator

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "device_limits.h"
 #include "findings/texts.h"
 #include "source/source_lines.h"
 
@@ -67,8 +68,10 @@ void after_fault() {
   const CodeAddress site = best_site(launch, interrupted_at + 1);
   if (launch.machine.stacks.is_guard(fault_address)) {
     stop_with(launch, Kind::stack_overflow, site,
-              "A thread's local variables and calls need more than its stack: make local arrays "
-              "smaller, or end the recursion.",
+              "A thread's local variables and calls need more than the " +
+                  std::to_string(limits::kStackBytes / 1024) +
+                  " KiB that the simulator has for them, which is half of what a GPU may give: "
+                  "make local arrays smaller, or end the recursion.",
               "overflows its stack", kErrorHardwareStack);
   }
   stop_for_fault(launch, site);
