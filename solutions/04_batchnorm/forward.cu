@@ -53,7 +53,7 @@ struct Share {
   __device__ unsigned first(int run) const { return threadIdx.x / kChannels * run; }
   __device__ unsigned step(int run) const { return kThreads / kChannels * run; }
   /// Where element j of the channel lies, j = 0 ... count() - 1, and with it the whole run at j.
-  __device__ int64_t place(unsigned j) const {
+  __device__ int64_t place(int j) const {
     return (static_cast<int64_t>(j / space) * channels + channel) * space + j % space;
   }
   /// Is this one of the threads, one a channel, that write the channel's results?

@@ -139,7 +139,9 @@ template <typename T>
 __device__ T neighbours(const float* x, int read) {
   __shared__ T s[2 * kThreads];
   const cg::cluster_group cluster = cg::this_cluster();
-  s[threadIdx.x] = s[threadIdx.x + kThreads] = reinterpret_cast<const T*>(x)[index()];
+  const T own = reinterpret_cast<const T*>(x)[index()];
+  s[threadIdx.x] = own;
+  s[threadIdx.x + kThreads] = own;
   cluster.sync();
   const T value = cluster.map_shared_rank(s, cluster.block_rank() ^ 1)[read];
   cluster.sync();
@@ -194,7 +196,7 @@ __global__ void __cluster_dims__(2, 1, 1) cluster_write_16(const float* x, float
   reinterpret_cast<float4*>(y)[index()] = s[threadIdx.x];
 }
 __global__ void __cluster_dims__(2, 1, 1) cluster_atomic(const float* x, float* y) {
-  __shared__ unsigned s[kThreads];
+  __shared__ __align__(32) unsigned s[kThreads];
   const cg::cluster_group cluster = cg::this_cluster();
   s[threadIdx.x] = 0;
   cluster.sync();

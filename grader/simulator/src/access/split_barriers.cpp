@@ -152,6 +152,16 @@ void check_token(Launch& launch, const SplitBarrier& barrier, std::uint64_t phas
 
 }  // namespace
 
+namespace {
+
+void access_barrier(const void* barrier, AccessType type, CodeAddress site, bool is_atomic) {
+  Access access = {address_of(barrier), kBytes, kBytes, type, site, is_atomic};
+  access.is_barrier = true;
+  check_access(access);
+}
+
+}  // namespace
+
 SplitBarrier& use_barrier(Launch& launch, const void* barrier, AccessType type, CodeAddress site) {
   enter(launch, site);
   if (launch.machine.memory.shared.windows().contain(address_of(barrier))) {
@@ -171,7 +181,7 @@ SplitBarrier& use_barrier(Launch& launch, const void* barrier, AccessType type, 
            "A barrier is used behind mbarrier.inval, which has ended it: it has to be initialised "
            "anew.");
   }
-  check_access({address_of(barrier), kBytes, kBytes, type, site, true});
+  access_barrier(barrier, type, site, true);
   return found->second;
 }
 
@@ -191,7 +201,7 @@ void init_barrier(void* barrier, std::uint32_t expected) {
   if (launch == nullptr) return;
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   enter(*launch, site);
-  check_access({address_of(barrier), kBytes, kBytes, AccessType::write, site});
+  access_barrier(barrier, AccessType::write, site, false);
   if (expected == 0 || expected > kMost) {
     refuse(*launch, Kind::invalid_barrier, site,
            "init() makes a barrier that expects " + std::to_string(expected) +

@@ -26,7 +26,7 @@ class Traffic {
     if (event.place.space == MemorySpace::global) {
       counter_.count_bytes(event.access.type, event.access.size);
     }
-    if (!counts_requests_) return;
+    if (!counts_requests_ || event.access.is_barrier) return;
     if (__builtin_expect(event.access.alignment < event.access.size, 0)) {
       add_pieces(event);
     } else {
