@@ -1,6 +1,6 @@
 // The device that the simulator plays: an NVIDIA GPU of compute capability 9.0 with the limits that
 // CUDA's programming guide states for it ("Compute Capabilities"), and with as many multiprocessors
-// and as much memory as an H100 has. Its speed is not simulated.
+// and as much memory as an H200 has. Its speed is not simulated.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ constexpr int kBlocksPerMultiprocessor = 32;
 constexpr int kRegistersPerBlock = 65536;
 constexpr unsigned kPortableCluster = 8, kLargestCluster = 16;  // blocks
 constexpr std::size_t kL2Bytes = std::size_t{50} << 20;
-constexpr std::size_t kMemoryBytes = std::size_t{80} << 30;
+constexpr std::size_t kMemoryBytes = std::size_t{141} * 1000 * 1000 * 1000;
 
 /// A thread's local memory: its stack, with what the simulator itself needs on it.
 constexpr std::size_t kStackBytes = 256 * 1024;

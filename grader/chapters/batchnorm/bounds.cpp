@@ -30,9 +30,11 @@ double rstd_bound(const Channel& channel, double rstd) {
   return from_variance + 5.0 * u * std::abs(rstd) + kFlushed;
 }
 
-// 1 - momentum, two products and a sum; or old + momentum * (batch - old).
+// 1 - momentum, two products and a sum. In old + momentum * (batch - old) a large old takes digits
+// from batch that it has no share in: with momentum 1 none of it is left to be asked for.
 double running_bound(double momentum, double old, double batch, double error) {
-  return momentum * error + 4.0 * u * (std::abs(old) + momentum * std::abs(batch)) + kFlushed;
+  const double kept = (1.0 - momentum) * std::abs(old);
+  return momentum * error + 4.0 * u * (kept + momentum * std::abs(batch)) + kFlushed;
 }
 
 // Either as it stands, four operations; or with the constants of a channel put together first,

@@ -157,6 +157,15 @@ TEST_SUITE("batchnorm/forward") {
       arguments.momentum = momentum;
       check(kRunning, arguments);
     }
+    // What was there before is large, and has next to no share or none.
+    for (float momentum : {0.999f, 1.0f}) {
+      Arguments arguments = random_arguments(Dtype::fp32, {3, 5, 11}, 1.0);
+      const auto enlarged = [](auto, auto, double value) { return 1e8 * value; };
+      arguments.running_mean = changed(arguments.running_mean, enlarged);
+      arguments.running_var = changed(arguments.running_var, enlarged);
+      arguments.momentum = momentum;
+      check(kRunning, arguments);
+    }
   }
 
   // ---- TODO 4: y ----
@@ -184,6 +193,7 @@ TEST_SUITE("batchnorm/forward") {
 
   CHECK_CASE("x, y, weight and bias may start at any address", points(1), todo(4)) {
     check_arrangements({"y"}, {"x", "weight", "bias", "y"});
+    sweep_vectors(kForward, [](Arguments arguments) { check(kAll, std::move(arguments)); });
   }
 
   CHECK_CASE("a channel of equal numbers has variance 0, and y is its bias", points(1), todo(4)) {

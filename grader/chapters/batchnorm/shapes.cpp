@@ -60,6 +60,18 @@ void sweep_tensors(const Function& function, const CheckArguments& check,
   }
 }
 
+void sweep_vectors(const Function& function, const CheckArguments& check) {
+  for (Dtype dtype : {Dtype::fp32, Dtype::fp16}) {
+    for (const Arrangement& arrangement : columns_off_boundaries(function, dtype)) {
+      for (const std::int64_t space : {1, 3}) {  // for which a kernel may have other code
+        Arguments arguments = random_arguments(dtype, {2, 17, space});
+        arguments.arrangement = arrangement;
+        check(std::move(arguments));
+      }
+    }
+  }
+}
+
 Arguments arguments_of(const Matrix& x, double eps) {
   Arguments arguments = random_arguments(x.dtype(), {x.rows() / 2, 2, x.cols()});
   const double size = std::max(std::abs(x.get(0, 0)), std::abs(x.get(1, 1)));
@@ -92,6 +104,14 @@ void draw_tensors(const Function& function, int count, const CheckArguments& che
 void check_far_channels(const Function& function, const verdict::Outputs& outputs) {
   check_far_rows(function, "channels", {{"batch", 1}, {"space", 40}}, outputs);
   check_most_rows(function, "channels", {{"batch", 1}, {"space", 3}}, outputs);
+  // The second sample begins so far behind the first, and is 0 throughout, as is what lies between
+  // the channels that have numbers. Thirds of all planes, which a sample of blocks has, are none of
+  // theirs.
+  constexpr Shape kTwo = {2, 5, 40};
+  Arguments two = random_arguments(Dtype::bf16, kTwo);
+  two.x = changed(two.x,
+                  [](auto row, auto, double value) { return row < kTwo.channels ? value : 0.0; });
+  check_far_rows(call_of(function, std::move(two)), "channels", outputs);
 }
 
 }  // namespace onepass::batchnorm

@@ -47,13 +47,17 @@ using CheckArguments = std::function<void(Arguments)>;
 void sweep_tensors(const Function& function, const CheckArguments& check,
                    const std::set<std::string>& only = {});
 
+/// The same of each of the tensors that have one number a channel, for several channels.
+void sweep_vectors(const Function& function, const CheckArguments& check);
+
 /// Random arguments with this x, of 2 channels, and running statistics as large as it is.
 Arguments arguments_of(const Matrix& x, double eps);
 
 /// The same of shapes drawn from the seed, so that no list of shapes can be learned by heart.
 void draw_tensors(const Function& function, int count, const CheckArguments& check);
 
-/// So many channels that the elements are beyond 2^31, and 2^32.
+/// So many channels that the elements are beyond 2^31, and 2^32; and that those of one sample of
+/// two are.
 void check_far_channels(const Function& function, const verdict::Outputs& outputs);
 
 }  // namespace onepass::batchnorm

@@ -64,6 +64,21 @@ void sweep(const Function& function, const CheckWay& check, const std::set<std::
   }
 }
 
+std::vector<Arrangement> columns_off_boundaries(const Function& function, Dtype dtype,
+                                                const std::set<std::string>& only) {
+  std::vector<Arrangement> arrangements;
+  for (const contract::Tensor& tensor : function.tensors) {
+    const bool is_column = tensor.is_data() && tensor.cols == contract::Extent(1);
+    const auto vector = 16 / static_cast<std::int64_t>(verdict::size_of(tensor.dtype_in(dtype)));
+    for (std::int64_t offset = 1; is_column && offset < vector; offset *= 2) {
+      if (only.empty() || only.count(tensor.name) > 0) {
+        arrangements.push_back({{tensor.name, {.offset = offset}}});
+      }
+    }
+  }
+  return arrangements;
+}
+
 void sweep_rows(const Function& function, const CheckRows& check,
                 const std::set<std::string>& only) {
   const auto check_way = [&](Dtype dtype, std::size_t number, const contract::Way& way) {
@@ -78,6 +93,9 @@ void sweep_rows(const Function& function, const CheckRows& check,
   }
   for (Dtype dtype : kEveryDtype) {
     check(dtype, 2, 3, padded);
+  }
+  for (const Arrangement& arrangement : columns_off_boundaries(function, Dtype::fp32, only)) {
+    check(Dtype::fp32, 9, 8, arrangement);
   }
 }
 
@@ -169,31 +187,47 @@ void check_any_numbers(const Function& function, const CheckCall& check) {
 
 namespace {
 
-/// Four rows, so far apart, and the same with fewer between them.
-void expect_far(const Function& function, const std::string& size, const contract::Sizes& sizes,
-                const verdict::Outputs& outputs, std::int64_t apart) {
+/// The rows of `few`, so far apart, and the same with fewer between them.
+void expect_far(const Case& few, const std::string& size, const verdict::Outputs& outputs,
+                std::int64_t apart) {
+  const auto spread = [&](std::int64_t rows) { return contract::spread(few, size, rows); };
+  session().expect_far(few, spread(apart), spread(kBelow), spread(kNear), outputs);
+}
+
+/// A call with four rows.
+Case few_rows(const Function& function, const std::string& size, const contract::Sizes& sizes) {
   const verdict::Random draw = session().random();
   const Dtype dtype = kSixteenBit[draw.bits(0) % kSixteenBit.size()];
   contract::Arguments arguments{.sizes = sizes, .seed = draw.bits(1)};
   arguments.sizes[size] = kFewRows;
-  const Case few = call(function, dtype, arguments);
-  const auto spread = [&](std::int64_t rows) { return contract::spread(few, size, rows); };
-  session().expect_far(few, spread(apart), spread(kBelow), spread(kNear), outputs);
+  return call(function, dtype, arguments);
 }
 
 }  // namespace
 
 void check_far_rows(const Function& function, const std::string& size, const contract::Sizes& sizes,
                     const verdict::Outputs& outputs) {
-  expect_far(function, size, sizes, outputs, kFar);
+  check_far_rows(few_rows(function, size, sizes), size, outputs);
+}
+
+void check_far_rows(const Case& few, const std::string& size, const verdict::Outputs& outputs) {
+  expect_far(few, size, outputs, kFar);
 }
 
 void check_most_rows(const Function& function, const std::string& size,
                      const contract::Sizes& sizes, const verdict::Outputs& outputs) {
   if (session().device() == "cpu") {  // of which a GPU runs every block, for seconds
-    expect_far(function, size, sizes, outputs, kMost);
+    expect_far(few_rows(function, size, sizes), size, outputs, kMost);
   }
 }
+
+namespace {
+
+bool holds_numbers(const verdict::Buffer& buffer) {
+  return buffer.role != verdict::Role::output && !buffer.null && !verdict::is_integer(buffer.dtype);
+}
+
+}  // namespace
 
 void check_not_finite(const Case& call, const verdict::Outputs& outputs,
                       const CheckOutputs& check) {
@@ -216,12 +250,21 @@ void check_not_finite(const Case& call, const verdict::Outputs& outputs,
   for (std::size_t i = 0; i < call.buffers().size(); ++i) {
     std::vector<verdict::Buffer> buffers = call.buffers();
     verdict::Buffer& input = buffers[i];
-    if (input.role == verdict::Role::output || input.null || verdict::is_integer(input.dtype)) {
+    if (!holds_numbers(input)) {
       continue;
     }
     for (double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {
       input.values.set(input.rows / 2, input.cols / 2, number);
       check(call.with(buffers), lenient);
+    }
+    // Infinity times 0 is NaN, too: whoever leaves out what is multiplied by 0 loses it.
+    for (std::size_t j = 0; j < buffers.size(); ++j) {
+      if (j != i && holds_numbers(buffers[j])) {
+        const Matrix before = buffers[j].values;
+        buffers[j].values = Matrix(before.dtype(), before.rows(), before.cols());
+        check(call.with(buffers), lenient);
+        buffers[j].values = before;
+      }
     }
   }
 }

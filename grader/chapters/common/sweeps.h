@@ -18,6 +18,12 @@ using CheckWay =
     std::function<void(Dtype dtype, std::size_t number, const verdict::contract::Way& way)>;
 void sweep(const Function& function, const CheckWay& check, const std::set<std::string>& only = {});
 
+/// Of each tensor that has one number a row (a channel, a token), that it starts off a 16-byte
+/// boundary, for numbers of several rows are stored at once where there are several. Of the named
+/// tensors only, if some are named.
+std::vector<Arrangement> columns_off_boundaries(const Function& function, Dtype dtype,
+                                                const std::set<std::string>& only = {});
+
 /// Runs the function once for each of its sizes that may be 0, with that one at 0 and all others as
 /// small as they get. Nothing may be written.
 void expect_nothing_done(const Function& function);
@@ -35,6 +41,8 @@ void sweep_large_sizes(const Function& function, const std::vector<std::vector<s
 /// threads that take a row each, or a pair of elements, is beyond 2^31. sizes: all others.
 void check_far_rows(const Function& function, const std::string& size,
                     const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs);
+/// The same with the numbers of this call, which has a few of them.
+void check_far_rows(const Case& few, const std::string& size, const verdict::Outputs& outputs);
 /// As many as there may be: 2^31 - 1. On the simulator only.
 void check_most_rows(const Function& function, const std::string& size,
                      const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs);
@@ -43,7 +51,8 @@ void check_most_rows(const Function& function, const std::string& size,
 /// belong together elsewhere, such as a sine and a cosine, do not here.
 void check_any_numbers(const Function& function, const CheckCall& check);
 
-/// Makes an element of each input of the call NaN, and infinite, one at a time. What the
+/// Makes an element of each input of the call NaN, and infinite, one at a time; infinite also with
+/// each other input 0 throughout. What the
 /// formula makes infinite or NaN of it must be one of them. What else depends on it is left open,
 /// as are statistics: the ways to compute them differ. All other numbers are what they were.
 using CheckOutputs = std::function<void(const Case& call, const verdict::Outputs& outputs)>;

@@ -63,6 +63,13 @@ void check_arrangements(void (*check)(const Shape&), const Function& function,
            .arrangement = way.arrangement});
   };
   sweep(function, check_way, only);
+  for (const Arrangement& arrangement :
+       columns_off_boundaries(function, Dtype::fp32, only)) {  // positions
+    check({.tokens = 9,
+           .position_dtype = function.tensors[2].dtype_in(Dtype::fp32),
+           .own_tables = &function == &kHalfSplitOwnTables,
+           .arrangement = arrangement});
+  }
 }
 
 /// Four tokens whose rows of the tables are so far apart: the last one's place, or its position
@@ -309,8 +316,10 @@ TEST_SUITE("rope/half_split") {
         check_both({.dtype = dtype, .deviation = size});
       }
     }
-    check_not_finite(call_of({.dtype = Dtype::fp16}), outputs_of(expected, {"q", "k"}),
-                     expect<half_split_mistakes>);
+    for (Dtype dtype : kSixteenBit) {
+      check_not_finite(call_of({.dtype = dtype}), outputs_of(expected, {"q", "k"}),
+                       expect<half_split_mistakes>);
+    }
   }
 }
 

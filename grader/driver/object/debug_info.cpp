@@ -76,6 +76,7 @@ class Declarations {
     Declared& declared = *of(index);
     declared.alignment = std::max(declared.alignment, entry.alignment);
     declared.is_generated = declared.is_generated || entry.is_generated;
+    declared.is_external = declared.is_external || entry.is_external;
     if (declared.linkage_name.empty()) {
       declared.linkage_name = entry.linkage_name;
     }
@@ -116,6 +117,13 @@ class Declarations {
   std::map<std::size_t, std::size_t> by_offset_;
 };
 
+/// The name of its symbol, as far as it is told: C's is the name itself. What no other file can
+/// name (it is static, or in an unnamed namespace) is told without one, and has a place.
+std::string symbol_of(const Declared& declared) {
+  return declared.linkage_name.empty() && declared.is_external ? declared.name
+                                                               : declared.linkage_name;
+}
+
 /// By its place in the file, or by its name: an undefined symbol has no place.
 template <typename T>
 const T* find_by(const std::map<ObjectPlace, const T*>& by_place, const ObjectPlace& place,
@@ -142,16 +150,19 @@ DebugInfo::DebugInfo(const std::string& object) {
       if (declared == nullptr) {
         continue;
       }
-      const std::string& name =
-          declared->linkage_name.empty() ? entry.name : declared->linkage_name;
+      const std::string name = symbol_of(*declared);
       if (entry.tag == dwarf::kVariable) {
         if (entry.has_place) {
           variables_by_place_[entry.place] = declared;
         }
-        variables_by_name_[name] = declared;
+        if (!name.empty()) {
+          variables_by_name_[name] = declared;
+        }
       } else if (entry.is_compiled) {
         functions_.push_back({declared, declarations.calls_in(i)});
-        functions_by_name_[name] = &functions_.back();
+        if (!name.empty()) {
+          functions_by_name_[name] = &functions_.back();
+        }
         if (entry.has_place) {
           functions_by_place_[entry.place] = &functions_.back();
         }

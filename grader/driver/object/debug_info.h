@@ -22,6 +22,7 @@ struct Declared {
   std::uint64_t alignment = 0;       // as the source has it; 0 if it says nothing
   bool is_generated = false;         // the compiler's own, or `= default`
   bool is_lambda = false;            // the call of a lambda
+  bool is_external = false;          // other files can name it
   bool is_local = false;             // a variable in a function
   const Declared* within = nullptr;  // the function that it stands in
 };

@@ -16,6 +16,7 @@ enum Attribute : unsigned {
   kArtificial = 0x34,
   kDeclFile = 0x3a,
   kDeclLine = 0x3b,
+  kExternal = 0x3f,
   kSpecification = 0x47,
   kRanges = 0x55,
   kCallFile = 0x58,
@@ -205,6 +206,9 @@ class Parser {
         case kArtificial:
         case kDefaulted:
           entry.is_generated = value.number != 0;
+          break;
+        case kExternal:
+          entry.is_external = value.number != 0;
           break;
         case kRanges:
           entry.is_compiled = true;

@@ -39,6 +39,7 @@ struct Entry {
   std::uint64_t origin =
       0;  // the offset of the entry that this one completes, or is an instance of
   bool is_generated = false;
+  bool is_external = false;
   bool is_compiled = false;
   bool has_place = false;
   ObjectPlace place;

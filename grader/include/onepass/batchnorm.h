@@ -29,9 +29,10 @@ namespace onepass {
 ///
 /// save_mean, save_rstd: [channels], fp32, for the backward pass. running_mean and running_var are
 /// read and written. count is 0 or at least 2: one element has no variance, and count - 1 would be
-/// 0. With a count of 0 nothing is written, the running statistics neither. momentum: 0 to 1. eps:
-/// added as given, may be 0. var keeps the digits that summing (x - mean)^2 in fp32 keeps, up to a
-/// mean of 2000 times the deviation, and mean is as exact as a sum in fp32, in any order.
+/// 0. With a count of 0 nothing is written, the running statistics neither. momentum: 0 to 1; at 1
+/// nothing is left of what was there, however large. eps: added as given, may be 0. var keeps the
+/// digits that summing (x - mean)^2 in fp32 keeps, up to a mean of 2000 times the deviation, and
+/// mean is as exact as a sum in fp32, in any order.
 template <typename T>
 void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* running_mean,
                        float* running_var, float* save_mean, float* save_rstd, int batch,

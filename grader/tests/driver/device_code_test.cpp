@@ -186,6 +186,29 @@ TEST_SUITE("device code") {
     check_with_nvcc(text, true);
   }
 
+  TEST_CASE("a function that only this file knows is found by its place, and not by a name") {
+    const auto with = [](const char* kernel_body) {
+      return kBefore + fmt::format(R"(
+#line 10
+namespace {{
+__attribute__((noinline)) float fmaf(const float* x) {{ return x[0]; }}
+template <typename T> __global__ void k(T* y, int i) {{ {} }}
+template <typename T> void first(T* y) {{ k<<<1, 32>>>(y, 3); }}
+template <typename T> void second(T* y) {{ k<<<2, 32>>>(y, 3); }}
+}}  // namespace
+void launch(float* y) {{ (fmaf(y) > 1 ? first<float> : second<float>)(y); }}
+)",
+                                   kernel_body);
+    };
+    // 0.5 is a constant in memory, whose symbol is of no function; the C library has an fmaf too.
+    const std::string right = with("y[i] = ::fmaf(y[1], y[2], y[i] > 0 ? 0.5f : 7.5f);");
+    CHECK(refused(right) == "");
+    check_with_nvcc(right, true);
+    const std::string wrong = with("y[i] = fmaf(y) + 0.5f;");
+    CHECK(refused(wrong).find("a.cu:12: calling a __host__ function(\"fmaf\")") == 0);
+    check_with_nvcc(wrong, false);
+  }
+
   TEST_CASE("code that tells host from device is left to nvcc") {
     const std::string text = kBefore + R"(
       BOTH inline float either(float x) {

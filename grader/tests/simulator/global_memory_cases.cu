@@ -291,6 +291,25 @@ CASE_OF_EACH_SIZE(null, "null-pointer", {"Reads through a null pointer"}, {{"her
   Device<T> y(64);
   copy<T><<<1, 64>>>(nullptr, y.data(), 64);
 }
+CASE(null_after_a_refused_allocation, "null-pointer",
+     {"Reads through a null pointer", "An allocation of 200000000000 bytes has failed before"}) {
+  Device<float> y(64);
+  float* x = nullptr;
+  cudaMalloc(&x, 200'000'000'000);
+  copy<float><<<1, 64>>>(x, y.data(), 64);
+}
+CASE(more_memory_than_this_computer_has, "") {
+  Device<float> y(64);
+  size_t before = 0, after = 0, total = 0;
+  cudaMemGetInfo(&before, &total);
+  float* x = nullptr;
+  cudaMallocAsync(&x, 110'000'000'000, nullptr);
+  cudaMemGetInfo(&after, &total);
+  float* const last = x + 110'000'000'000 / sizeof(float) - 64;
+  cudaMemsetAsync(last, 0, 64 * sizeof(float), nullptr);
+  copy<float><<<1, 64>>>(last, y.data(), before - after == 110'000'000'000 ? 64 : 65);
+  cudaFreeAsync(x, nullptr);
+}
 CASE(null_not_used, "") {
   Device<float> y(64);
   copy<float><<<1, 64>>>(nullptr, y.data(), 0);

@@ -141,8 +141,8 @@ void encode(Dtype dtype, double value, std::byte* bits) {
   // A number of the type once it is rounded, and so one of fp32.
   const auto number = [&] { return static_cast<float>(round_float(format_of(dtype), value)); };
   switch (dtype) {
-    case Dtype::fp32:
-      return store(bits, number());
+    case Dtype::fp32:  // a GPU's NaN, to which rounding by hand to 16 bits adds until it is none
+      return std::isnan(value) ? store(bits, std::uint32_t{0x7fffffff}) : store(bits, number());
     case Dtype::fp16:
       return store(bits, worker::fp16_bits(number()));
     case Dtype::bf16:

@@ -25,6 +25,13 @@ std::string far_text(const Allocation& nearest, const Access& access) {
          " MiB away. The index is probably wrong: not set, negative, or too large for its type.";
 }
 
+/// Where a null pointer may come from.
+std::string refused_text(std::size_t bytes) {
+  if (bytes == 0) return "";
+  return " An allocation of " + std::to_string(bytes) +
+         " bytes has failed before (cudaErrorMemoryAllocation): the device has no room for it.";
+}
+
 }  // namespace
 
 Finding BoundsChecker::finding(Kind kind, const AccessEvent& event, std::string message) const {
@@ -94,7 +101,8 @@ Finding BoundsChecker::elsewhere(const AccessEvent& event) const {
   if (access.address < kNearNull || access.address >= ~kNearNull) {
     return finding(Kind::null_pointer, event,
                    verb(access) + "through a null pointer (address " +
-                       std::to_string(static_cast<std::intptr_t>(access.address)) + ").");
+                       std::to_string(static_cast<std::intptr_t>(access.address)) + ")." +
+                       refused_text(memory_.device.refused_bytes()));
   }
   if (event.place.area == Area::other_stack) {
     return finding(Kind::out_of_bounds_local, event,

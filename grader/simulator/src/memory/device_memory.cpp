@@ -63,8 +63,13 @@ bool DeviceMemory::begin_round(Area& area, std::size_t spacing) {
 }
 
 Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const Label& label) {
-  if (bytes == 0 || bytes > limits::kMemoryBytes - bytes_in_use()) return nullptr;
   Area& area = label.element_bytes > 0 ? given_ : own_;
+  if (given_.in_use == 0) refused_bytes_ = 0;
+  if (bytes == 0) return nullptr;
+  if (bytes > limits::kMemoryBytes - bytes_in_use()) {
+    refused_bytes_ = bytes;
+    return nullptr;
+  }
   const std::size_t spacing = round_up(offset + bytes, kGap) + kGap;
   if (!begin_round(area, spacing)) return nullptr;
   auto allocation = std::make_unique<Allocation>();

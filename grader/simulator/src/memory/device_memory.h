@@ -86,6 +86,8 @@ class DeviceMemory {
   bool set_in_reach(bool wanted);
 
   std::size_t bytes_in_use() const { return given_.in_use + own_.in_use; }
+  /// That the device had no room for, last in the running call; 0 if there was always room.
+  std::size_t refused_bytes() const { return refused_bytes_; }
 
  private:
   static constexpr unsigned kPageBits = 20;
@@ -109,6 +111,7 @@ class DeviceMemory {
   void forget_from(Area& area, std::uintptr_t place);
 
   LazyArray<Allocation*> owner_;
+  std::size_t refused_bytes_ = 0;
   bool in_reach_ = true;
   // What a launcher allocates for itself it may keep; what it is given changes its address all the
   // same, and comes back to it.

@@ -33,8 +33,9 @@ __global__ void statistics_kernel(const T* x, float* running_mean, float* runnin
   if (threadIdx.x == 0) {
     save_mean[c] = mean;
     save_rstd[c] = rsqrtf(var + eps);
-    running_mean[c] += momentum * (mean - running_mean[c]);
-    running_var[c] += momentum * (var * count / (count - 1.0f) - running_var[c]);
+    running_mean[c] = (1.0f - momentum) * running_mean[c] + momentum * mean;
+    running_var[c] =
+        (1.0f - momentum) * running_var[c] + momentum * (var * count / (count - 1.0f));
   }
 }
 

@@ -57,8 +57,8 @@ __global__ void forward_kernel(const T* x, const T* weight, const T* bias, T* y,
   if (threadIdx.x == 0) {
     save_mean[c] = mean;
     save_rstd[c] = rstd;
-    running_mean[c] = fmaf(momentum, mean - running_mean[c], running_mean[c]);
-    running_var[c] = fmaf(momentum, all / (count - 1) - running_var[c], running_var[c]);
+    running_mean[c] = fmaf(1.0f - momentum, running_mean[c], momentum * mean);
+    running_var[c] = fmaf(1.0f - momentum, running_var[c], momentum * all / (count - 1));
   }
   const float scale = rstd * static_cast<float>(weight[c]);
   const float shift = fmaf(-mean, scale, static_cast<float>(bias[c]));
