@@ -49,6 +49,7 @@ enum class Kind {
   trap,
   shared_race,
   global_race,
+  read_only_load,       // __ldg() of what the same launch has written
   copy_not_awaited,     // of asynchronous copies: what they bring is used too early,
   copy_overwritten,     // or somebody writes where they read or write
   copy_left,            // a warning: nobody waits for them
@@ -94,6 +95,7 @@ inline constexpr KindName kKindNames[] = {
     {Kind::trap, "trap"},
     {Kind::shared_race, "shared-race"},
     {Kind::global_race, "global-race"},
+    {Kind::read_only_load, "read-only-load"},
     {Kind::copy_not_awaited, "copy-not-awaited"},
     {Kind::copy_overwritten, "copy-overwritten"},
     {Kind::copy_left, "copy-left"},

@@ -6,12 +6,13 @@ namespace onepass::rewriter {
 // rest are CUDA's own functions, so an instruction is checked and counted as they are.
 const std::vector<PtxInstruction> kPtxInstructions = {
     // clang-format off
-    // ---- Loads and stores. The simulator has no cache, so hints change nothing.
+    // ---- Loads and stores. The simulator has no cache, so hints change nothing; but what .nc loads,
+    // the launch must not write.
     {"ld @weak? .global .ca|.cg|.cs|.lu|.cv|@evict? @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::global_at($p), $d)"},
-    {"ld .global .nc .ca|.cg|.cs|@evict? @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::global_at($p), $d)"},
-    {"ld .global .ca|.cg|.cs .nc @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::global_at($p), $d)"},
+    {"ld .global .nc .ca|.cg|.cs|@evict? @prefetch? @vector? @type", "d [p]", "ptx::load_read_only<$T>(ptx::global_at($p), $d)"},
+    {"ld .global .ca|.cg|.cs .nc @prefetch? @vector? @type", "d [p]", "ptx::load_read_only<$T>(ptx::global_at($p), $d)"},
     {"ld @weak? .global @evict? .L2::cache_hint @prefetch? @vector? @type", "d [p] a:b64", "ptx::load<$T>(ptx::global_at($p), $d)"},
-    {"ld .global .nc @evict? .L2::cache_hint @prefetch? @vector? @type", "d [p] a:b64", "ptx::load<$T>(ptx::global_at($p), $d)"},
+    {"ld .global .nc @evict? .L2::cache_hint @prefetch? @vector? @type", "d [p] a:b64", "ptx::load_read_only<$T>(ptx::global_at($p), $d)"},
     {"ld @weak? .shared|.shared::cta|.shared::cluster @vector? @type", "d [p]", "ptx::load<$T>(ptx::shared_at($p), $d)"},
     {"ld @weak? .ca|.cg|.cs|.lu|.cv|@evict? @prefetch? @vector? @type", "d [p]", "ptx::load<$T>(ptx::anywhere_at($p), $d)"},
     {"ld .volatile .global @type", "d [p]", "ptx::load_volatile<$T>(ptx::global_at($p))"},

@@ -76,6 +76,10 @@ constexpr KnownKind kKinds[] = {
     {Kind::shared_race, "missing-barrier", "Put a __syncthreads() between the two."},
     {Kind::global_race, nullptr,
      "Let one thread do both, or put a __syncthreads() between the two."},
+    {Kind::read_only_load, "read-only-load",
+     "Load it plainly, or hand it on through shared memory or a shuffle; __ldg() is for inputs "
+     "that "
+     "the kernel does not write."},
     {Kind::copy_not_awaited, "copy-not-awaited",
      "Commit the copy, wait until its batch has landed, and let a __syncthreads() come behind that "
      "if other threads read it."},

@@ -237,6 +237,10 @@ struct AccessedWords {
 };
 AccessedWords load(const void* memory, unsigned bytes);
 void store(void* memory, unsigned bytes, AccessedWords words);
+/// The address of a load by the read-only path (__ldg(), ld.global.nc): has the launch written
+/// there? Pure, so that the compiler keeps it behind the stores before it, and takes none of what
+/// it knows of memory for lost.
+[[gnu::pure]] const void* read_only(const void* memory, unsigned bytes);
 /// The compiler may not move accesses across: asm volatile("" ::: "memory").
 void keep_order();
 

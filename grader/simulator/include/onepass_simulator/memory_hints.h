@@ -1,9 +1,17 @@
 // Loads and stores with a caching hint: __ldg, __ldcs, __stcs and the others.
 //
 // The simulator has no cache, so each is a plain access, seen by the checkers like any other.
+// __ldg() is told besides: a GPU may take another way for it, on which it does not see what the
+// kernel writes.
 #pragma once
 
+#include "device_calls.h"
 #include "vector_types.h"
+
+#define ONEPASS_READ_ONLY_LOAD(name, T)                                      \
+  __forceinline__ T name(const T* address) {                                 \
+    return *static_cast<const T*>(simulator::read_only(address, sizeof(T))); \
+  }
 
 #define ONEPASS_LOAD(name, T)                \
   __forceinline__ T name(const T* address) { \
@@ -15,16 +23,16 @@
   }
 
 /// All of them for one type.
-#define ONEPASS_MEMORY_HINTS(T) \
-  ONEPASS_LOAD(__ldg, T)        \
-  ONEPASS_LOAD(__ldca, T)       \
-  ONEPASS_LOAD(__ldcg, T)       \
-  ONEPASS_LOAD(__ldcs, T)       \
-  ONEPASS_LOAD(__ldlu, T)       \
-  ONEPASS_LOAD(__ldcv, T)       \
-  ONEPASS_STORE(__stwb, T)      \
-  ONEPASS_STORE(__stcg, T)      \
-  ONEPASS_STORE(__stcs, T)      \
+#define ONEPASS_MEMORY_HINTS(T)    \
+  ONEPASS_READ_ONLY_LOAD(__ldg, T) \
+  ONEPASS_LOAD(__ldca, T)          \
+  ONEPASS_LOAD(__ldcg, T)          \
+  ONEPASS_LOAD(__ldcs, T)          \
+  ONEPASS_LOAD(__ldlu, T)          \
+  ONEPASS_LOAD(__ldcv, T)          \
+  ONEPASS_STORE(__stwb, T)         \
+  ONEPASS_STORE(__stcg, T)         \
+  ONEPASS_STORE(__stcs, T)         \
   ONEPASS_STORE(__stwt, T)
 
 ONEPASS_MEMORY_HINTS(char)

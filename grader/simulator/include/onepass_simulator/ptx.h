@@ -138,12 +138,17 @@ __forceinline__ T* global_pointer(unsigned long long address) {
 // ---- Loads and stores: one access, however many registers take part
 
 template <typename T, typename... Registers>
-__forceinline__ void load(void* memory, Registers&... places) {
+__forceinline__ void load(const void* memory, Registers&... places) {
   const AccessedWords words = simulator::load(memory, sizeof...(places) * sizeof(T));
   unsigned shift = 0;
   ((put(places, from_bits<T>((shift < 64 ? words.low : words.high) >> shift % 64)),
     shift += 8 * sizeof(T)),
    ...);
+}
+/// ld.global.nc
+template <typename T, typename... Registers>
+__forceinline__ void load_read_only(const void* memory, Registers&... places) {
+  load<T>(read_only(memory, sizeof...(places) * sizeof(T)), places...);
 }
 template <typename T, typename... Values>
 __forceinline__ void store(void* memory, Values... values) {

@@ -108,6 +108,21 @@ AccessedWords load(const void* memory, unsigned bytes) {
   return words;
 }
 
+const void* read_only(const void* memory, unsigned bytes) {
+  Launch* launch = launch_of_kernel();
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  if (launch == nullptr || !DeviceMemory::in_range(address)) return memory;
+  const Access access = {address, bytes, bytes, AccessType::read,
+                         reinterpret_cast<CodeAddress>(__builtin_return_address(0))};
+  const Allocation* found = launch->machine.memory.device.containing(address, bytes);
+  if (found == nullptr) return memory;  // which the load itself is told for
+  launch->checkers.tell(
+      ReadOnlyLoad{{launch->thread->number,
+                    access,
+                    {Area::inside, MemorySpace::global, found->number, address - found->begin}}});
+  return memory;
+}
+
 void store(void* memory, unsigned bytes, AccessedWords words) {
   check_access({reinterpret_cast<std::uintptr_t>(memory), bytes, bytes, AccessType::write,
                 reinterpret_cast<CodeAddress>(__builtin_return_address(0))});

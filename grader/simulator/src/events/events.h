@@ -117,6 +117,11 @@ struct AccessEvent {
   Place place;
 };
 
+/// A load by the read-only path, before its AccessEvent.
+struct ReadOnlyLoad {
+  AccessEvent load;
+};
+
 /// An index outside an array whose size the compiler knows, before it is used.
 struct IndexEvent {
   unsigned thread;

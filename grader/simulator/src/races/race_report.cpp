@@ -217,6 +217,28 @@ void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent
   findings_.add(std::move(found));
 }
 
+void RaceReport::read_only_load(const AccessRecord& earlier, AccessType type, AccessEvent load) {
+  const Access& access = load.access;
+  const CodeAddress site = sites_.address(earlier.site());
+  if (!findings_.is_first(Kind::read_only_load, site, access.site)) return;
+  const Findings::Writing writing(findings_);
+  const ElementName element = element_at(memory_, MemorySpace::global, access.address, access.size);
+  findings_.add({Kind::read_only_load,
+                 launch_.kernel,
+                 element.text +
+                     " is written, and then read by way of the read-only cache (__ldg(), "
+                     "ld.global.nc) in the same launch. That cache is for what no thread writes "
+                     "while the kernel runs: it may hold what was there before, whatever barriers "
+                     "and fences lie between.",
+                 false,
+                 {party(launch_, ordering_.block_of(earlier), earlier.thread(), site,
+                        action_text(type, sites_.size(earlier.site()))),
+                  party(launch_, ordering_.block(), load.thread, access.site,
+                        action_text(access.type, access.size) + " by the read-only cache")},
+                 element.buffer,
+                 element.index});
+}
+
 void RaceReport::unfenced(const AccessRecord& store, const AsyncCopy& copy) {
   const CodeAddress site = sites_.address(store.site());
   if (!findings_.is_first(Kind::missing_proxy_fence, site, copy.to.site)) return;

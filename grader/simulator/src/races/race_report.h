@@ -56,6 +56,9 @@ class RaceReport {
   /// write is meant to come first.
   void early_read(const EarlyRead& read, AccessEvent write);
 
+  /// A load by the read-only path reads what the launch has written.
+  void read_only_load(const AccessRecord& earlier, AccessType type, AccessEvent load);
+
   /// A bulk copy reads what a store has written, with no fence of the proxy's between.
   void unfenced(const AccessRecord& store, const AsyncCopy& copy);
 

@@ -28,6 +28,14 @@ void RaceChecker::on(const BlockResume& event) {
   fences_.resume(event);
 }
 
+void RaceChecker::on(const ReadOnlyLoad& event) {
+  const AccessEvent& load = event.load;
+  shadow_of(load.place).each_record(load, [&](const AccessRecord& earlier, AccessType type) {
+    const bool is_of_launch = earlier.interval() >= ordering_.first_interval();
+    if (type != AccessType::read && is_of_launch) report_.read_only_load(earlier, type, load);
+  });
+}
+
 void RaceChecker::on_remote(const AccessEvent& event) {
   const AccessRecord now = record(event.thread, event.access);
   const unsigned seat = remote_seat(event.place);

@@ -130,6 +130,9 @@ class RaceChecker {
                report_, first_reads_);
   }
 
+  /// By the read-only path: a cache may hold what was there before the launch wrote it, and no
+  /// barrier changes that. So of the order of the two nothing is asked.
+  void on(const ReadOnlyLoad& event);
   /// Of shared memory of another block of the cluster.
   void on_remote(const AccessEvent& event);
   /// A piece of one begins: does it see what was stored in its source?
