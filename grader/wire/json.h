@@ -8,10 +8,9 @@
 
 namespace simulator {
 
-NLOHMANN_JSON_SERIALIZE_ENUM(MemorySpace,
-                             {{MemorySpace::shared, "shared"},
-                              {MemorySpace::global, "global"},
-                              {MemorySpace::distributed, "distributed"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(MemorySpace, {{MemorySpace::shared, "shared"},
+                                           {MemorySpace::global, "global"},
+                                           {MemorySpace::distributed, "distributed"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(AccessType, {{AccessType::read, "read"},
                                           {AccessType::write, "write"},
                                           {AccessType::atomic, "atomic"}})
