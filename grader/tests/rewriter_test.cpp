@@ -278,6 +278,36 @@ TEST_SUITE("rewriter") {
   }
 }
 
+TEST_CASE("alignments: of neighbours, that of all of them") {
+  const auto dump = [](const char* alignment, const char* offset, const char* between) {
+    return std::string(R"(
+;; Function k (_Z1kv, funcdef_no=7, decl_uid=1)
+;; Full RTL generated for this function:
+(call_insn 18 17 19 2 (call (mem:QI (symbol_ref:DI ("__tsan_write4")) [0 S1 A8])
+(insn 19 18 20 2 (set (mem:SF (reg/f:DI 85 [ _4 ]) [2 MEM[(struct Both *)_4].first+0 S4 )") +
+           alignment + "])\n" + between +
+           R"((call_insn 22 21 23 2 (call (mem:QI (symbol_ref:DI ("__tsan_write4")) [0 S1 A8])
+(insn 23 22 0 2 (set (mem:SF (plus:DI (reg/f:DI 85 [ _4 ])
+                (const_int )" +
+           offset + R"()) [2 MEM[(struct Both *)_4].second+4 S4 A32])
+        (reg:SF 84)) "b.cpp":3:63 -1
+)";
+  };
+  const auto calls = [](const char* first) {
+    return std::string("_Z1kv:\n\tcall\t__tsan_write4") + first +
+           "@PLT\t# 18\t[c=0 l=5]  *call\n\tcall\t__tsan_write4@PLT\t# 22\t[c=0 l=5]  *call\n";
+  };
+  using onepass::rewriter::with_alignments;
+  CHECK(with_alignments(calls(""), dump("A64", "4 [0x4]", "")) == calls("_aligned_8"));
+  CHECK(with_alignments(calls(""), dump("A256", "4 [0x4]", "")) == calls("_aligned_8"));
+  for (const std::string& apart :
+       {dump("A32", "4 [0x4]", ""), dump("A64", "8 [0x8]", ""),
+        dump("A64", "4 [0x4]", "(jump_insn 20 19 21 2 (set (pc)\n"),
+        dump("A64", "4 [0x4]", "(call_insn 20 19 21 2 (call (mem:QI (symbol_ref:DI (\"f\"))\n")}) {
+    CHECK(with_alignments(calls(""), apart) == calls(""));
+  }
+}
+
 TEST_CASE("alignments: from the dump of a function into the names that it calls") {
   const std::string dump = R"(
 ;; Function k (_Z1kv, funcdef_no=7, decl_uid=1)
@@ -304,7 +334,7 @@ TEST_CASE("alignments: from the dump of a function into the names that it calls"
            "\tcall\t__tsan_read16@PLT\t# 50\t[c=0 l=5]  *call\n"
            // Of 16 bytes g++ knows more than of what comes next.
            "\tcall\t__tsan_write16@PLT\t# 70\t[c=0 l=5]  *call\n"
-           "\tcall\t__tsan_read4@PLT\t# 40\t[c=0 l=5]  *call\n";
+           "\tcall\t__tsan_read4@PLT\t# 90\t[c=0 l=5]  *call\n";
   };
   using onepass::rewriter::with_alignments;
   CHECK(with_alignments(calls("_Z1kv", "", ""), dump) ==

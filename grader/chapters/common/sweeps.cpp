@@ -231,22 +231,30 @@ bool holds_numbers(const verdict::Buffer& buffer) {
 
 void check_not_finite(const Case& call, const verdict::Outputs& outputs,
                       const CheckOutputs& check) {
-  verdict::Outputs lenient;
   const bool has_statistics = outputs.size() > 1;
-  for (const auto& expected : outputs) {
-    lenient.push_back([=](const Case& other) {
-      Expectation expectation = expected(other);
-      const Field finite = expected(made_finite(other)).value;
-      const bool is_statistic = has_statistics && finite.cols == 1;
-      for (std::size_t i = 0; i < finite.values.size(); ++i) {
-        const double value = expectation.value.values[i];
-        if (value != finite.values[i] && (is_statistic || std::isfinite(value))) {
-          expectation.bound.values[i] = std::numeric_limits<double>::infinity();
+  // whole: the call before one of its inputs was made 0, which hides what depends on the number.
+  const auto lenient = [&](const Case& whole) {
+    verdict::Outputs all;
+    for (const auto& expected : outputs) {
+      all.push_back([=](const Case& other) {
+        Expectation expectation = expected(other);
+        const Field finite = expected(made_finite(other)).value;
+        const Field with = expected(whole).value, without = expected(made_finite(whole)).value;
+        const bool is_statistic = has_statistics && finite.cols == 1;
+        const bool is_alike = with.values.size() == finite.values.size();
+        for (std::size_t i = 0; i < finite.values.size(); ++i) {
+          const double value = expectation.value.values[i];
+          const bool depends =
+              value != finite.values[i] || (is_alike && with.values[i] != without.values[i]);
+          if (depends && (is_statistic || std::isfinite(value))) {
+            expectation.bound.values[i] = std::numeric_limits<double>::infinity();
+          }
         }
-      }
-      return expectation;
-    });
-  }
+        return expectation;
+      });
+    }
+    return all;
+  };
   for (std::size_t i = 0; i < call.buffers().size(); ++i) {
     std::vector<verdict::Buffer> buffers = call.buffers();
     verdict::Buffer& input = buffers[i];
@@ -255,14 +263,15 @@ void check_not_finite(const Case& call, const verdict::Outputs& outputs,
     }
     for (double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {
       input.values.set(input.rows / 2, input.cols / 2, number);
-      check(call.with(buffers), lenient);
+      check(call.with(buffers), lenient(call.with(buffers)));
     }
+    const Case whole = call.with(buffers);
     // Infinity times 0 is NaN, too: whoever leaves out what is multiplied by 0 loses it.
     for (std::size_t j = 0; j < buffers.size(); ++j) {
       if (j != i && holds_numbers(buffers[j])) {
         const Matrix before = buffers[j].values;
         buffers[j].values = Matrix(before.dtype(), before.rows(), before.cols());
-        check(call.with(buffers), lenient);
+        check(call.with(buffers), lenient(whole));
         buffers[j].values = before;
       }
     }

@@ -31,10 +31,35 @@ std::string_view take(std::string_view& text, std::string_view end) {
   return piece;
 }
 
-/// The alignment of the first memory that the instruction reads or writes, in bytes; 0: it does
-/// not. "(set (mem:TI (reg:DI 87) [6 *_8+0 S16 A32]) ...": 4. What lies on the stack is none of it:
-/// such stores may come between a call and its access.
-unsigned alignment_of(std::string_view instruction, bool is_write) {
+/// What an instruction reads or writes: bytes, and at which distance from which register's address.
+struct Memory {
+  unsigned alignment = 0;  // 0: it does not
+  unsigned size = 0;
+  unsigned base = 0, offset = 0;  // 0: another kind of address
+};
+
+/// "(mem:SF (plus:DI (reg/f:DI 85 [ _4 ]) (const_int 4 [0x4])) [2 _4->second+0 S4 A32]"
+Memory memory_in(std::string_view text, std::size_t alignment) {
+  Memory memory;
+  memory.alignment = number_at(text, alignment + 2) / 8;
+  memory.size = number_at(text, text.rfind(" S", alignment) + 2);
+  constexpr std::string_view kRegister = "(reg", kPlus = "(plus:DI ", kNumber = "(const_int ";
+  const std::size_t base = text.find(kRegister), number = text.find(kNumber);
+  const bool has_offset = text.find(kPlus) < base;
+  const bool is_plain = text.find(kRegister, base + 1) == std::string_view::npos &&
+                        has_offset == (number != std::string_view::npos) &&
+                        text.find("(mult") == std::string_view::npos;
+  if (base != std::string_view::npos && is_plain) {
+    memory.base = number_at(text, text.find(' ', base) + 1);
+    memory.offset = has_offset ? number_at(text, number + kNumber.size()) : 0;
+  }
+  return memory;
+}
+
+/// The first memory that the instruction reads or writes: "(set (mem:TI (reg:DI 87) [6 *_8+0 S16
+/// A32]) ...": 16 bytes, aligned to 4. What lies on the stack is none of it: such stores may come
+/// between a call and its access.
+Memory memory_of(std::string_view instruction, bool is_write) {
   constexpr std::string_view kMemory = "(mem", kTarget = "(set ";
   for (std::size_t at = instruction.find(kMemory); at != std::string_view::npos;
        at = instruction.find(kMemory, at + 1)) {
@@ -45,39 +70,76 @@ unsigned alignment_of(std::string_view instruction, bool is_write) {
     const bool on_stack =
         instruction.substr(at, end - at).find("virtual-stack-vars") != std::string_view::npos;
     if (is_target == is_write && !on_stack && end != std::string_view::npos && bits > at) {
-      return number_at(instruction, bits + 2) / 8;
+      return memory_in(instruction.substr(at, end - at), bits - at);
     }
   }
-  return 0;
+  return {};
 }
+
+/// Neighbours that nvcc reads or writes at once, as members of one structure: so many, of `size`
+/// bytes each, the first of them with a call.
+struct Neighbours {
+  unsigned call = 0;
+  Memory first = {};
+  unsigned count = 0;
+
+  void add(unsigned next_call, const Memory& next, Alignments& found) {
+    const bool is_next = count > 0 && next.base != 0 && next.base == first.base &&
+                         next.size == first.size &&
+                         next.offset == first.offset + count * first.size;
+    if (!is_next) *this = {next_call, next, 0};
+    ++count;
+    const unsigned bytes = count * first.size;
+    if ((count == 2 || count == 4) && bytes <= std::min(first.alignment, 16u)) found[call] = bytes;
+  }
+};
 
 /// A call whose access has not come yet.
 struct Pending {
-  unsigned call = 0;  // 0: none
   bool is_write;
+  unsigned call = 0;  // 0: none
+  bool is_scalar = false;
+  Neighbours neighbours = {};
 
+  void begin(std::string_view instruction) {
+    call = number_at(instruction, 10);
+    is_scalar = instruction.find("4\")") != std::string_view::npos ||
+                instruction.find("8\")") != std::string_view::npos;
+  }
   void look_into(std::string_view instruction, Alignments& found) {
-    const unsigned alignment = call == 0 ? 0 : alignment_of(instruction, is_write);
-    if (alignment > 0) found[std::exchange(call, 0)] = std::min(alignment, kMost);
+    const Memory memory = call == 0 ? Memory{} : memory_of(instruction, is_write);
+    if (memory.alignment == 0) return;
+    if (is_scalar) {
+      neighbours.add(call, memory, found);
+    } else {
+      found[call] = std::min(memory.alignment, kMost);
+    }
+    call = 0;
+  }
+  void end() {
+    call = 0;
+    neighbours = {};
   }
 };
 
 /// The instructions of one function, of which each begins a line.
 Alignments alignments_in(std::string_view instructions) {
   Alignments found;
-  Pending read{0, false}, write{0, true};
+  Pending read{false}, write{true};
   while (!instructions.empty()) {
     const std::string_view instruction = take(instructions, "\n(");
     const bool is_call = instruction.substr(0, 10) == "call_insn ";
     const bool reads = is_call && instruction.find("\"__tsan_read") != std::string_view::npos;
     const bool writes = is_call && instruction.find("\"__tsan_write") != std::string_view::npos;
     if (reads || writes) {
-      (reads ? read : write).call = number_at(instruction, 10);
+      (reads ? read : write).begin(instruction);
     } else if (instruction.substr(0, 5) == "insn ") {
       read.look_into(instruction, found);
       write.look_into(instruction, found);
-    } else if (instruction.substr(0, 10) == "jump_insn " || is_call) {
-      read.call = write.call = 0;
+    } else if (instruction.substr(0, 10) == "jump_insn " || is_call ||
+               instruction.substr(0, 11) == "code_label ") {
+      read.end();
+      write.end();
     }
   }
   return found;
@@ -101,7 +163,8 @@ std::map<std::string_view, Alignments> alignments_of_functions(std::string_view 
 /// The name that is called, "__tsan_read16", if its access can be narrower than its size.
 std::string_view called(std::string_view line) {
   for (const std::string_view name :
-       {"__tsan_read_range", "__tsan_write_range", "__tsan_read16", "__tsan_write16"}) {
+       {"__tsan_read_range", "__tsan_write_range", "__tsan_read16", "__tsan_write16",
+        "__tsan_read4", "__tsan_write4", "__tsan_read8", "__tsan_write8"}) {
     const std::size_t at = line.find(name);
     if (at != std::string_view::npos) return line.substr(at, name.size());
   }

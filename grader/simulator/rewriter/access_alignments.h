@@ -2,6 +2,9 @@
 // even address, so nvcc makes eight loads of it; with alignas(16) it makes one, and must not find
 // it elsewhere.
 //
+// Likewise neighbouring members that are read or written one after the other, {x, y} or p->x +
+// p->y: where their type is aligned to both, nvcc makes one access of them.
+//
 // The calls that g++ -fsanitize=thread makes before an access tell its address and its size.
 // The alignment that g++ may assume there stands in its dump of the first instructions (-fdump-rtl-
 // expand), and with -dp the assembly tells which call is which of the dump.

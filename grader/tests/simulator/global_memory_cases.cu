@@ -207,6 +207,52 @@ CASE(member_of_misaligned_structure, "") {
   Device<float> x(64), y(1);
   read_member<<<1, 1>>>(reinterpret_cast<const Half*>(x.data() + 2), y.data());
 }
+// Of neighbours that a structure's alignment holds together nvcc makes one access.
+struct alignas(8) Both {
+  float first, second;
+};
+__global__ void write_both(float* y) {
+  *reinterpret_cast<Both*>(y) = {1, 2};  // here
+}
+CASE(both_members, "") {
+  Device<float> y(64);
+  write_both<<<1, 1>>>(y.data() + 2);
+}
+CASE(both_members_misaligned, "misaligned",
+     {"Writes 4 bytes at an address that is 4 past a multiple of 8",
+      "their type, or what is said of the pointer, promises an address that 8 divides"},
+     {{"here", 0}}) {
+  Device<float> y(64);
+  write_both<<<1, 1>>>(y.data() + 1);
+}
+__global__ void read_all_four(const float* x, float* y) {
+  const float4& four = *reinterpret_cast<const float4*>(x);
+  y[0] = four.x + four.y + four.z + four.w;  // here
+}
+CASE(all_four_members_misaligned, "misaligned", {"8 past a multiple of 16"}, {{"here", 0}}) {
+  Device<float> x(64), y(1);
+  read_all_four<<<1, 1>>>(x.data() + 2, y.data());
+}
+__global__ void read_two_apart(const float* x, float* y) {
+  const float4& four = *reinterpret_cast<const float4*>(x);
+  y[0] = four.x + four.w;
+}
+CASE(two_members_that_are_no_neighbours, "") {
+  Device<float> x(64), y(1);
+  read_two_apart<<<1, 1>>>(x.data() + 1, y.data());
+}
+struct Pair {  // may begin at any float
+  float first, second;
+};
+__global__ void write_pair(float* y) {
+  *reinterpret_cast<Pair*>(y) = {1, 2};
+  y[2] = 3;
+  y[3] = 4;
+}
+CASE(neighbours_that_nothing_holds_together, "") {
+  Device<float> y(64);
+  write_pair<<<1, 1>>>(y.data() + 1);
+}
 struct Loose {
   float values[8];
 };

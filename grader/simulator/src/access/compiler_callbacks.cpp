@@ -35,6 +35,12 @@ void check_range(std::uintptr_t address, std::size_t size, unsigned alignment, A
   }
 }
 
+/// The first of neighbours of which nvcc makes one access, as far aligned as they have bytes.
+void check_joined(std::uintptr_t address, unsigned size, unsigned joined, AccessType type,
+                  CodeAddress site) {
+  simulator::check_access({address, size, address % joined == 0 ? size : joined, type, site});
+}
+
 /// nvcc copies with memcpy() and its kin by single bytes, whatever the pointers' types are.
 void check_bytes(const void* memory, std::size_t size, AccessType type, CodeAddress site) {
   check_range(reinterpret_cast<std::uintptr_t>(memory), size, 1, type, site);
@@ -78,6 +84,13 @@ void tell_index(const char* array_type, std::int64_t index, CodeAddress site) {
 #define ONEPASS_RANGES(suffix, alignment)            \
   ONEPASS_RANGE(read_range##suffix, alignment, read) \
   ONEPASS_RANGE(write_range##suffix, alignment, write)
+#define ONEPASS_JOINED_ONE(name, joined, bytes, type)                             \
+  void __tsan_##name##_aligned_##joined(void* address) {                          \
+    check_joined(ONEPASS_ADDRESS, bytes, joined, AccessType::type, ONEPASS_SITE); \
+  }
+#define ONEPASS_JOINED(bytes, joined)                  \
+  ONEPASS_JOINED_ONE(read##bytes, joined, bytes, read) \
+  ONEPASS_JOINED_ONE(write##bytes, joined, bytes, write)
 #define ONEPASS_SIZE(bytes)                                                      \
   ONEPASS_ACCESS(check_access, read, bytes, bytes, bytes, read)                  \
   ONEPASS_ACCESS(check_access, write, bytes, bytes, bytes, write)                \
@@ -111,6 +124,10 @@ ONEPASS_ACCESS(check_access, read16_aligned_, 8, 16, 8, read)
 ONEPASS_ACCESS(check_access, write16_aligned_, 8, 16, 8, write)
 ONEPASS_ACCESS(check_access, read16_aligned_, 16, 16, 16, read)
 ONEPASS_ACCESS(check_access, write16_aligned_, 16, 16, 16, write)
+
+ONEPASS_JOINED(4, 8)
+ONEPASS_JOINED(4, 16)
+ONEPASS_JOINED(8, 16)
 
 void* __tsan_memcpy(void* to, const void* from, std::size_t size) {
   check_bytes(from, size, AccessType::read, ONEPASS_SITE);
