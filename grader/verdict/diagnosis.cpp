@@ -270,6 +270,12 @@ Diagnosis explain_launch_error(const Case& call, const std::string& error) {
   if (error.find("must be allowed first") != std::string::npos) {
     return {"launch-failed", "Allow as much as the call needs, before each launch that needs it."};
   }
+  if (error.find("memory is allowed first") != std::string::npos) {
+    return {
+        "launch-failed",
+        "Allow more before each launch that needs it: the __shared__ arrays and what the launch "
+        "asks for count together."};
+  }
   if (error.find("__launch_bounds__") != std::string::npos) {
     return {"launch-failed", "Launch no more threads than they allow, or let them allow more."};
   }

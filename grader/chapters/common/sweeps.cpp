@@ -32,9 +32,10 @@ constexpr std::int64_t kLastEnd = 3000;  // of those that are drawn for each siz
 // Rows from one to the next of four: there are 2^26 and more then, too many for a warp each to be
 // numbered by an int of threads; and enough for a thread each, but not more. Below there are half
 // as many as an int has room for; near, no more than any grid has threads. All are more than the 1
-// MiB apart in which writes between rows would be looked for. No number of rows a block divides
-// them: what is missing at the end of the most is missing at the end of the fewest too.
-constexpr std::int64_t kFar = 22'400'010, kBelow = 8'900'010, kNear = 400'010;
+// MiB apart in which writes between rows would be looked for, of one float a row too; near they are
+// fewer than 2^20, which a launcher may take for a slice of its own. No number of rows a block
+// divides them: what is missing at the end of the most is missing at the end of the fewest too.
+constexpr std::int64_t kFar = 22'400'010, kBelow = 8'900'010, kNear = 270'010;
 constexpr std::int64_t kMost =
     (std::int64_t{1} << 31) / 3;  // the last row is the last there may be
 

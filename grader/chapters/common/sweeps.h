@@ -92,7 +92,8 @@ void sweep_widths(std::int64_t least, std::int64_t most, const CheckRows& check)
 void check_widest(const Function& function, const CheckRows& check,
                   const std::vector<Dtype>& dtypes = {Dtype::fp16}, std::int64_t rows = 1);
 
-/// A row as wide as one past each end that a kernel may take for granted (widths_past_ends).
+/// A row as wide as one past each end that a kernel may take for granted (widths_past_ends), and as
+/// one that takes as much shared memory as there is, or a little more.
 void sweep_ends(const Function& function, const CheckRows& check);
 
 /// Wide rows, for which kernels have other code: the few ways to lie of sweep_wide(), at a width

@@ -22,6 +22,13 @@ constexpr std::int64_t kBeyondSharedLimit[] = {6152, 12800, 20000};
 // each type, with vectors and without.
 constexpr std::int64_t kBeyondSharedLimit16[] = {13008, 26000};
 
+// Bytes of shared memory at which kernels find their room wrong: what a block has without asking,
+// 48 KiB, of which its static arrays take a part; and between what a block may have of it, 227 KiB,
+// and what a multiprocessor has, 228 KiB, with half a KiB left for sums. A column takes two, three
+// or four floats, one, or an element of 16 bits with a float or without.
+constexpr std::int64_t kSharedEnds[] = {49'152, 232'960};
+constexpr std::int64_t kBytesOfColumn[] = {4, 8, 12, 16}, kBytesOfColumn16[] = {2, 6};
+
 /// With a null pointer for each tensor that may have one.
 Arrangement without_optional(const Function& function) {
   Arrangement arrangement;
@@ -56,6 +63,32 @@ void check_widest(const Function& function, const CheckRows& check,
   }
 }
 
+namespace {
+
+/// A row whose columns take as much shared memory as one of kSharedEnds, as far as whole vectors
+/// do.
+void sweep_shared_ends(const Function& function, const CheckRows& check) {
+  const Dtype half = kSixteenBit[session().random().bits(2) % kSixteenBit.size()];
+  for (const contract::Size& size : function.sizes) {
+    const auto check_width = [&](Dtype dtype, std::int64_t end, std::int64_t bytes) {
+      const std::int64_t cols = end / bytes / 16 * 16;
+      if (size.name == "cols" && cols <= size.most) {
+        check(dtype, 1, cols, {});
+      }
+    };
+    for (const std::int64_t end : kSharedEnds) {
+      for (const std::int64_t bytes : kBytesOfColumn) {
+        check_width(Dtype::fp32, end, bytes);
+      }
+      for (const std::int64_t bytes : kBytesOfColumn16) {
+        check_width(half, end, bytes);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 void sweep_ends(const Function& function, const CheckRows& check) {
   std::uint64_t number = session().random().bits(0);
   for (const contract::Size& size : function.sizes) {
@@ -65,6 +98,7 @@ void sweep_ends(const Function& function, const CheckRows& check) {
       }
     }
   }
+  sweep_shared_ends(function, check);
 }
 
 void sweep_wide_ways(const Function& function, const CheckRows& check) {

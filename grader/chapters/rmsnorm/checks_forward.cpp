@@ -139,11 +139,11 @@ TEST_SUITE("rmsnorm/forward") {
   CHECK_CASE("row * stride is beyond 2^31: compute it in 64 bits", points(1), todo(2)) {
     sweep_far_apart(kForward, check_random_y);
     sweep_wide_far_apart(kForward, check_random_y);
-    check_far_rows(kForward, {expected_y});
+    check_far_rows(kForward, kBoth);
   }
 
   CHECK_CASE("no rows, one row, many rows: each is normalised", points(1), todo(2)) {
-    check_row_counts(kForward, check_random_y);
+    check_row_counts(kForward, check_random_both);
   }
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(2)) {

@@ -33,7 +33,8 @@ double span_of(const Case& call, const Outputs& outputs, const Case& few) {
 struct Session::FarRows {
   std::optional<bool> right;       // nothing where it takes too long
   std::optional<Failure> failure;  // what a block did wrong, which ended the call
-  std::int64_t blocks = 0;         // of the grid, and what those of a sample have written:
+  std::int64_t launches = 0;       // of the kernel with most blocks,
+  std::int64_t blocks = 0;         // those of all of them, and what a sample of these has written:
   double written = 0.0;            // bytes, a block
   double share = 0.0;              // bytes, a block, if all rows are to be written
 
@@ -46,6 +47,7 @@ struct Session::FarRows {
 Session::FarRows Session::try_far(const Case& few, const Case& call, const Outputs& outputs) {
   FarRows tried;
   check_.blocks = 0;
+  check_.kernel_launches = 0;
   check_.written = 0.0;
   try {
     bool right = true;
@@ -61,6 +63,7 @@ Session::FarRows Session::try_far(const Case& few, const Case& call, const Outpu
   } catch (const CheckFailed&) {
     tried.failure = std::exchange(check_.failure, std::nullopt);
   }
+  tried.launches = check_.kernel_launches;
   tried.blocks = check_.blocks;
   tried.written = check_.written;
   tried.share = span_of(call, outputs, few) / static_cast<double>(tried.blocks);
@@ -105,12 +108,13 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
     failure.message = fmt::format("There are {} blocks, fewer than the {} for fewer rows.",
                                   at_far.blocks, at_near.blocks);
   }
-  bool lost_bits = fewer;
+  bool lost_bits = fewer, divided = false;
   if (!fewer && right_near) {
     const FarRows at_below = try_far(few, below, outputs);
     // A grid that stops growing has more blocks than for fewer rows, one that has lost bits may
     // not.
-    lost_bits = goes_well(at_below) && !(cut && at_far.blocks >= at_below.blocks) &&
+    divided = !at_far.failure && at_far.launches > at_below.launches;
+    lost_bits = goes_well(at_below) && !divided && !(cut && at_far.blocks >= at_below.blocks) &&
                 !is_out_of_memory(failure.message);
   }
   if (lost_bits) {
@@ -121,6 +125,11 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
                                       "each go on in a loop.",
                                       at_far.blocks),
                .mistake = "output-partly-written"};
+  } else if (divided) {
+    failure.message += fmt::format(
+        " There are {} launches of its kernel, and {} among fewer rows: where each has some of the "
+        "rows, it must begin with its own in every tensor, in those of one number a row too.",
+        at_far.launches, at_near.launches);
   }
   fail(far, failure);
 }

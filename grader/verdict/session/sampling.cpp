@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "verdict/compare.h"
@@ -30,22 +32,26 @@ constexpr std::int64_t kMostHalf = std::int64_t{1} << 22;  // elements
 // From how many blocks on a grid has them for the rows, not for the device.
 constexpr std::int64_t kBlocksForRows = 4096;
 
-/// Of the launch with the most.
+/// Of the kernel with the most, in all its launches: the rows may be divided among several.
 struct Blocks {
-  std::int64_t all = 1, run = 1;
+  std::int64_t all = 1, run = 1, launches = 1;
 };
 Blocks blocks_of(const Run& run, std::uint64_t most) {
-  Blocks blocks;
+  std::map<std::string, Blocks> kernels;
   for (const LaunchTraffic& launch : run.traffic) {
     const simulator::Dim3 grid = launch.grid, block = launch.block;
-    const std::int64_t all = std::int64_t{grid.x} * grid.y * grid.z;
-    if (all > blocks.all) {
-      const auto threads = std::uint64_t{block.x} * block.y * block.z;
-      blocks = {all, static_cast<std::int64_t>(simulator::blocks_of_sample(
-                         most, simulator::long_side(grid.x, grid.y, grid.z), threads))};
-    }
+    const auto threads = std::uint64_t{block.x} * block.y * block.z;
+    Blocks& blocks = kernels.try_emplace(launch.kernel, Blocks{0, 0, 0}).first->second;
+    blocks.all += std::int64_t{grid.x} * grid.y * grid.z;
+    blocks.run += static_cast<std::int64_t>(
+        simulator::blocks_of_sample(most, simulator::long_side(grid.x, grid.y, grid.z), threads));
+    ++blocks.launches;
   }
-  return blocks;
+  Blocks largest;
+  for (const auto& [kernel, blocks] : kernels) {
+    largest = blocks.all > largest.all ? blocks : largest;
+  }
+  return largest;
 }
 
 /// The inputs that a launcher may have copied to an output, to be changed there.
@@ -93,8 +99,9 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   const contract::Tensor* tensor = contract::tensor_of(call, output);
   const bool is_sum = tensor != nullptr && tensor->rows == contract::Extent(1);
   const bool all_run = blocks.run == blocks.all || (sampled == kBlocksOfWide && !is_sum);
-  // Of many blocks the last may have less to do than the others.
-  const std::int64_t share = all_run ? got.size() : got.size() / blocks.all * (blocks.run - 1);
+  // Of many blocks the last may have less to do than the others, in each launch.
+  const std::int64_t share =
+      all_run ? got.size() : got.size() / blocks.all * (blocks.run - blocks.launches);
   // The last block of a flat grid may have no more than the end of the last row.
   const bool last_left = unwritten(got.rows() - 1, 0) && unwritten(got.rows() - 1, got.cols() - 1);
   const std::int64_t written = got.size() - left;
@@ -147,6 +154,7 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
   const Run run = complete(call, turn, numbers == nullptr ? goes_right(outputs) : kNobodyAsked);
   const Blocks blocks = blocks_of(run, sampled);
   check_.blocks = blocks.all;
+  check_.kernel_launches = blocks.launches;
   double written = 0.0;
   for (const LaunchTraffic& launch : run.traffic) {
     written += static_cast<double>(launch.written_bytes);
