@@ -158,6 +158,7 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
   double written = 0.0;
   for (const LaunchTraffic& launch : run.traffic) {
     written += static_cast<double>(launch.written_bytes);
+    check_.kernels.insert(launch.kernel);
   }
   check_.written = written / static_cast<double>(blocks.run);
   const bool all_right = std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {

@@ -152,6 +152,7 @@ class Session {
     std::vector<std::string> warnings;       // those that no check before has told
     std::int64_t blocks = 0;                 // of the kernel with most, in the last sample,
     std::int64_t kernel_launches = 0;        // and how often that was launched
+    std::set<std::string> kernels;           // of all launches of that call, by name
     double written = 0.0;                    // bytes a block, in that sample
     bool launched = true;          // a kernel, in the last call, as far as the device tells
     Threads threads;               // of that call, likewise
