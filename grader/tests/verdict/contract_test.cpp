@@ -271,6 +271,18 @@ TEST_CASE("one element off: inputs and their rows begin at odd elements, with th
   CHECK_FALSE(one_element_off(*off).has_value());
 }
 
+TEST_CASE("a call whose rows are spread has too few of them to be changed") {
+  const Case near = call(kNorm, Dtype::fp32, {.sizes = {{"rows", 4}, {"cols", 8}}, .seed = 1});
+  const Case values = *resized(near, {}, 1 << 10);
+  CHECK(in_dtype(values, Dtype::bf16));
+  CHECK(one_element_off(values));
+  const Case far = spread(values, "rows", 1'000'000'000);
+  CHECK_FALSE(in_dtype(far, Dtype::bf16));
+  CHECK_FALSE(one_element_off(far));
+  CHECK_FALSE(with_gaps(far, 0));
+  CHECK_FALSE(resized(far, {{"rows", 2}}, 1 << 10));
+}
+
 TEST_CASE("far apart: each stride alone, the third row beyond 2^31, and the second") {
   const std::vector<Arrangement> arrangements = far_apart(kNorm);
   REQUIRE(arrangements.size() == 4);

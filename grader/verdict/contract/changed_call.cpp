@@ -28,10 +28,28 @@ bool is_hash_filled(const Case& call) {
                      [](const Buffer& buffer) { return buffer.hash.has_value(); });
 }
 
-/// Nothing of one that was put together by hand. The values of its inputs are named, and left to be
-/// given.
+/// Those that the function is told, and those that its inputs tell.
+Sizes every_size(const Case& call) {
+  return all_sizes(*call.contract(), sizes_of(call), [&](const Tensor& tensor) {
+    const Buffer& buffer = call.buffer(tensor.name);
+    return buffer.null || buffer.role == Role::output
+               ? std::nullopt
+               : std::optional<Extents>({buffer.rows, buffer.cols});
+  });
+}
+
+/// Has a tensor fewer rows than its function says, because spread() has left them out?
+bool is_spread(const Case& call) {
+  const Sizes sizes = every_size(call);
+  return std::any_of(call.buffers().begin(), call.buffers().end(), [&](const Buffer& buffer) {
+    return !buffer.null && buffer.rows < call.contract()->find(buffer.name)->rows.in(sizes);
+  });
+}
+
+/// Nothing of one that was put together by hand, or spread. The values of its inputs are named, and
+/// left to be given.
 std::optional<Taken> taken_apart(const Case& call) {
-  if (call.contract() == nullptr) {
+  if (call.contract() == nullptr || is_spread(call)) {
     return std::nullopt;
   }
   Taken taken;
@@ -83,12 +101,7 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
     const bool is_real = std::holds_alternative<double>(scalar.usual);
     value = is_real ? std::pow(value, 1.0 / root) : value;
   }
-  const Sizes before = all_sizes(function, arguments.sizes, [&](const Tensor& tensor) {
-    const Buffer& buffer = call.buffer(tensor.name);
-    return arguments.values.count(tensor.name) == 0
-               ? std::nullopt
-               : std::optional<Extents>({buffer.rows, buffer.cols});
-  });
+  const Sizes before = every_size(call);
   arguments.sizes = before;
   for (const auto& [name, size] : sizes) {
     arguments.sizes[name] = size;
