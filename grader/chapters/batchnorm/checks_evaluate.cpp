@@ -96,10 +96,8 @@ TEST_SUITE("batchnorm/evaluate") {
              points(1), todo(2)) {
     draw_tensors(kEvaluate, 6, check_y);
     sweep_values(6, 90, [](const Matrix& x, double eps) { check_y(arguments_of(x, eps)); });
-    for (Dtype dtype : kSixteenBit) {
-      check_not_finite(call_of(kEvaluate, random_arguments(dtype, {3, 2, 90})),
-                       outputs_of(expected, {"y"}), expect<evaluate_mistakes>);
-    }
+    check_not_finite(call_of(kEvaluate, random_arguments(Dtype::fp16, {3, 2, 90})),
+                     outputs_of(expected, {"y"}), expect<evaluate_mistakes>);
   }
 }
 

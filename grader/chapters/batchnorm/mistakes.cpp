@@ -218,12 +218,10 @@ std::vector<common::Way<Hooks>> wrong_correction() {
        "once.",
        [](const Inputs& in) { return corrected(in.count()) * corrected(in.count()); }},
       {"The squares were divided by batch - 1 for the running variance: divide them by batch * "
-       "space "
-       "- 1.",
+       "space - 1.",
        [](const Inputs& in) { return divided_by_less(in, in.batch); }},
       {"The squares were divided by space - 1 for the running variance: divide them by batch * "
-       "space "
-       "- 1.",
+       "space - 1.",
        [](const Inputs& in) { return divided_by_less(in, in.space()); }},
       {"The variance, which is divided by count already, was divided by count - 1 once more: the "
        "running variance takes the sum of the squares divided by count - 1.",

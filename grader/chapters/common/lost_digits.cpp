@@ -185,9 +185,8 @@ Table<Hooks> one_pass_variance() {
   const Kind kinds[] = {
       {nothing,
        "The variance lost its digits, as E[x^2] - E[x]^2 does where the mean is large: subtract "
-       "two "
-       "nearly equal numbers, and only their rounding errors remain. Find the mean first and then "
-       "add up (x - mean)^2, or use Welford's method.",
+       "two nearly equal numbers, and only their rounding errors remain. Find the mean first and "
+       "then add up (x - mean)^2, or use Welford's method.",
        {kCancellationSlack, about_0}},
       {first_of_row,
        "The variance lost its digits, as E[(x - s)^2] - E[x - s]^2 does where s is far from the "

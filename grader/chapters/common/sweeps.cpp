@@ -228,10 +228,8 @@ bool holds_numbers(const verdict::Buffer& buffer) {
   return buffer.role != verdict::Role::output && !buffer.null && !verdict::is_integer(buffer.dtype);
 }
 
-}  // namespace
-
-void check_not_finite(const Case& call, const verdict::Outputs& outputs,
-                      const CheckOutputs& check) {
+void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
+                           const CheckOutputs& check) {
   const bool has_statistics = outputs.size() > 1;
   // whole: the call before one of its inputs was made 0, which hides what depends on the number.
   const auto lenient = [&](const Case& whole) {
@@ -276,6 +274,21 @@ void check_not_finite(const Case& call, const verdict::Outputs& outputs,
         buffers[j].values = before;
       }
     }
+  }
+}
+
+}  // namespace
+
+void check_not_finite(const Case& call, const verdict::Outputs& outputs,
+                      const CheckOutputs& check) {
+  check_each_not_finite(call, outputs, check);
+  // The upper half of a GPU's NaN in fp32, 0x7fffffff, rounded up by hand to bf16, is a number.
+  const bool has_fp32 =
+      std::any_of(call.buffers().begin(), call.buffers().end(), [](const verdict::Buffer& buffer) {
+        return buffer.role == verdict::Role::input && !buffer.null && buffer.dtype == Dtype::fp32;
+      });
+  if (call.dtype() == Dtype::fp16 && has_fp32) {
+    check_each_not_finite(*contract::in_dtype(call, Dtype::bf16), outputs, check);
   }
 }
 

@@ -119,10 +119,8 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
     sweep_values(4, 300, [](const Matrix& x, double eps) {
       check(expected_dweight, common::gradients_of({kNorm.centred, eps}, x));
     });
-    for (Dtype dtype : kSixteenBit) {
-      check_not_finite(backward_call(kBackwardDweightDbias, random_gradients(dtype, 40, 30)),
-                       {expected_dweight, expected_dbias}, expect<backward_mistakes>);
-    }
+    check_not_finite(backward_call(kBackwardDweightDbias, random_gradients(Dtype::fp16, 40, 30)),
+                     {expected_dweight, expected_dbias}, expect<backward_mistakes>);
   }
 }
 

@@ -111,10 +111,8 @@ TEST_SUITE("layernorm/backward_dx") {
     sweep_values(4, 300, [](const Matrix& x, double eps) {
       check(common::gradients_of({kNorm.centred, eps}, x));
     });
-    for (Dtype dtype : kSixteenBit) {
-      check_not_finite(backward_call(kBackwardDx, random_gradients(dtype, 4, 300)), {expected_dx},
-                       expect<backward_mistakes>);
-    }
+    check_not_finite(backward_call(kBackwardDx, random_gradients(Dtype::fp16, 4, 300)),
+                     {expected_dx}, expect<backward_mistakes>);
   }
 }
 

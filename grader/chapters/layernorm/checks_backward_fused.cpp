@@ -96,10 +96,8 @@ TEST_SUITE("layernorm/backward_fused") {
     sweep_values(4, 300, [](const Matrix& x, double eps) {
       check(kAll, common::gradients_of({kNorm.centred, eps}, x));
     });
-    for (Dtype dtype : kSixteenBit) {
-      check_not_finite(backward_call(kBackward, random_gradients(dtype, 40, 30)), kAll,
-                       expect<backward_mistakes>);
-    }
+    check_not_finite(backward_call(kBackward, random_gradients(Dtype::fp16, 40, 30)), kAll,
+                     expect<backward_mistakes>);
   }
 }
 

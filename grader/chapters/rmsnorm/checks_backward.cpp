@@ -190,10 +190,8 @@ TEST_SUITE("rmsnorm/backward") {
     sweep_values(4, 300, [](const Matrix& x, double eps) {
       check(kBoth, common::gradients_of({kNorm.centred, eps}, x), {}, CastOrder::llama);
     });
-    for (Dtype dtype : kSixteenBit) {
-      check_not_finite(backward_call(random_gradients(dtype, 4, 300), CastOrder::llama), kBoth,
-                       expect<backward_mistakes>);
-    }
+    check_not_finite(backward_call(random_gradients(Dtype::fp16, 4, 300), CastOrder::llama), kBoth,
+                     expect<backward_mistakes>);
   }
 }
 

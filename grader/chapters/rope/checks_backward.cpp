@@ -150,10 +150,8 @@ TEST_SUITE("rope/backward") {
       }
     }
     sweep_values(4, 3 * 64, [](const Matrix& dy, double) { check_dx(dy, 3); });
-    for (Dtype dtype : kSixteenBit) {
-      check_not_finite(call_of(kBackward, random_x(dtype, 4, 3 * 64), tables(kFirst, 4, 32)),
-                       outputs_of(expected, {"dx"}), expect<interleaved_mistakes>);
-    }
+    check_not_finite(call_of(kBackward, random_x(Dtype::fp16, 4, 3 * 64), tables(kFirst, 4, 32)),
+                     outputs_of(expected, {"dx"}), expect<interleaved_mistakes>);
   }
 }
 

@@ -187,10 +187,8 @@ TEST_SUITE("rope/interleaved") {
       }
     }
     sweep_values(4, 3 * 64, [](const Matrix& x, double) { check_turned(x, 3); });
-    for (Dtype dtype : kSixteenBit) {
-      check_not_finite(call_of(kInterleaved, random_x(dtype, 4, 3 * 64), tables(kFirst, 4, 32)),
-                       outputs_of(expected, {"x"}), expect<interleaved_mistakes>);
-    }
+    check_not_finite(call_of(kInterleaved, random_x(Dtype::fp16, 4, 3 * 64), tables(kFirst, 4, 32)),
+                     outputs_of(expected, {"x"}), expect<interleaved_mistakes>);
   }
 }
 

@@ -146,8 +146,7 @@ const Table<Turn> kHalfSplitMistakes = {
      {{"Head h of token t was turned by row positions[t] + h: all heads of a token share its row.",
        {.row = [](const Heads& h, const Place& at) { return h.row_of(at.token) + at.head; }}},
       {"Head h of token t was turned by row positions[t * heads + h]: there is one position a "
-       "token, "
-       "positions[t].",
+       "token, positions[t].",
        {.row = [](const Heads& h,
                   const Place& at) { return h.row_of(at.token * h.heads + at.head); }}}}},
     {"position-width",

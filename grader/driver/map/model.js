@@ -116,7 +116,8 @@ function buffersOf(launch) {
     const access = request.access;
     const key = access.space + ' ' + access.buffer;
     if (!buffers.has(key)) {
-      buffers.set(key, {name: access.buffer, space: access.space, shared: access.shared, requests: []});
+      const {buffer, space, shared} = access;
+      buffers.set(key, {name: buffer, space, shared, requests: []});
     }
     buffers.get(key).requests.push(request);
   }

@@ -125,8 +125,7 @@ std::string cell(std::int64_t simulator, std::int64_t gpu) {
 
 constexpr const char* kHeading =
     "load requests | sectors | store requests | sectors | atomic requests | sectors | shared "
-    "loads: "
-    "wavefronts | stores: wavefronts |\n";
+    "loads: wavefronts | stores: wavefronts |\n";
 
 using Count = std::int64_t Counts::*;
 const std::vector<Count> kUsual = {

@@ -36,8 +36,7 @@ void Session::settle_refusal(const std::function<Run(WorkerClient&)>& ask, Run& 
     run.outcome = Outcome::ended_early;
     run.error = fmt::format(
         "The call was refused ({}), though other code can do it. Memory that is allocated has to "
-        "be "
-        "freed again.",
+        "be freed again.",
         run.error);
   }
 }

@@ -33,24 +33,18 @@ double span_of(const Case& call, const Outputs& outputs, const Case& few) {
 struct Session::FarRows {
   std::optional<bool> right;       // nothing where it takes too long
   std::optional<Failure> failure;  // what a block did wrong, which ended the call
-  std::int64_t launches = 0;       // of the kernel with most blocks,
-  std::size_t kernels = 0;         // that differ
-  std::int64_t blocks = 0;         // those of all of them, and what a sample of these has written:
-  double written = 0.0;            // bytes, a block
-  double share = 0.0;              // bytes, a block, if all rows are to be written
+  Sampled sampled;
+  double share = 0.0;  // bytes, a block, if all rows are to be written
 
   /// Are there too few blocks, and do they not go on in a loop?
-  bool is_cut() const { return written > 0.0 && written < kCutShare * share; }
-  bool is_whole() const { return written > kWholeShare * share; }
+  bool is_cut() const { return sampled.written > 0.0 && sampled.written < kCutShare * share; }
+  bool is_whole() const { return sampled.written > kWholeShare * share; }
   bool is_wrong() const { return failure || right == false; }
 };
 
 Session::FarRows Session::try_far(const Case& few, const Case& call, const Outputs& outputs) {
   FarRows tried;
-  check_.blocks = 0;
-  check_.kernel_launches = 0;
-  check_.kernels.clear();
-  check_.written = 0.0;
+  check_.sampled = {};
   try {
     bool right = true;
     const bool ended = in_time([&] {
@@ -65,11 +59,8 @@ Session::FarRows Session::try_far(const Case& few, const Case& call, const Outpu
   } catch (const CheckFailed&) {
     tried.failure = std::exchange(check_.failure, std::nullopt);
   }
-  tried.launches = check_.kernel_launches;
-  tried.kernels = check_.kernels.size();
-  tried.blocks = check_.blocks;
-  tried.written = check_.written;
-  tried.share = span_of(call, outputs, few) / static_cast<double>(tried.blocks);
+  tried.sampled = check_.sampled;
+  tried.share = span_of(call, outputs, few) / static_cast<double>(tried.sampled.blocks);
   if (tried.right == true && tried.is_cut()) {
     tried.right = false;
   }
@@ -96,7 +87,8 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
   const bool right_near = goes_well(at_near);
   // The number of blocks has lost its upper bits. (That no rows seem right near may be for blocks
   // too many, of which the last one has nothing to do.)
-  const bool fewer = !at_far.failure && !right_near && at_far.blocks < at_near.blocks;
+  const bool fewer =
+      !at_far.failure && !right_near && at_far.sampled.blocks < at_near.sampled.blocks;
   const bool cut = !at_far.failure && at_far.is_cut();
   // So many blocks that they do not grow with the rows any more, each with its share of all rows:
   // the last row may be one's that the sample lacks.
@@ -109,22 +101,17 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
       Failure{.message = "Results are missing or wrong that are right among fewer rows."});
   if (fewer) {
     failure.message = fmt::format("There are {} blocks, fewer than the {} for fewer rows.",
-                                  at_far.blocks, at_near.blocks);
+                                  at_far.sampled.blocks, at_near.sampled.blocks);
   }
   bool lost_bits = fewer, divided = false;
   if (!fewer && right_near) {
     const FarRows at_below = try_far(few, below, outputs);
     // A grid that stops growing has more blocks than for fewer rows, one that has lost bits may
     // not.
-    divided = !at_far.failure && at_far.launches > at_below.launches;
-    lost_bits = goes_well(at_below) && !divided && !(cut && at_far.blocks >= at_below.blocks) &&
+    divided = !at_far.failure && at_far.sampled.launches > at_below.sampled.launches;
+    lost_bits = goes_well(at_below) && !divided &&
+                !(cut && at_far.sampled.blocks >= at_below.sampled.blocks) &&
                 !is_out_of_memory(failure.message);
-  }
-  // A second kernel may read what blocks of the first would have written that are not in the
-  // sample.
-  const bool may_lack_blocks = !at_far.failure && !fewer && !lost_bits && !cut && !divided;
-  if (may_lack_blocks && at_far.kernels > 1) {
-    return;
   }
   if (lost_bits) {
     failure = with_reason(failure, "index-overflow", kOverflowAdvice);
@@ -132,13 +119,17 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
     failure = {.message = fmt::format("The grid has {} blocks, and what they write is not enough "
                                       "for all rows: most are nobody's. Launch more blocks, or let "
                                       "each go on in a loop.",
-                                      at_far.blocks),
+                                      at_far.sampled.blocks),
                .mistake = "output-partly-written"};
   } else if (divided) {
     failure.message += fmt::format(
         " There are {} launches of its kernel, and {} among fewer rows: where each has some of the "
         "rows, it must begin with its own in every tensor, in those of one number a row too.",
-        at_far.launches, at_near.launches);
+        at_far.sampled.launches, at_near.sampled.launches);
+  } else if (!at_far.failure && !fewer && at_far.sampled.kernels.size() > 1) {
+    // A second kernel may read what blocks of the first would have written that are not in the
+    // sample.
+    return;
   }
   fail(far, failure);
 }

@@ -153,14 +153,12 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
                                                   : kFewAccesses;
   const Run run = complete(call, turn, numbers == nullptr ? goes_right(outputs) : kNobodyAsked);
   const Blocks blocks = blocks_of(run, sampled);
-  check_.blocks = blocks.all;
-  check_.kernel_launches = blocks.launches;
-  double written = 0.0;
+  check_.sampled = {.blocks = blocks.all, .launches = blocks.launches, .kernels = {}};
   for (const LaunchTraffic& launch : run.traffic) {
-    written += static_cast<double>(launch.written_bytes);
-    check_.kernels.insert(launch.kernel);
+    check_.sampled.written += static_cast<double>(launch.written_bytes);
+    check_.sampled.kernels.insert(launch.kernel);
   }
-  check_.written = written / static_cast<double>(blocks.run);
+  check_.sampled.written /= static_cast<double>(blocks.run);
   const bool all_right = std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
     const std::int64_t right = right_ones(numbers == nullptr ? call : *numbers, run,
                                           expected(numbers == nullptr ? call : *numbers), sampled);
@@ -176,24 +174,23 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
 
 /// As many blocks for half as many rows, which write as much: the other rows are nobody's.
 void Session::look_for_cut_grid(const Case& call, const Outputs& outputs) {
-  const std::int64_t blocks = check_.blocks;
-  const double written = check_.written;
+  const Sampled before = check_.sampled;
   contract::Sizes sizes = contract::sizes_of(call);
   std::string rows;
   for (const std::string& size : call.contract()->row_sizes()) {
     rows = sizes[size] > kBlocksForRows ? size : rows;
   }
-  if (rows.empty() || blocks <= kBlocksForRows) {
+  if (rows.empty() || before.blocks <= kBlocksForRows) {
     return;
   }
   sizes[rows] /= 2;
   const std::optional<Case> half = contract::resized(call, sizes, kMostHalf);
   if (half && in_time([&] { is_right_in_sample(*half, {next_turn().poison}, outputs); }) &&
-      check_.blocks == blocks && check_.written == written) {
+      check_.sampled.blocks == before.blocks && check_.sampled.written == before.written) {
     fail(call, {.message = fmt::format("The grid has {} blocks for {} {}, as for half as many, and "
                                        "each writes no more than there: the other {} are nobody's. "
                                        "Launch more blocks, or let each go on in a loop.",
-                                       blocks, call.integer(rows), rows, rows),
+                                       before.blocks, call.integer(rows), rows, rows),
                 .mistake = "output-partly-written"});
   }
 }

@@ -137,6 +137,14 @@ class Session {
     auto operator<=>(const Launched&) const = default;
   };
 
+  /// What ran of a call of which only some blocks do.
+  struct Sampled {
+    std::int64_t blocks = 0;        // of the kernel with most of them, in the whole call,
+    std::int64_t launches = 0;      // and how often that was launched
+    std::set<std::string> kernels;  // of all launches, by name
+    double written = 0.0;           // bytes a block of those that ran
+  };
+
   /// What is known of the running check.
   struct Check {
     std::string name;
@@ -150,10 +158,7 @@ class Session {
     std::optional<Failure> failure;          // set if it has failed
     std::optional<std::string> fault;        // of the grader, which came in its way
     std::vector<std::string> warnings;       // those that no check before has told
-    std::int64_t blocks = 0;                 // of the kernel with most, in the last sample,
-    std::int64_t kernel_launches = 0;        // and how often that was launched
-    std::set<std::string> kernels;           // of all launches of that call, by name
-    double written = 0.0;                    // bytes a block, in that sample
+    Sampled sampled;                         // in the last call of which only some blocks ran
     bool launched = true;          // a kernel, in the last call, as far as the device tells
     Threads threads;               // of that call, likewise
     std::set<Launched> launches;   // of all its calls, each once; not more than some hundred

@@ -42,8 +42,7 @@ constexpr KnownKind kKinds[] = {
      "Results must be computed by a kernel of yours: copies and fills may prepare them."},
     {Kind::misaligned, "misaligned-vector",
      "A vector access needs an address that is a multiple of what its type is aligned to: check "
-     "it, "
-     "and fall back to single elements."},
+     "it, and fall back to single elements."},
     {Kind::uninitialised_shared, "uninitialised-shared",
      "Write every slot before it is read; the number of warps may be smaller than the array."},
     {Kind::uninitialised_global, "accumulated-into-garbage",
@@ -60,8 +59,7 @@ constexpr KnownKind kKinds[] = {
      "behind the last, which all threads of the cluster reach."},
     {Kind::early_begin, "missing-barrier",
      "Call cudaGridDependencySynchronize() before the first access to what a kernel before it "
-     "uses, "
-     "or launch without that attribute."},
+     "uses, or launch without that attribute."},
     {Kind::deadlock, "divergent-barrier", "Threads wait for others that never come."},
     {Kind::bad_warp_mask, "bad-shuffle-mask",
      "The mask must name exactly the lanes that take part, the calling one included."},
@@ -78,8 +76,7 @@ constexpr KnownKind kKinds[] = {
      "Let one thread do both, or put a __syncthreads() between the two."},
     {Kind::read_only_load, "read-only-load",
      "Load it plainly, or hand it on through shared memory or a shuffle; __ldg() is for inputs "
-     "that "
-     "the kernel does not write."},
+     "that the kernel does not write."},
     {Kind::copy_not_awaited, "copy-not-awaited",
      "Commit the copy, wait until its batch has landed, and let a __syncthreads() come behind that "
      "if other threads read it."},

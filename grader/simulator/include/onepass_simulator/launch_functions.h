@@ -95,7 +95,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* ke
                                 void** arguments);
 #undef ONEPASS_NEEDS_THE_KERNEL
 
-// One launch is over before the next begins, so nothing is triggered. That a kernel waits is noted.
+// One launch is over before the next begins: that a kernel waits, or lets others begin, is noted.
 ONEPASS_INTRINSIC(void, cudaGridDependencySynchronize, (), simulator::wait_for_primary())
 ONEPASS_INTRINSIC(void, cudaTriggerProgrammaticLaunchCompletion, (),
                   simulator::trigger_dependents())

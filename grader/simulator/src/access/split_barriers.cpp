@@ -150,10 +150,6 @@ void check_token(Launch& launch, const SplitBarrier& barrier, std::uint64_t phas
          "before: it must be what arrive() of this barrier has given last.");
 }
 
-}  // namespace
-
-namespace {
-
 void access_barrier(const void* barrier, AccessType type, CodeAddress site, bool is_atomic) {
   Access access = {address_of(barrier), kBytes, kBytes, type, site, is_atomic};
   access.is_barrier = true;

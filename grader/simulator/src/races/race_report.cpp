@@ -122,8 +122,7 @@ std::string RaceReport::about_volatile(const AccessRecord& earlier, const Access
   if (!is_volatile(earlier, access)) return "";
   if (missing == Missing::syncwarp) {
     return " volatile makes no access atomic and keeps no lanes in step: since Volta each lane "
-           "goes "
-           "its own way.";
+           "goes its own way.";
   }
   const bool may_be_flag = missing == Missing::order || missing == Missing::barrier;
   return std::string(" volatile makes no access atomic and makes no thread wait.") +
