@@ -145,16 +145,18 @@ TEST_SUITE("rewriter") {
   TEST_CASE("launch bounds are compared in the kernel") {
     CHECK(rewritten("__global__ void __launch_bounds__(N * f(2, 3), 2) k(int a) { a(); }") ==
           "__global__ void __launch_bounds__(N * f(2, 3), 2) k(int a) { "
-          "ONEPASS_LAUNCH_BOUNDS( N * f ( 2 , 3 ) , 2 ); a(); }");
+          "ONEPASS_LAUNCH_BOUNDS(N * f(2, 3), 2); a(); }");
+    CHECK(contains(rewritten("__global__ void __launch_bounds__(N == 32 ? 2 : N>>1) k() {}"),
+                   "{ ONEPASS_LAUNCH_BOUNDS(N == 32 ? 2 : N>>1);}"));
     CHECK(rewritten("KERNEL(__launch_bounds__(256), k)(int a) {}") ==
-          "KERNEL(__launch_bounds__(256), k)(int a) { ONEPASS_LAUNCH_BOUNDS( 256 );}");
+          "KERNEL(__launch_bounds__(256), k)(int a) { ONEPASS_LAUNCH_BOUNDS(256);}");
     unchanged("__global__ void __launch_bounds__(256) k(int a);\nvoid f() {}");
     const std::string declared = "template <int N> __global__ void __launch_bounds__(N) k(int* a);";
     CHECK(rewritten(declared + "template <int N> __global__ void k(int* b) {}") ==
-          declared + "template <int N> __global__ void k(int* b) { ONEPASS_LAUNCH_BOUNDS( N );}");
+          declared + "template <int N> __global__ void k(int* b) { ONEPASS_LAUNCH_BOUNDS(N);}");
     CHECK(contains(rewritten(declared + "template <int N> __global__ void __launch_bounds__(8) "
                                         "k(int* a) {}"),
-                   "{ ONEPASS_LAUNCH_BOUNDS( 8 );}"));
+                   "{ ONEPASS_LAUNCH_BOUNDS(8);}"));
     for (const char* another :
          {"template <int M> __global__ void k(int* a) {}", "__global__ void k(int* a) {}",
           "template <int N> __global__ void k(int a) {}", "template <int N> void k(int* a) {}",
@@ -164,7 +166,7 @@ TEST_SUITE("rewriter") {
     }
     const std::string other = "template <int N> __global__ void k(int* a) {}";
     CHECK(contains(rewritten(declared + other + "namespace n {" + other + "}"),
-                   "( N );}namespace n {" + other));
+                   "(N);}namespace n {" + other));
     unchanged("__global__ void k(int a) {}\n__global__ void __launch_bounds__(256) k(int a);");
   }
 
@@ -176,17 +178,17 @@ TEST_SUITE("rewriter") {
     // What they say is what the preprocessor takes.
     const std::string two =
         rewritten_longer("#if A\n" + bounds + "#else\n#define BOUNDS\n#endif\n");
-    CHECK(contains(two, "#define ONEPASS_LAUNCH_BOUNDS_OF_BOUNDS ONEPASS_LAUNCH_BOUNDS( 256 )\n"));
+    CHECK(contains(two, "#define ONEPASS_LAUNCH_BOUNDS_OF_BOUNDS ONEPASS_LAUNCH_BOUNDS(256)\n"));
     CHECK(contains(two, "#define ONEPASS_LAUNCH_BOUNDS_OF_BOUNDS \n#line 4\n#define BOUNDS\n"));
     // A macro of a macro, whose parameter it is
     const std::string kernel = rewritten_longer(
         "#define KERNEL(n) void INNER(n)\n#define INNER(m) __launch_bounds__(m)\nKERNEL(2) k() {}");
-    CHECK(contains(kernel, "_OF_KERNEL( n ) ONEPASS_LAUNCH_BOUNDS_OF_INNER( n )\n"));
-    CHECK(contains(kernel, "_OF_INNER( m ) ONEPASS_LAUNCH_BOUNDS( m )\n"));
-    CHECK(contains(kernel, "k() { ONEPASS_LAUNCH_BOUNDS_OF_KERNEL( 2 );}"));
+    CHECK(contains(kernel, "_OF_KERNEL(n) ONEPASS_LAUNCH_BOUNDS_OF_INNER(n)\n"));
+    CHECK(contains(kernel, "_OF_INNER(m) ONEPASS_LAUNCH_BOUNDS(m)\n"));
+    CHECK(contains(kernel, "k() { ONEPASS_LAUNCH_BOUNDS_OF_KERNEL(2);}"));
     // Macros which hold the kernel, too
     CHECK(rewritten("#define K(n) void __launch_bounds__(n) k() {}\nK(2) void f() {}") ==
-          "#define K(n) void __launch_bounds__(n) k() { ONEPASS_LAUNCH_BOUNDS( n );}\n"
+          "#define K(n) void __launch_bounds__(n) k() { ONEPASS_LAUNCH_BOUNDS(n);}\n"
           "K(2) void f() {}");
     unchanged("#define DECLARE(n) void __launch_bounds__(n) k();\nDECLARE(2) void f() {}");
     unchanged(
@@ -217,13 +219,16 @@ TEST_SUITE("rewriter") {
     };
     CHECK(body("dy[p] = load(x, p);") == "dy[::simulator::checked_index(dy, p)] = load(x, p);");
     CHECK(body("a = share.dy[q[p] + 1];") ==
-          "a = share.dy[::simulator::checked_index(share . dy, q[p] + 1)];");
+          "a = share.dy[::simulator::checked_index(share.dy, q[p] + 1)];");
     CHECK(body("if (a) dy[p] = b;") == "if (a) dy[::simulator::checked_index(dy, p)] = b;");
     CHECK(body("g(a, dy[p]);") == "g(a, dy[::simulator::checked_index(dy, p)]);");
     CHECK(body("a = x[p].sum();") == "a = x[::simulator::checked_index(x, p)].sum();");
     CHECK(body("half z[2][4]; z[p][q] = w;") ==
           "half z[2][4]; z[::simulator::checked_index(z, p)]"
-          "[::simulator::checked_index(z [ p ], q)] = w;");
+          "[::simulator::checked_index(z[p], q)] = w;");
+    CHECK(body("half z[2][4]; z[p << n::m][q] = w;") ==
+          "half z[2][4]; z[::simulator::checked_index(z, p << n::m)]"
+          "[::simulator::checked_index(z[p << n::m], q)] = w;");
     CHECK(body("half z[2][4]; z[p++][q] = w;") ==
           "half z[2][4]; z[::simulator::checked_index(z, p++)][q] = w;");
     CHECK(body("float4 z[2]; z[dy[0]] = w;") ==

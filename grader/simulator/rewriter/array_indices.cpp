@@ -85,14 +85,6 @@ bool has_effects(const Tokens& tokens, std::size_t begin, std::size_t end) {
   return false;
 }
 
-std::string text_of(const Tokens& tokens, std::size_t begin, std::size_t end) {
-  std::string text;
-  for (std::size_t i = begin; i < end; ++i) {
-    text += (i == begin ? "" : " ") + std::string(tokens[i].text);
-  }
-  return text;
-}
-
 }  // namespace
 
 void rewrite_array_indices(const Tokens& tokens, std::vector<Edit>& edits) {
@@ -130,7 +122,7 @@ void rewrite_array_indices(const Tokens& tokens, std::vector<Edit>& edits) {
       }
       const std::size_t begin = tokens[brackets[k]].end();
       const std::size_t close = tokens[brackets[k + 1] - 1].begin;
-      const std::string array = text_of(tokens, first, brackets[k]);
+      const std::string array = as_written(tokens, first, brackets[k]);
       edits.push_back({begin, begin, "::simulator::checked_index(" + array + ", "});
       edits.push_back({close, close, ")"});
     }

@@ -94,7 +94,7 @@ std::string compared(const Tokens& tokens, std::size_t i) {
                             : tokens[i].is("__cluster_dims__")
                                 ? "ONEPASS_CLUSTER_DIMS"
                                 : "ONEPASS_LAUNCH_BOUNDS_OF_" + std::string(tokens[i].text);
-  return macro + joined(tokens, i + 1, after_arguments(tokens, i));
+  return macro + as_written(tokens, i + 1, after_arguments(tokens, i));
 }
 
 // What ends the declaration of which tokens[i] is a part: a `{`, `;` or `}`, or tokens.size(). It
@@ -155,7 +155,7 @@ std::string definition_of_bounds(const Tokens& tokens, const Definition& definit
     text += (text.empty() ? "" : "; ") + compared(tokens, i);
   }
   return "#undef " + bounds + "\n#define " + bounds +
-         joined(tokens, definition.name + 1, definition.text) + " " + text + "\n#line " +
+         as_written(tokens, definition.name + 1, definition.text) + " " + text + "\n#line " +
          std::to_string(name.line) + "\n";
 }
 

@@ -230,4 +230,13 @@ std::vector<Token> tokenize(std::string_view source) {
   return Lexer(source).run();
 }
 
+std::string as_written(const std::vector<Token>& tokens, std::size_t begin, std::size_t end) {
+  std::string text;
+  for (std::size_t i = begin; i < end; ++i) {
+    text += (i == begin || tokens[i].begin == tokens[i - 1].end() ? "" : " ");
+    text += tokens[i].text;
+  }
+  return text;
+}
+
 }  // namespace onepass::rewriter

@@ -50,4 +50,8 @@ class RewriteError : public std::runtime_error {
 /// string without an end.
 std::vector<Token> tokenize(std::string_view source);
 
+/// The text from one token to before another, with a space for all that stands between two of them:
+/// those of `==` stay together.
+std::string as_written(const std::vector<Token>& tokens, std::size_t begin, std::size_t end);
+
 }  // namespace onepass::rewriter

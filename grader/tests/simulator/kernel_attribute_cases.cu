@@ -148,7 +148,7 @@ CASE(cooperative_launch_of_the_larger_instance, "invalid-launch", {"holds 5 on e
 // ---- Launch bounds, which the kernel says itself
 
 template <int kThreads>
-__global__ void __launch_bounds__(kThreads, 2) bounded(float* y) {  // here
+__global__ void __launch_bounds__(kThreads == 1 ? 32 : kThreads, 2) bounded(float* y) {  // here
   y[threadIdx.x] = 1;
 }
 CASE(more_threads_than_launch_bounds, "invalid-launch", {"has 64 threads", "allow 32:"}) {
