@@ -85,6 +85,13 @@ std::vector<Arguments> all_arguments() {
   for (double mean : {100.0, 1000.0}) {
     all.push_back(drawn(++seed, Dtype::fp32, {4, 3, 70}, mean, 1.0));
   }
+  // Old running statistics that are large, and have next to no share.
+  all.push_back(drawn(++seed, Dtype::fp32, {4, 3, 9}, 1.0, 2.0));
+  all.back().momentum = 0.999f;
+  for (Matrix* running : {&all.back().running_mean, &all.back().running_var}) {
+    *running =
+        onepass::common::changed(*running, [](auto, auto, double value) { return 1e8 * value; });
+  }
   return all;
 }
 

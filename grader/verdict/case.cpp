@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "worker/hash_fill.h"
@@ -123,6 +124,20 @@ std::string Case::describe() const {
                 : fmt::format(", {} {}", scalar, std::get<std::int64_t>(value));
   }
   return text;
+}
+
+Case made_finite(const Case& call) {
+  std::vector<Buffer> buffers = call.buffers();
+  for (Buffer& buffer : buffers) {
+    for (std::int64_t row = 0; row < buffer.values.rows(); ++row) {
+      for (std::int64_t col = 0; col < buffer.values.cols(); ++col) {
+        if (!std::isfinite(buffer.values.get(row, col))) {
+          buffer.values.set(row, col, 0.5);
+        }
+      }
+    }
+  }
+  return call.with(std::move(buffers));
 }
 
 }  // namespace onepass::verdict

@@ -110,6 +110,9 @@ class Case {
   std::vector<Buffer> buffers_;
 };
 
+/// The call, with an ordinary number in the place of each infinite one and NaN.
+Case made_finite(const Case& call);
+
 /// The bits that outputs hold before the call; an element that still holds them was not written.
 /// 0xFF is NaN in all floating-point types, and one that no arithmetic gives; 0x5A is a finite
 /// value, for code that treats NaN by luck (max(), comparisons).

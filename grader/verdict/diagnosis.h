@@ -32,6 +32,9 @@ constexpr double kSlack = 4.0;
 struct Noise {
   double slack = kSlack;
   std::optional<Case> (*harmless)(const Case& call) = nullptr;
+  /// A call that is as much unlike it, and in which it leaves one: it must be wrong, or what is
+  /// wrong is so by chance.
+  std::optional<Case> (*control)(const Case& call) = nullptr;
 };
 /// That of sums in 16 bits. The same call in fp32 shows nothing of those.
 std::optional<Case> in_fp32(const Case& call);

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "chapters/batchnorm/reference.h"
+#include "chapters/common/mistakes.h"
 #include "verdict/diagnosis.h"
 
 namespace onepass::batchnorm {
@@ -11,5 +13,8 @@ namespace onepass::batchnorm {
 /// Where two mistakes explain an output equally well, the earlier one is named.
 std::vector<verdict::Oracle> forward_mistakes();
 std::vector<verdict::Oracle> evaluate_mistakes();
+
+/// Of 4.1: those in where the running statistics go.
+common::Table<Hooks> running_mistakes();
 
 }  // namespace onepass::batchnorm

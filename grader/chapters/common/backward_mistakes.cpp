@@ -1,5 +1,6 @@
 #include "chapters/common/backward_mistakes.h"
 
+#include <cmath>
 #include <utility>
 
 #include "chapters/common/column_sums.h"
@@ -76,6 +77,15 @@ BackwardTable wrong_formulas(bool centred) {
          {.terms =
               [](const Backward& p, const std::string& output) {
                 return output == "dbias" ? p.dy : product(product(p.dy, p.weight), p.x_hat);
+              }}},
+        {"dweight is NaN where the weight is 0, and right elsewhere: that is what comes of "
+         "multiplying by the weight and dividing by it again. dweight does not depend on the "
+         "weight: add up dy * x_hat.",
+         {.terms =
+              [](const Backward& p, const std::string& output) {
+                const Field nothing =
+                    map(p.weight, [](double weight) { return weight == 0.0 ? std::nan("") : 1.0; });
+                return output == "dbias" ? p.dy : product(product(p.dy, p.x_hat), nothing);
               }}}}},
       {"weight-by-row",
        {{"wdy is dy * weight[row]: the weights belong to the columns.",
@@ -94,6 +104,15 @@ BackwardTable wrong_formulas(bool centred) {
       {"wrong-saved-statistics",
        {{"The result was not multiplied by rstd at the end.",
          {.means = [](Backward& p) { p.rstd = Field(p.x.rows, 1, 1.0); }}},
+        {"The result was multiplied by rstd twice: once is right.",
+         {.means = [](Backward& p) { p.rstd = product(p.rstd, p.rstd); }}},
+        {"rstd multiplies wdy only, and not what is subtracted from it: put the whole difference "
+         "in parentheses.",
+         {.means =
+              [=](Backward& p) {
+                p.mean_wdy = product(p.mean_wdy, inverse(p.rstd));
+                p.mean_wdy_hat = product(p.mean_wdy_hat, inverse(p.rstd));
+              }}},
         {"x was used for x_hat: it is " + x_hat + ".",
          {.x_hat = [](Backward& p) { p.x_hat = p.x; }}}}},
   };

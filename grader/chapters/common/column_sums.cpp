@@ -15,13 +15,21 @@ namespace {
 
 using Ways = std::vector<Way<BackwardHooks>>;
 
-/// The sums over the rows that count.
-BackwardHooks only_rows(const Counted& counted) {
-  return {.column_sums = [counted](Dtype, const Field& terms) {
-    const Field kept = verdict::field_of(
-        terms.rows, 1, [&](auto row, auto) { return counted(row, terms.rows) ? 1.0 : 0.0; });
-    return column_sums(product(terms, kept));
+/// The sums over the rows, each as often as that says.
+BackwardHooks rows_times(const std::function<double(std::int64_t row, std::int64_t rows)>& times) {
+  return {.column_sums = [times](Dtype, const Field& terms) {
+    return column_sums(product(terms, verdict::field_of(terms.rows, 1, [&](auto row, auto) {
+                                 return times(row, terms.rows);
+                               })));
   }};
+}
+
+BackwardHooks only_rows(const Counted& counted) {
+  return rows_times([counted](auto row, auto rows) { return counted(row, rows) ? 1.0 : 0.0; });
+}
+
+BackwardHooks twice_rows(const Counted& counted) {
+  return rows_times([counted](auto row, auto rows) { return counted(row, rows) ? 2.0 : 1.0; });
 }
 
 const std::vector<Loss> kLostRows = {
@@ -64,6 +72,25 @@ const std::vector<Loss> kLostRows = {
      "Only each block's last row arrived: each row overwrote the sums of those before it. Add to "
      "them.",
      [](auto row, auto rows, auto groups) { return row >= rows - groups; }},
+};
+
+const std::vector<Loss> kDoubledRows = {
+    {"stripe-added-twice", {1}, "Each row was added twice.", [](auto, auto, auto) { return true; }},
+    {"stripe-added-twice",
+     {16, 32, 8, 4, 2, 64, 128, 256, 512},
+     "One row in {n}, beginning with row 0, was added twice: whose sum begins with the first "
+     "group's "
+     "goes on with the second.",
+     [](auto row, auto, auto groups) { return row % groups == 0; }},
+    {"stripe-added-twice",
+     {16, 32, 8, 4, 2, 64, 128, 256, 512},
+     "One row in {n}, the last of them, was added twice: was a group too many added up, with what "
+     "the one before had left?",
+     [](auto row, auto, auto groups) { return row % groups == groups - 1; }},
+    {"stripe-added-twice",
+     {1},
+     "The last row was added twice: who has no row of its own adds nothing.",
+     [](auto row, auto rows, auto last) { return row == rows - last; }},
 };
 
 Ways garbage_added() {
@@ -135,7 +162,8 @@ Table<BackwardHooks> column_sum_mistakes() {
       {"accumulated-into-garbage", garbage_added()},
       {"half-partials", rounded_sums()},
   };
-  return joined<BackwardHooks>({wrong_sums, placed(ways_to_lose(kLostRows), only_rows), rest});
+  return joined<BackwardHooks>({wrong_sums, placed(ways_to_lose(kLostRows), only_rows),
+                                placed(ways_to_lose(kDoubledRows), twice_rows), rest});
 }
 
 }  // namespace onepass::common

@@ -34,6 +34,11 @@ Table<ForwardHooks> scaling_mistakes(const ForwardWords& words);
 
 /// Of those: a variance from a difference of squares, and squares and sums in 16 bits.
 Table<ForwardHooks> one_pass_variance();
+/// The variance E[(x - s)^2] - E[x - s]^2 with s = shift[row], [rows, 1], as blocks of so many
+/// threads find it; and how far apart, in bounds, two orders of addition may be.
+ForwardHooks in_one_pass_about(const Field& shift, std::int64_t threads);
+constexpr std::int64_t kThreadsOfOnePass[] = {256, 1024, 512, 32, 1};
+constexpr double kCancellationSlack = 200.0;
 Table<ForwardHooks> sixteen_bit_squares(const ForwardWords& words);
 
 /// A sentence, with the chapter's words for {variance} (at its beginning {Variance}), {v}, {cols},

@@ -84,6 +84,12 @@ Gradients with_one_dy_a_row(Gradients inputs, const std::vector<std::int64_t>& c
   return inputs;
 }
 
+Gradients with_weights_0(Gradients inputs) {
+  inputs.weight = changed(
+      *inputs.weight, [](auto, auto col, double weight) { return col % 3 == 0 ? 0.0 : weight; });
+  return inputs;
+}
+
 Gradients cancelling(Gradients inputs) {
   for (std::int64_t col = 0; col < inputs.x.cols(); ++col) {
     inputs.dy.set(0, col, kHuge);

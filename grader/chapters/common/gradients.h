@@ -39,6 +39,8 @@ verdict::contract::Arguments arguments_of(Gradients inputs);
 Gradients with_other_statistics(Gradients inputs);
 /// With a dy of zeros but for one number a row, in row r at column columns[r].
 Gradients with_one_dy_a_row(Gradients inputs, const std::vector<std::int64_t>& columns);
+/// With a weight of 0 in every third column, which dweight does not depend on.
+Gradients with_weights_0(Gradients inputs);
 /// Made to cancel: rows 0 and 1, a huge dy and its negative with the same x. They are of different
 /// groups, so that partial sums in 16 bits lose small numbers.
 Gradients cancelling(Gradients inputs);

@@ -53,11 +53,8 @@ std::vector<Way<Hooks>> half_accumulation(const ForwardWords& words) {
 
 // ---- Both sums in one pass ----
 
-/// What is subtracted from the elements of a row before they are summed.
-using Shift = double (*)(const Field& x, std::int64_t row);
-double nothing(const Field&, std::int64_t) {
-  return 0.0;
-}
+/// What is subtracted from the elements of a row before they are summed; empty: nothing is.
+using Shift = std::function<double(const Field& x, std::int64_t row)>;
 double first_of_row(const Field& x, std::int64_t row) {
   return x(row, 0);
 }
@@ -65,22 +62,22 @@ double first_of_all(const Field& x, std::int64_t) {
   return x(0, 0);
 }
 
-Field shifted(const Field& x, Shift shift) {
-  return verdict::field_of(x.rows, x.cols,
-                           [&](auto row, auto col) { return x(row, col) - shift(x, row); });
+Field shifted(const Field& x, const Shift& shift) {
+  return verdict::field_of(x.rows, x.cols, [&](auto row, auto col) {
+    return x(row, col) - (shift ? shift(x, row) : 0.0);
+  });
 }
 
 // Of E[(x - s)^2] - E[x - s]^2: (mean - s) / deviation from which on what is left of the variance
-// is rounding, up to which something of it is left, and how far apart, in bounds, two orders of
-// addition may be. A shift is off by that only where its element is unlike the others.
+// is rounding, up to which something of it is left. A shift is off by that only where its element
+// is unlike the others.
 constexpr double kCancels = 30.0;
 constexpr double kShiftCancels = 5.0;
 constexpr double kNothingLeft = 300.0;
-constexpr double kCancellationSlack = 200.0;
 
 /// Does what there is of the variance cancel, but not all of it? Each row's; where there is a
 /// shift, that of some rows.
-bool cancels(const Field& x, Shift shift) {
+bool cancels(const Field& x, const Shift& shift) {
   const Statistics right = *statistics({.x = shifted(x, shift)});
   bool all = true;
   bool any = false;
@@ -92,11 +89,11 @@ bool cancels(const Field& x, Shift shift) {
     all = all && ratio >= kCancels;
     any = any || ratio >= kShiftCancels;
   }
-  return shift == nothing ? all : any;
+  return shift ? any : all;
 }
 
 /// The sum of the squares, as far as rounding leaves it, of x as it is.
-RowSum squares_in_one_pass(Shift shift, SixteenBitSum how) {
+RowSum squares_in_one_pass(const Shift& shift, SixteenBitSum how) {
   return [=](Dtype, const Field& x) -> std::optional<Field> {
     if (!cancels(x, shift)) {
       return std::nullopt;
@@ -111,6 +108,11 @@ RowSum squares_in_one_pass(Shift shift, SixteenBitSum how) {
       return static_cast<double>(variance) * static_cast<double>(x.cols);
     });
   };
+}
+
+/// Rows, or channels, whose elements lie in as many rows as there are samples.
+std::int64_t groups_of(const Case& call) {
+  return call.has_scalar("channels") ? call.integer("channels") : call.buffer("x").rows;
 }
 
 /// Of each row or channel, by the number of it.
@@ -132,7 +134,7 @@ Case with_x(const Case& call, Value value) {
   for (verdict::Buffer& buffer : buffers) {
     if (buffer.name == "x") {
       const Matrix x = call.values("x");
-      const std::int64_t groups = call.has_scalar("channels") ? call.integer("channels") : x.rows();
+      const std::int64_t groups = groups_of(call);
       const std::vector<double> means = means_of(x, groups);
       buffer.hash.reset();
       buffer.values = verdict::matrix_of(x.dtype(), x.rows(), x.cols(), [&](auto row, auto col) {
@@ -149,7 +151,19 @@ std::optional<Case> about_0(const Case& call) {
 
 /// Where no first element is far from the others.
 std::optional<Case> with_usual_first(const Case& call) {
-  return with_x(call, [](auto, auto col, double x, double mean) { return col == 0 ? mean : x; });
+  const std::int64_t groups = groups_of(call);
+  return with_x(call, [=](auto row, auto col, double x, double mean) {
+    return row < groups && col == 0 ? mean : x;
+  });
+}
+
+/// The same of each last one.
+std::optional<Case> with_usual_last(const Case& call) {
+  const verdict::Buffer& all = call.buffer("x");
+  const std::int64_t rows = all.rows, cols = all.cols, groups = groups_of(call);
+  return with_x(call, [=](auto row, auto col, double x, double mean) {
+    return row >= rows - groups && col == cols - 1 ? mean : x;
+  });
 }
 
 double itself(const Element& e) {
@@ -158,7 +172,7 @@ double itself(const Element& e) {
 
 /// The sum of the squares of the distances from the mean, less what the sums of x - s and x have in
 /// common if only one of the two walks subtracts s.
-RowSum squares_of_one_shift(Shift shift, bool in_squares) {
+RowSum squares_of_one_shift(const Shift& shift, bool in_squares) {
   return [=](Dtype, const Field& x) -> std::optional<Field> {
     const Field means = row_means(x);
     const Field mean_squares = row_means(product(x, x));
@@ -172,7 +186,16 @@ RowSum squares_of_one_shift(Shift shift, bool in_squares) {
   };
 }
 
+/// The variance that threads find so, each with its share of the row.
+Hooks in_one_pass(const Shift& shift, std::int64_t threads) {
+  return {.square = itself, .sum_of_squares = squares_in_one_pass(shift, {threads, true})};
+}
+
 }  // namespace
+
+Hooks in_one_pass_about(const Field& shift, std::int64_t threads) {
+  return in_one_pass([shift](const Field&, std::int64_t row) { return shift(row, 0); }, threads);
+}
 
 /// In fp64 the formula is right: it is the rounding that goes wrong. What is left is noise that
 /// another order of additions does not repeat, but it is no larger than that of another order.
@@ -183,7 +206,7 @@ Table<Hooks> one_pass_variance() {
     verdict::Noise noise;
   };
   const Kind kinds[] = {
-      {nothing,
+      {{},
        "The variance lost its digits, as E[x^2] - E[x]^2 does where the mean is large: subtract "
        "two nearly equal numbers, and only their rounding errors remain. Find the mean first and "
        "then add up (x - mean)^2, or use Welford's method.",
@@ -192,22 +215,19 @@ Table<Hooks> one_pass_variance() {
        "The variance lost its digits, as E[(x - s)^2] - E[x - s]^2 does where s is far from the "
        "mean, here with the row's first element for s: with one that is like the others the same "
        "call is right. Find the mean first and then add up (x - mean)^2, or use Welford's method.",
-       {kCancellationSlack, with_usual_first}},
+       {kCancellationSlack, with_usual_first, with_usual_last}},
       {first_of_all,
        "The variance lost its digits, as E[(x - s)^2] - E[x - s]^2 does where s is far from the "
        "mean, here with x[0] for s: with one that is like the others the same call is right. Find "
        "the mean first and then add up (x - mean)^2, or use Welford's method.",
-       {kCancellationSlack, with_usual_first}}};
+       {kCancellationSlack, with_usual_first, with_usual_last}}};
   std::vector<Way<Hooks>> ways;
   for (const Kind& kind : kinds) {
-    for (std::int64_t threads : {256, 1024, 512, 32, 1}) {
-      ways.push_back(
-          {kind.sentence,
-           {.square = itself, .sum_of_squares = squares_in_one_pass(kind.shift, {threads, true})},
-           kind.noise});
+    for (const std::int64_t threads : kThreadsOfOnePass) {
+      ways.push_back({kind.sentence, in_one_pass(kind.shift, threads), kind.noise});
     }
   }
-  for (Shift shift : {first_of_row, first_of_all}) {
+  for (const Shift& shift : {Shift(first_of_row), Shift(first_of_all)}) {
     for (bool in_squares : {true, false}) {
       ways.push_back(
           {in_squares ? "The squares are those of x - s, with the first element for s, "

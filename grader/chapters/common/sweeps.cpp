@@ -9,6 +9,7 @@
 namespace onepass::common {
 
 namespace contract = verdict::contract;
+using verdict::made_finite;
 using verdict::session;
 
 namespace {
@@ -33,26 +34,16 @@ constexpr std::int64_t kLastEnd = 3000;  // of those that are drawn for each siz
 // numbered by an int of threads; and enough for a thread each, but not more. Below there are half
 // as many as an int has room for; near, no more than any grid has threads. All are more than the 1
 // MiB apart in which writes between rows would be looked for, of one float a row too; near they are
-// fewer than 2^20, which a launcher may take for a slice of its own. No number of rows a block
-// divides them: what is missing at the end of the most is missing at the end of the fewest too.
-constexpr std::int64_t kFar = 22'400'010, kBelow = 8'900'010, kNear = 270'010;
-constexpr std::int64_t kMost =
-    (std::int64_t{1} << 31) / 3;  // the last row is the last there may be
-
-/// The call, with an ordinary number in the place of each infinite one and NaN.
-Case made_finite(const Case& call) {
-  std::vector<verdict::Buffer> buffers = call.buffers();
-  for (verdict::Buffer& buffer : buffers) {
-    for (std::int64_t row = 0; row < buffer.values.rows(); ++row) {
-      for (std::int64_t col = 0; col < buffer.values.cols(); ++col) {
-        if (!std::isfinite(buffer.values.get(row, col))) {
-          buffer.values.set(row, col, 0.5);
-        }
-      }
-    }
-  }
-  return call.with(buffers);
-}
+// fewer than 2^20, which a launcher may take for a slice of its own. Each time the last row begins
+// a block of its own, whatever number of rows a block has, or of elements: what leaves out a block
+// that is not full leaves it out near too. Far a float counts only the rows before it, for it has
+// 24 bits.
+constexpr std::int64_t kWholeBlocks = 5 * 8192;  // and three times as many, for there are 3 gaps
+constexpr verdict::Session::Apart kApart = {
+    .far = 547 * kWholeBlocks, .below = 217 * kWholeBlocks, .near = 7 * kWholeBlocks};
+// The last row is the last there may be. Here no number of rows a block divides them.
+constexpr verdict::Session::Apart kMostApart = {
+    .far = (std::int64_t{1} << 31) / 3, .below = 8'900'010, .near = 270'010};
 
 }  // namespace
 
@@ -188,11 +179,11 @@ void check_any_numbers(const Function& function, const CheckCall& check) {
 
 namespace {
 
-/// The rows of `few`, so far apart, and the same with fewer between them.
+/// The rows of `few`, so far apart.
 void expect_far(const Case& few, const std::string& size, const verdict::Outputs& outputs,
-                std::int64_t apart) {
+                const verdict::Session::Apart& apart) {
   const auto spread = [&](std::int64_t rows) { return contract::spread(few, size, rows); };
-  session().expect_far(few, spread(apart), spread(kBelow), spread(kNear), outputs);
+  session().expect_far(few, spread, apart, outputs);
 }
 
 /// A call with four rows.
@@ -212,13 +203,13 @@ void check_far_rows(const Function& function, const std::string& size, const con
 }
 
 void check_far_rows(const Case& few, const std::string& size, const verdict::Outputs& outputs) {
-  expect_far(few, size, outputs, kFar);
+  expect_far(few, size, outputs, kApart);
 }
 
 void check_most_rows(const Function& function, const std::string& size,
                      const contract::Sizes& sizes, const verdict::Outputs& outputs) {
   if (session().device() == "cpu") {  // of which a GPU runs every block, for seconds
-    expect_far(few_rows(function, size, sizes), size, outputs, kMost);
+    expect_far(few_rows(function, size, sizes), size, outputs, kMostApart);
   }
 }
 

@@ -73,8 +73,9 @@ void check_arrangements(void (*check)(const Shape&), const Function& function,
 }
 
 /// Four tokens whose rows of the tables are so far apart: the last one's place, or its position
-/// itself, is beyond 2^31.
-void check_far_positions(const Function& function, std::int64_t half, std::int64_t apart) {
+/// itself, is beyond 2^31. lost_bits: what it is if that does not go well.
+void check_far_positions(const Function& function, std::int64_t half, std::int64_t apart,
+                         const verdict::Diagnosis& lost_bits) {
   const Case few = half_split_call(
       {.q = random_x(Dtype::fp16, 4, 2 * half, 1.0, "q"),
        .k = random_x(Dtype::fp16, 4, 2 * half, 1.0, "k"),
@@ -94,8 +95,8 @@ void check_far_positions(const Function& function, std::int64_t half, std::int64
     }
     return few.with(std::move(buffers));
   };
-  session().expect_far(few, spread(apart), spread(8'900'001), spread(400'001),
-                       outputs_of(expected, {"q", "k"}));
+  session().expect_far(few, spread, {.far = apart, .below = 8'900'001, .near = 400'001},
+                       outputs_of(expected, {"q", "k"}), lost_bits);
 }
 
 TEST_SUITE("rope/half_split") {
@@ -256,8 +257,16 @@ TEST_SUITE("rope/half_split") {
         kHalfSplit, "tokens",
         {{"q_heads", 1}, {"k_heads", 1}, {"head_dim", 2}, {"rotary_dim", 2}, {"table_rows", 300}},
         outputs_of(expected, {"q", "k"}));
-    check_far_positions(kHalfSplit, 4, 270'000'001);
-    check_far_positions(kHalfSplitOwnTables, 1, 1'500'000'001);
+    check_far_positions(kHalfSplit, 4, 270'000'001,
+                        verdict::Diagnosis{"index-overflow",
+                                           "The place in the tables, position * rotary_dim / 2, is "
+                                           "beyond 2^31 here: compute it in 64 bits, as int64_t."});
+    // What goes well with places beyond 2^31 goes wrong here because of the position.
+    check_far_positions(kHalfSplitOwnTables, 1, 1'500'000'001,
+                        verdict::Diagnosis{"position-width",
+                                           "A position is beyond 2^31 here, and was cut to 32 bits "
+                                           "somewhere: keep it in the type that is given, or in "
+                                           "64 bits."});
   }
 
   CHECK_CASE("no tokens, one token, many tokens: each is turned", points(1), todo(3)) {

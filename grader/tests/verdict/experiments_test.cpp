@@ -150,6 +150,20 @@ TEST_CASE(
             .names == "");
 }
 
+TEST_CASE("where a mistake leaves its trace, the call must be wrong, however much is changed") {
+  Oracle vectors = oracle("vector-partly-used", every_fourth);
+  vectors.noise.harmless = unaligned;
+  vectors.noise.control = [](const Case& call) { return contract::in_dtype(call, Dtype::bf16); };
+  const auto where = [&](bool in_bf16) {
+    return [in_bf16](const Case& call) {
+      const bool is_aligned = call.buffer("x").layout.offset == 0;
+      return is_aligned && (in_bf16 || call.dtype() == Dtype::fp32) ? every_fourth : all;
+    };
+  };
+  CHECK(find(100, where(true), {vectors}).names == "vector-partly-used");
+  CHECK(find(100, where(false), {vectors}).names == "");
+}
+
 TEST_CASE("mistakes that always give the same stay together") {
   const Found found = find(100, one_block, {kOneBlock, oracle("other-name", one_block)});
   CHECK(found.names == "no-stride-loop, other-name");

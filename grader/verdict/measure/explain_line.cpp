@@ -77,7 +77,8 @@ std::optional<std::string> pack_advice(const LineTraffic& line) {
   const char* const what_to_do =
       line.type == AccessType::read
           ? "Each lane loads its pack of {} bytes element by element: copy it whole into a "
-            "variable, by one assignment, and take the elements from there."
+            "variable, by one assignment (a reference is no copy), and take the elements from "
+            "there."
           : "Each lane stores its pack of {} bytes element by element: fill a variable, and store "
             "that whole, by one assignment.";
   return fmt::format(fmt::runtime(what_to_do), step);

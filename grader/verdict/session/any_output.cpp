@@ -47,4 +47,28 @@ std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong) {
                                *input)};
 }
 
+std::optional<Diagnosis> explain_spread(const WrongOutput& wrong, const TryAgain& again) {
+  const Matrix& got = wrong.answer[wrong.expectation.output];
+  for (std::int64_t row = 0; row < got.rows(); ++row) {
+    for (std::int64_t col = 0; col < got.cols(); ++col) {
+      if (wrong.comparison.wrong_mask(row, col) &&
+          (!std::isfinite(wrong.expectation.value(row, col)) || !std::isnan(got.get(row, col)))) {
+        return std::nullopt;
+      }
+    }
+  }
+  const std::optional<std::string> input = not_finite(wrong.call);
+  const auto usual = input ? again(made_finite(wrong.call)) : std::nullopt;
+  if (!usual || !usual->first.right()) {
+    return std::nullopt;
+  }
+  return Diagnosis{
+      "nan-spread",
+      fmt::format("In this call {}, and what does not depend on it is NaN too; with an "
+                  "ordinary number there the call is right. 0 * infinity and infinity "
+                  "- infinity are NaN: leave out what is not to count, instead of "
+                  "multiplying it by 0 or subtracting it again.",
+                  *input)};
+}
+
 }  // namespace onepass::verdict

@@ -38,15 +38,16 @@ Comparison comparison_of(const Answer& answer, const Expectation& expectation) {
   return compare(answer[expectation.output], expectation.value, expectation.bound, std::nullopt);
 }
 
-/// Drops those that leave no trace in another call, unless that is right.
+/// Drops those that leave no trace in another call, unless that is right, and their control wrong.
 void drop_harmless(std::vector<Suspect>& suspects, const Case& call,
                    const std::function<bool(const Case&)>& is_right) {
   std::map<decltype(Noise::harmless), bool> known = {{nullptr, false}};
   std::erase_if(suspects, [&](const Suspect& suspect) {
-    const auto [entry, is_new] = known.emplace(suspect.oracle->noise.harmless, false);
+    const auto& [slack, harmless, control] = suspect.oracle->noise;
+    const auto [entry, is_new] = known.emplace(harmless, false);
     if (is_new) {
-      const std::optional<Case> other = entry->first(call);
-      entry->second = !other || !is_right(*other);
+      const std::optional<Case> other = harmless(call), alike = control ? control(call) : other;
+      entry->second = !other || !is_right(*other) || (control && alike && is_right(*alike));
     }
     return entry->second;
   });

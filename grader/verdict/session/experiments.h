@@ -63,6 +63,9 @@ using TryAgain = std::function<std::optional<std::pair<Comparison, Threads>>(con
 /// Are exactly those elements wrong in which a NaN or an infinity of an input must show?
 std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong);
 
+/// Is what does not depend on such an element NaN as well, and right with a number there?
+std::optional<Diagnosis> explain_spread(const WrongOutput& wrong, const TryAgain& again);
+
 /// Are exactly those elements right that the threads come to in the first turn of their loops?
 std::optional<Diagnosis> explain_first_turn(const WrongOutput& wrong, const Threads& threads,
                                             const TryAgain& again);

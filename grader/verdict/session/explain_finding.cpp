@@ -199,7 +199,7 @@ std::string place_advice(const Case& call, const std::string& buffer) {
 std::string scratch_advice(const std::string& buffer) {
   return buffer +
          " has room for a limited number of groups of rows, and for no more than there are rows: "
-         "take no more groups than the header grants.";
+         "take no more groups than the header grants, and count in floats, not in bytes.";
 }
 
 std::optional<std::int64_t> first_far_row(const Case& call) {

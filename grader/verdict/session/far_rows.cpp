@@ -16,6 +16,21 @@ namespace {
 // have blocks for all rows.
 constexpr double kWholeShare = 0.75, kCutShare = 0.25;
 
+const char* const kFloatAdvice =
+    "Among fewer rows it goes well, and it goes wrong already where an int could count every byte "
+    "and every thread. A float has 24 bits: compute indices and numbers of blocks in integers.";
+
+/// Are the bytes of each buffer, and the threads, however many a block has, no more than an int can
+/// count?
+bool is_within_int(const Case& call, std::int64_t blocks) {
+  constexpr std::int64_t kEndOfInt = std::int64_t{1} << 31;
+  return blocks < kEndOfInt / kMostThreads &&
+         std::all_of(call.buffers().begin(), call.buffers().end(), [&](const Buffer& buffer) {
+           const std::int64_t elements = (buffer.rows - 1) * buffer.stride() + buffer.cols;
+           return elements < kEndOfInt / static_cast<std::int64_t>(size_of(buffer.dtype));
+         });
+}
+
 /// Bytes from the first row of the outputs to the last. few: the same call, with few rows.
 double span_of(const Case& call, const Outputs& outputs, const Case& few) {
   double bytes = 0.0;
@@ -69,8 +84,10 @@ Session::FarRows Session::try_far(const Case& few, const Case& call, const Outpu
 
 /// In a sample nothing can be said of an element that is not written, or that other blocks have a
 /// share in: near or far.
-void Session::expect_far(const Case& few, const Case& far, const Case& below, const Case& near,
-                         const Outputs& outputs) {
+void Session::expect_far(const Case& few, const std::function<Case(std::int64_t apart)>& spread,
+                         const Apart& apart, const Outputs& outputs,
+                         const std::optional<Diagnosis>& lost_bits) {
+  const Case far = spread(apart.far);
   if (!can_hold(far)) {
     return;
   }
@@ -83,7 +100,7 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
   const auto goes_well = [&](const FarRows& tried) {
     return tried.right == true || (at_far.failure && tried.right.has_value());
   };
-  const FarRows at_near = try_far(few, near, outputs);
+  const FarRows at_near = try_far(few, spread(apart.near), outputs);
   const bool right_near = goes_well(at_near);
   // The number of blocks has lost its upper bits. (That no rows seem right near may be for blocks
   // too many, of which the last one has nothing to do.)
@@ -103,18 +120,46 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
     failure.message = fmt::format("There are {} blocks, fewer than the {} for fewer rows.",
                                   at_far.sampled.blocks, at_near.sampled.blocks);
   }
-  bool lost_bits = fewer, divided = false;
+  bool is_overflow = fewer, divided = false, rounded = false, in_float = false;
   if (!fewer && right_near) {
+    // The last row needs a block more than those before it. To a float they are as many with it as
+    // without it, and a few less are as many again.
+    const auto less = [&](std::int64_t rows) { return try_far(few, spread(rows - 1), outputs); };
+    const FarRows at_less = at_far.failure ? at_far : less(apart.far);
+    rounded = at_less.right == true && at_less.sampled.blocks == at_far.sampled.blocks &&
+              less(apart.near).sampled.blocks < at_near.sampled.blocks;
+    const Case below = spread(apart.below);
     const FarRows at_below = try_far(few, below, outputs);
+    in_float = at_near.right == true && at_below.right == false && !at_below.is_cut() &&
+               (at_far.failure || at_far.sampled.kernels.size() == 1) &&
+               is_within_int(below, at_below.sampled.blocks);
     // A grid that stops growing has more blocks than for fewer rows, one that has lost bits may
     // not.
     divided = !at_far.failure && at_far.sampled.launches > at_below.sampled.launches;
-    lost_bits = goes_well(at_below) && !divided &&
-                !(cut && at_far.sampled.blocks >= at_below.sampled.blocks) &&
-                !is_out_of_memory(failure.message);
+    is_overflow = !rounded && !in_float && goes_well(at_below) && !divided &&
+                  !(cut && at_far.sampled.blocks >= at_below.sampled.blocks) &&
+                  !is_out_of_memory(failure.message);
   }
-  if (lost_bits) {
-    failure = with_reason(failure, "index-overflow", kOverflowAdvice);
+  // A second kernel may read what blocks of the first would have written that are not in the
+  // sample.
+  const bool may_lack_blocks =
+      !at_far.failure && !fewer && !is_overflow && !cut && !divided && !rounded && !in_float;
+  if (may_lack_blocks && at_far.sampled.kernels.size() > 1) {
+    return;
+  }
+  if (is_overflow) {
+    failure = lost_bits ? with_reason(failure, lost_bits->mistake->c_str(), lost_bits->sentence)
+                        : with_reason(failure, "index-overflow", kOverflowAdvice);
+  } else if (rounded) {
+    failure = {
+        .message = fmt::format(
+            "The end is missing: there are {} blocks, as for a few rows less, and one more is "
+            "needed. So it is where a float counts, which has 24 bits: count blocks in "
+            "integers, (n + of_each - 1) / of_each.",
+            at_far.sampled.blocks),
+        .mistake = "float-count"};
+  } else if (in_float && !cut && !divided) {
+    failure = with_reason(failure, "float-count", kFloatAdvice);
   } else if (cut) {
     failure = {.message = fmt::format("The grid has {} blocks, and what they write is not enough "
                                       "for all rows: most are nobody's. Launch more blocks, or let "
@@ -126,10 +171,6 @@ void Session::expect_far(const Case& few, const Case& far, const Case& below, co
         " There are {} launches of its kernel, and {} among fewer rows: where each has some of the "
         "rows, it must begin with its own in every tensor, in those of one number a row too.",
         at_far.sampled.launches, at_near.sampled.launches);
-  } else if (!at_far.failure && !fewer && at_far.sampled.kernels.size() > 1) {
-    // A second kernel may read what blocks of the first would have written that are not in the
-    // sample.
-    return;
   }
   fail(far, failure);
 }

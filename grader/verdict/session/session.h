@@ -82,12 +82,18 @@ class Session {
     Session& session_;
   };
 
-  /// The call `far` has the numbers of `few`, in rows that lie among a great many others
-  /// (contract::spread), more than an int can count; and so have `below`, where an int can, and
-  /// `near`, where there are few. On the simulator a few blocks run. What they do wrong ends the
-  /// check, and so do results that are right near and wrong far.
-  void expect_far(const Case& few, const Case& far, const Case& below, const Case& near,
-                  const Outputs& outputs);
+  /// How many rows lie from one that has numbers to the next: more than an int can count; such
+  /// that one can; few.
+  struct Apart {
+    std::int64_t far, below, near;
+  };
+  /// Calls that have the numbers of `few`, in rows that lie so far apart among a great many others
+  /// (contract::spread). On the simulator a few blocks run. What they do wrong ends the check, and
+  /// so do results that are right near and wrong far. lost_bits: what it is if it seems to be more
+  /// than an int can count, if not index-overflow.
+  void expect_far(const Case& few, const std::function<Case(std::int64_t apart)>& spread,
+                  const Apart& apart, const Outputs& outputs,
+                  const std::optional<Diagnosis>& lost_bits = {});
 
   /// While it lives, expect() makes each call a second time, together with the one before it: the
   /// work of both may run at the same time, on two streams. Right alone, they must be so together.
