@@ -1,4 +1,5 @@
-// Rounding to a 16-bit type as a cast does not: every output of such a type may have been.
+// Rounding to a 16-bit type as a cast does not: every output of such a type may have been. And
+// rounding to it what is in fp32.
 #pragma once
 
 #include <functional>

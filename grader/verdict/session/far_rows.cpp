@@ -16,6 +16,9 @@ namespace {
 // have blocks for all rows.
 constexpr double kWholeShare = 0.75, kCutShare = 0.25;
 
+// So many times the rows of a sample are rows that there may be.
+constexpr std::int64_t kMostThreadsOfGrid = std::int64_t{1} << 28;
+
 const char* const kFloatAdvice =
     "Among fewer rows it goes well, and it goes wrong already where an int could count every byte "
     "and every thread. A float has 24 bits: compute indices and numbers of blocks in integers.";
@@ -29,6 +32,15 @@ bool is_within_int(const Case& call, std::int64_t blocks) {
            const std::int64_t elements = (buffer.rows - 1) * buffer.stride() + buffer.cols;
            return elements < kEndOfInt / static_cast<std::int64_t>(size_of(buffer.dtype));
          });
+}
+
+/// That of the two calls which differs.
+std::string spread_size(const Case& few, const Case& call) {
+  std::string name;
+  for (const auto& [size, number] : contract::sizes_of(call)) {
+    name = number != few.integer(size) ? size : name;
+  }
+  return name;
 }
 
 /// Bytes from the first row of the outputs to the last. few: the same call, with few rows.
@@ -82,6 +94,30 @@ Session::FarRows Session::try_far(const Case& few, const Case& call, const Outpu
   return tried;
 }
 
+/// Rows as far apart as the grid has threads: if there are no more of these however many rows, the
+/// blocks of the first row come to the others in later turns of a loop.
+void Session::expect_later_turns(const Case& few,
+                                 const std::function<Case(std::int64_t apart)>& spread,
+                                 const FarRows& at_near, const Outputs& outputs) {
+  const Sampled& near = at_near.sampled;
+  if (settings_.device != "cpu" || near.kernels.size() != 1 || near.threads > kMostThreadsOfGrid) {
+    return;
+  }
+  const Case call = spread(near.threads);
+  const FarRows tried = try_far(few, call, outputs);
+  if (tried.sampled.blocks == near.blocks && !tried.failure && tried.sampled.first_right &&
+      !tried.sampled.later_right && try_far(few, few, outputs).right == true) {
+    fail(
+        call,
+        {.message = fmt::format(
+             "Of the {} the first is right, and those that are {} and more behind it are wrong, to "
+             "which its block comes in later turns of a loop. What belongs to an element, such as "
+             "its weight, channel or angle, is to be found in each turn, not once before it.",
+             spread_size(few, call), near.threads),
+         .mistake = "first-turn-only"});
+  }
+}
+
 /// In a sample nothing can be said of an element that is not written, or that other blocks have a
 /// share in: near or far.
 void Session::expect_far(const Case& few, const std::function<Case(std::int64_t apart)>& spread,
@@ -92,7 +128,11 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
     return;
   }
   const FarRows at_far = try_far(few, far, outputs);
+  const auto try_near = [&] { return try_far(few, spread(apart.near), outputs); };
   if (!at_far.is_wrong()) {
+    if (!at_far.right) {
+      expect_later_turns(few, spread, try_near(), outputs);
+    }
     return;
   }
   // To whom a call far away does not come to its end, one that does is well enough: its blocks may
@@ -100,7 +140,7 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
   const auto goes_well = [&](const FarRows& tried) {
     return tried.right == true || (at_far.failure && tried.right.has_value());
   };
-  const FarRows at_near = try_far(few, spread(apart.near), outputs);
+  const FarRows at_near = try_near();
   const bool right_near = goes_well(at_near);
   // The number of blocks has lost its upper bits. (That no rows seem right near may be for blocks
   // too many, of which the last one has nothing to do.)
@@ -112,6 +152,7 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
   const bool goes_on =
       !at_far.failure && !fewer && at_far.is_whole() && at_far.share > 1.1 * at_near.share;
   if (!at_far.failure && !fewer && !cut && (goes_on || !right_near)) {
+    expect_later_turns(few, spread, at_near, outputs);
     return;
   }
   Failure failure = at_far.failure.value_or(

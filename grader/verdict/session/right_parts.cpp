@@ -48,6 +48,17 @@ std::int64_t columns_of_first_turn(const Mask& wrong, const Threads& threads) {
   return is_tail ? first_turn(threads.of_blocks, pattern.cols.first, 0) : 0;
 }
 
+/// As many rows as there are blocks, or some for each, if those are the first that are right.
+std::int64_t rows_of_first_turn(const Comparison& comparison, std::int64_t right,
+                                const Threads& threads) {
+  std::vector<std::int64_t> grids;  // in blocks
+  for (std::size_t i = 0; i < threads.of_grids.size(); ++i) {
+    grids.push_back(threads.of_grids[i] / threads.of_blocks[i]);
+  }
+  std::erase_if(grids, [](std::int64_t number) { return number < kLeastGrid; });
+  return comparison.unwritten > 0 ? 0 : first_turn(grids, right / comparison.wrong_mask.cols, 0);
+}
+
 /// What the call's function calls the number of its columns; empty where that is no single size.
 std::string width_of(const Case& call) {
   const contract::Tensor* x = call.contract() == nullptr ? nullptr : call.contract()->find("x");
@@ -72,6 +83,9 @@ std::optional<Diagnosis> explain_first_turn(const WrongOutput& wrong, const Thre
   const std::int64_t right = right_at_first(comparison.wrong_mask);
   if (const std::int64_t elements = first_turn(grids, right, kMostAfter)) {
     return of_first_turn(elements, "elements");
+  }
+  if (const std::int64_t rows = rows_of_first_turn(comparison, right, threads)) {
+    return of_first_turn(rows, "rows");
   }
   const std::int64_t columns = columns_of_first_turn(comparison.wrong_mask, threads);
   const auto same_again = [&](const Case& other) {

@@ -34,18 +34,19 @@ constexpr std::int64_t kBlocksForRows = 4096;
 
 /// Of the kernel with the most, in all its launches: the rows may be divided among several.
 struct Blocks {
-  std::int64_t all = 1, run = 1, launches = 1;
+  std::int64_t all = 1, run = 1, launches = 1, threads = 1;
 };
 Blocks blocks_of(const Run& run, std::uint64_t most) {
   std::map<std::string, Blocks> kernels;
   for (const LaunchTraffic& launch : run.traffic) {
     const simulator::Dim3 grid = launch.grid, block = launch.block;
     const auto threads = std::uint64_t{block.x} * block.y * block.z;
-    Blocks& blocks = kernels.try_emplace(launch.kernel, Blocks{0, 0, 0}).first->second;
+    Blocks& blocks = kernels.try_emplace(launch.kernel, Blocks{0, 0, 0, 0}).first->second;
     blocks.all += std::int64_t{grid.x} * grid.y * grid.z;
     blocks.run += static_cast<std::int64_t>(
         simulator::blocks_of_sample(most, simulator::long_side(grid.x, grid.y, grid.z), threads));
     ++blocks.launches;
+    blocks.threads += std::int64_t{grid.x} * grid.y * grid.z * static_cast<std::int64_t>(threads);
   }
   Blocks largest;
   for (const auto& [kernel, blocks] : kernels) {
@@ -71,7 +72,7 @@ std::vector<const Buffer*> alike(const Case& call, const Buffer& output) {
 /// down the columns the last one, and of what else wide rows give all. Where the last row is not,
 /// as in a loop over the rows, as many blocks with as much must have had all of them.
 std::int64_t right_ones(const Case& call, const Run& run, const Expectation& expected,
-                        std::uint64_t sampled) {
+                        std::uint64_t sampled, Session::Sampled& seen) {
   const auto& [output, value, bound] = expected;
   const Matrix& got = run.answer[output];
   const Comparison comparison = compare(got, value, bound, run.answer.poison);
@@ -92,7 +93,10 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   std::int64_t left = 0;
   for (std::int64_t row = 0; row < got.rows(); ++row) {
     for (std::int64_t col = 0; col < got.cols(); ++col) {
-      left += unwritten(row, col) ? 1 : 0;
+      const bool is_left = unwritten(row, col);
+      const bool is_good = is_left || comparison.wrong_mask(row, col) == 0;
+      left += is_left ? 1 : 0;
+      (row == 0 ? seen.first_right : seen.later_right) &= is_good;
     }
   }
   const Blocks blocks = blocks_of(run, sampled);
@@ -153,15 +157,17 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
                                                   : kFewAccesses;
   const Run run = complete(call, turn, numbers == nullptr ? goes_right(outputs) : kNobodyAsked);
   const Blocks blocks = blocks_of(run, sampled);
-  check_.sampled = {.blocks = blocks.all, .launches = blocks.launches, .kernels = {}};
+  check_.sampled = {
+      .blocks = blocks.all, .threads = blocks.threads, .launches = blocks.launches, .kernels = {}};
   for (const LaunchTraffic& launch : run.traffic) {
     check_.sampled.written += static_cast<double>(launch.written_bytes);
     check_.sampled.kernels.insert(launch.kernel);
   }
   check_.sampled.written /= static_cast<double>(blocks.run);
   const bool all_right = std::all_of(outputs.begin(), outputs.end(), [&](const auto& expected) {
-    const std::int64_t right = right_ones(numbers == nullptr ? call : *numbers, run,
-                                          expected(numbers == nullptr ? call : *numbers), sampled);
+    const std::int64_t right =
+        right_ones(numbers == nullptr ? call : *numbers, run,
+                   expected(numbers == nullptr ? call : *numbers), sampled, check_.sampled);
     check_.compared += right;
     check_.wrote = check_.wrote || right > 0;
     return right > 0;

@@ -146,9 +146,12 @@ class Session {
   /// What ran of a call of which only some blocks do.
   struct Sampled {
     std::int64_t blocks = 0;        // of the kernel with most of them, in the whole call,
-    std::int64_t launches = 0;      // and how often that was launched
+    std::int64_t threads = 0;       // of its grids
+    std::int64_t launches = 0;      // and how often it was launched
     std::set<std::string> kernels;  // of all launches, by name
     double written = 0.0;           // bytes a block of those that ran
+    bool first_right = true;        // what is written of the first row
+    bool later_right = true;        // what is written of other rows
   };
 
   /// What is known of the running check.
@@ -186,6 +189,8 @@ class Session {
   bool can_hold(const Case& call);
   struct FarRows;
   FarRows try_far(const Case& few, const Case& call, const Outputs& outputs);
+  void expect_later_turns(const Case& few, const std::function<Case(std::int64_t apart)>& spread,
+                          const FarRows& at_near, const Outputs& outputs);
   bool is_right_in_sample(const Case& call, Turn turn, const Outputs& outputs,
                           const Case* numbers = nullptr);
   void look_for_cut_grid(const Case& call, const Outputs& outputs);
