@@ -8,6 +8,7 @@
 
 #include "chapters/common/check.h"
 #include "chapters/common/requests.h"
+#include "chapters/common/speed.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/shapes.h"
 
@@ -220,6 +221,10 @@ TEST_SUITE("rmsnorm/forward_fast") {
       check(kBoth, random_x(Dtype::fp16, 1, 33000));
     }
   }
+
+  // ---- Speed ----
+
+  SPEED_CHECKS(4, check_both(Dtype::bf16, 3, 520, {}))
 }
 
 }  // namespace

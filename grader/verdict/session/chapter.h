@@ -35,6 +35,8 @@ struct Measurement {
   /// The extent that a call's sample has some rows of.
   contract::Extent sampled_rows = "rows";
   const contract::Function* function = nullptr;  // what is called: it outlives this
+  /// The bytes that any kernel moves for it, where that is more than each input and output once.
+  double times_least = 1.0;
   /// A call of that shape. Its inputs are hash filled, from seeds that depend on `seed`.
   std::function<Case(const Shape&, std::uint64_t seed)> make_case;
   /// What the outputs must be in some rows of a timed call. `rows` are their numbers. `sampled` is

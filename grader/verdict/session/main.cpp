@@ -149,6 +149,7 @@ bool grade_exercise(const Exercise& exercise, const Options& options, Events& ev
   settings.reference = trusted;
   settings.device = options.device;
   settings.seed = options.seed;
+  settings.measurement = &exercise.measurement;
   settings.time_limit = options.time_limit;
   settings.on_call = [&] { events.write({{"event", "call"}}); };
   Session session(settings);

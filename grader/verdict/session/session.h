@@ -17,12 +17,14 @@
 #include "verdict/diagnosis.h"
 #include "verdict/session/experiments.h"
 #include "verdict/session/failure.h"
+#include "verdict/session/speed.h"
 #include "verdict/values/random.h"
 #include "verdict/worker/finding.h"
 
 namespace onepass::verdict {
 
 class WorkerClient;
+struct Measurement;  // chapter.h
 struct Run;
 struct Traffic;
 struct Turn;
@@ -36,9 +38,10 @@ class Session {
     std::string reference;  // of one that is trusted, to probe the machine; may be empty
     std::string device;     // "cpu" or "gpu"
     std::uint64_t seed = 0;
-    double time_limit = 4.0;        // seconds for one launch, see WorkerClient::run()
-    double check_limit = 200.0;     // seconds by the clock for all calls of a check
-    std::function<void()> on_call;  // before each call; may be empty
+    const Measurement* measurement = nullptr;  // the exercise's: it outlives the session
+    double time_limit = 4.0;                   // seconds for one launch, see WorkerClient::run()
+    double check_limit = 200.0;                // seconds by the clock for all calls of a check
+    std::function<void()> on_call;             // before each call; may be empty
   };
   explicit Session(Settings settings);
   ~Session();
@@ -115,6 +118,10 @@ class Session {
   /// expect(), and what that call asked of memory. Nothing on a GPU, which does not count it.
   std::optional<Traffic> expect_and_count(const Case& call, const Outputs& outputs,
                                           const std::vector<Oracle>& oracles = {});
+
+  /// How fast the exercise's own call is, measured once. Ends the check if the call goes wrong.
+  /// Nothing, with a warning, where this GPU has no memory for it.
+  const std::optional<Speed>& speed();
 
   /// The comparison of expect() alone, on an answer from it.
   void compare(const Case& call, const Answer& answer, const Outputs& outputs,
@@ -197,6 +204,8 @@ class Session {
   void expect_by_sample(const Case& call, const Outputs& outputs,
                         const std::vector<Oracle>& oracles);
   void expect_side_by_side(const Case& call, const Case& beside, const Outputs& outputs);
+  Speed speed_in_traffic();
+  std::optional<Speed> speed_in_time();
   Run timed(const std::function<Run()>& call);
   bool is_out_of_time() const { return seconds_ >= settings_.check_limit; }
   Run attempt(const Case& call, const Turn& turn, bool count_lines, const Case* beside = nullptr);
@@ -227,6 +236,7 @@ class Session {
   bool in_full_ = true;  // if the numbers of a sample are not right, all blocks run, however many
   bool side_by_side_ = false;
   std::optional<Case> last_;            // of them
+  std::optional<Speed> speed_;          // once it was asked for
   std::optional<double> memory_bytes_;  // of the device, once it was asked
 };
 

@@ -1,0 +1,37 @@
+// Points for speed.
+#include "chapters/common/speed.h"
+
+#include <fmt/format.h>
+
+namespace onepass::common {
+namespace {
+
+constexpr double kRoom = 1.005;  // for sectors that two rows share
+
+}  // namespace
+
+void require_speed(const SpeedStep& step) {
+  const std::optional<verdict::Speed>& speed = session().speed();
+  if (!speed) {
+    return;
+  }
+  const bool is_timed = session().device() == "gpu";
+  if (is_timed ? speed->percent_of_copy >= step.percent_of_copy
+               : speed->over_least <= kRoom * step.over_least) {
+    return;
+  }
+  const std::string reached =
+      is_timed ? fmt::format("this call runs at {:.0f} % of a copy's speed ({}), and {:g} % are",
+                             speed->percent_of_copy, speed->in_words, step.percent_of_copy)
+               : fmt::format(
+                     "this call asks for {:.2f} times the least traffic ({}), and {:g} "
+                     "times is",
+                     speed->over_least, speed->in_words, step.over_least);
+  session().fail(speed->call, {.message = fmt::format("The result is right, but {} wanted for this "
+                                                      "point. What to do next, the ladder tells "
+                                                      "in the exercise's section.",
+                                                      reached),
+                               .mistake = "slower-than-a-copy"});
+}
+
+}  // namespace onepass::common
