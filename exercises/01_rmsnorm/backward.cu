@@ -1,20 +1,18 @@
-// Exercise 1.3: RMSNorm backward, the gradients of x and of the weight in one pass.
+// Exercise 1.3: RMSNorm backward, the gradients of x and of the weight.
 //
 //     dy, x, dx  [rows, cols]    rows dy_stride, x_stride and dx_stride elements apart
 //     weight     [cols]
 //     rstd       [rows]          fp32, saved by the forward pass
 //     dweight    [cols]
-//     scratch    [groups, cols]  fp32, contents undefined, groups = rmsnorm_groups(rows)
+//     scratch    [groups, cols]  fp32, contents undefined
 //
 //     x̂ = x * rstd    wdy = weight * dy
 //     dx      = rstd * (wdy - x̂ * mean of wdy * x̂ over the row)
 //     dweight = sum of dy * x̂ over all rows
 //
-// dx needs a sum along each row, dweight one down each column. Both need the same dy and x, so one
-// kernel reads them once and makes both. Its blocks are persistent: there are a few for each
-// multiprocessor, and each walks through many rows. A thread has the same columns in every row, so
-// it keeps their sums for dweight in registers from its first row to its last. Only then do they go
-// to scratch, one row of sums a block, and a second kernel adds up the blocks.
+// dx needs a sum along each row: a block a row, as in 1.2. dweight needs one down each column, in
+// two stages: a thread adds up one column of a group of rows and leaves the sum in scratch, and a
+// second kernel adds up the groups.
 //
 // Grade it:   make -C build grade_rmsnorm
 // Read first: docs/01_rmsnorm.md, "1.3 The backward pass"
@@ -23,14 +21,12 @@
 
 namespace onepass {
 
-constexpr int kMostThreads = 512;  // threads a block
-constexpr int kMostWarps = kMostThreads / 32;
+constexpr int kThreads = 256;  // threads a block
+constexpr int kWarps = kThreads / 32;
 
-/// V neighbouring columns, loaded and stored in one access.
-template <typename T, int V>
-struct alignas(sizeof(T) * V) Pack {
-  T values[V];
-};
+// Enough groups of rows that their blocks keep a GPU busy, and few enough to be added up quickly.
+// There is room in scratch for kRmsnormMostGroups.
+constexpr int kMostGroups = 128;
 
 /// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
 __device__ inline float warp_sum(float value) {
@@ -40,220 +36,80 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-/// The sum of `value` over all threads of the block, in every thread (exercise 1.1). Called for one
-/// row after another: `parity` alternates between 0 and 1, so that a warp that is ahead writes to
-/// other slots than those that a late warp may still be reading.
-__device__ inline float block_sum_of(float value, int parity) {
-  __shared__ float partial[2][kMostWarps];
+/// The sum of `value` over all threads of the block, in every thread (exercise 1.1).
+__device__ inline float block_sum_of(float value) {
+  __shared__ float partial[kWarps];
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  const int warps = blockDim.x / 32;
   value = warp_sum(value);
   if (lane == 0) {
-    partial[parity][warp] = value;
+    partial[warp] = value;
   }
   __syncthreads();
-  return warp_sum(lane < warps ? partial[parity][lane] : 0.0f);
+  return warp_sum(lane < kWarps ? partial[lane] : 0.0f);
 }
 
-/// Pack p of this thread's share of a row, which is packs threadIdx.x, threadIdx.x + blockDim.x,
-/// ...; zeros past the row's end.
-template <typename T, int V>
-__device__ inline Pack<T, V> load_pack(const T* row, int p, int cols) {
-  const int i = p * blockDim.x + threadIdx.x;
-  if (i < cols / V) {
-    return reinterpret_cast<const Pack<T, V>*>(row)[i];
-  }
-  Pack<T, V> zeros;
-  for (int j = 0; j < V; ++j) {
-    zeros.values[j] = static_cast<T>(0.0f);
-  }
-  return zeros;
-}
-
-/// Stores the sums of a pack's V columns, pack i of a row of partial sums, 16 bytes at a time.
-template <int V>
-__device__ inline void store_sums(float* partial_row, int i, const float (&sums)[V]) {
-  constexpr int kEach = V < 4 ? V : 4;
-  for (int j = 0; j < V; j += kEach) {
-    Pack<float, kEach> pack;
-    for (int k = 0; k < kEach; ++k) {
-      pack.values[k] = sums[j + k];
-    }
-    reinterpret_cast<Pack<float, kEach>*>(partial_row)[(i * V + j) / kEach] = pack;
-  }
-}
-
-/// What one thread holds of a row: kPacks packs each of dy and x.
-template <typename T, int V, int kPacks>
-struct RowShare {
-  Pack<T, V> dy[kPacks];
-  Pack<T, V> x[kPacks];
-};
-
-template <typename T, int V, int kPacks>
-__device__ inline RowShare<T, V, kPacks> load_share(const T* dy_row, const T* x_row, int cols) {
-  RowShare<T, V, kPacks> share;
-#pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
-    share.dy[p] = load_pack<T, V>(dy_row, p, cols);
-    share.x[p] = load_pack<T, V>(x_row, p, cols);
-  }
-  return share;
-}
-
-/// x̂ as it counts in dweight.
 template <typename T>
-__device__ inline float x_hat_for_dweight(float x_hat, CastOrder order) {
+__global__ void dx_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                          const T* weight, const float* rstd, T* dx, int64_t dx_stride, int cols) {
+  const int64_t row = blockIdx.x;
+  const T* dy_row = dy + row * dy_stride;  // [cols]
+  const T* x_row = x + row * x_stride;     // [cols]
+  T* dx_row = dx + row * dx_stride;        // [cols]
+  const float row_rstd = rstd[row];
+  // TODO 1: dx. Add up wdy * x̂ over this thread's columns in fp32, let block_sum_of() make it the
+  // sum over the row, and divide by cols. Then walk over the same columns again and write dx_row.
+}
+
+/// x̂ as it counts in dweight: TODO 3, at the end of the file.
+template <typename T>
+__device__ float x_hat_for_dweight(float x_hat, CastOrder order);
+
+/// First stage of dweight: one thread for each column of each group. Group g has the rows g,
+/// g + groups, g + 2 * groups, ...
+template <typename T>
+__global__ void sum_rows_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                                const float* rstd,
+                                float* partial,  // [groups, cols]
+                                CastOrder order, int rows, int cols) {
+  const int col = blockIdx.x * kThreads + threadIdx.x;
+  const int group = blockIdx.y;
+  const int groups = gridDim.y;
+  // TODO 2: dweight, first stage. If there is such a column, add up its dy * x̂ over the rows of the
+  // group, below rows, with x̂ as x_hat_for_dweight<T>(x̂, order) gives it. Store the sum in the
+  // group's row of partial.
+}
+
+/// Second stage: one thread a column.
+template <typename T>
+__global__ void sum_groups_kernel(const float* partial,  // [groups, cols]
+                                  T* dweight, int groups, int cols) {
+  const int col = blockIdx.x * kThreads + threadIdx.x;
+  // TODO 2, second stage. If there is such a column, add up its sums of all groups and store the
+  // result in dweight[col], converted to T.
+}
+
+template <typename T>
+__device__ float x_hat_for_dweight(float x_hat, CastOrder order) {
   // TODO 3: where order is CastOrder::llama the forward pass rounded x̂ to T before it met the
   // weight. Round it here in the same way, and go on with a float.
   return x_hat;
-}
-
-// How many columns a thread may have: up to 16, its registers hold their weights, this row and the
-// next; up to 32, only their sums for dweight. Beyond, the compiler keeps the sums in memory, in
-// loops that it does not unroll.
-constexpr int kColumnsHeld = 16;
-constexpr int kColumnsSummed = 32;
-
-template <typename T, int V, int kPacks>
-__global__ void __launch_bounds__(kMostThreads)
-    rmsnorm_backward_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
-                            const T* weight, const float* rstd, T* dx, int64_t dx_stride,
-                            float* partial,  // [gridDim.x, cols]
-                            CastOrder order, int rows, int cols) {
-  constexpr bool kHeld = V * kPacks <= kColumnsHeld;
-  constexpr int kHeldPacks = kHeld ? kPacks : 1;
-  constexpr int kUnroll = V * kPacks <= kColumnsSummed ? kPacks : 1;
-  float sum_dweight[kPacks][V] = {};  // over this block's rows
-
-  int64_t row = blockIdx.x;
-  Pack<T, V> weights[kHeldPacks] = {};
-  RowShare<T, V, kHeldPacks> share{}, next_share{};
-  if (kHeld) {
-#pragma unroll
-    for (int p = 0; p < kHeldPacks; ++p) {
-      weights[p] = load_pack<T, V>(weight, p, cols);
-    }
-    next_share = load_share<T, V, kHeldPacks>(dy + row * dy_stride, x + row * x_stride, cols);
-  }
-  float next_rstd = rstd[row];
-  // Pack p of this thread's columns.
-  const auto weights_at = [&](int p) {
-    return kHeld ? weights[p] : load_pack<T, V>(weight, p, cols);
-  };
-  const auto dy_at = [&](int p) {
-    return kHeld ? share.dy[p] : load_pack<T, V>(dy + row * dy_stride, p, cols);
-  };
-  const auto x_at = [&](int p) {
-    return kHeld ? share.x[p] : load_pack<T, V>(x + row * x_stride, p, cols);
-  };
-
-  for (int parity = 0; row < rows; row += gridDim.x, parity ^= 1) {
-    const float row_rstd = next_rstd;
-    if (kHeld) {
-      share = next_share;
-    }
-    const int64_t next = row + gridDim.x;
-    if (next < rows) {  // ask for the next row now: it travels while this one is summed
-      next_rstd = rstd[next];
-      if (kHeld) {
-        next_share = load_share<T, V, kHeldPacks>(dy + next * dy_stride, x + next * x_stride, cols);
-      }
-    }
-
-    // TODO 1: dx. This thread's columns are values[j] of dy_at(p), x_at(p) and weights_at(p), for
-    // p < kPacks and j < V; convert them to float. Add up wdy * x̂ over them, call block_sum_of()
-    // with parity for the sum over the row, and divide by cols. Then walk over them again and store
-    // dx, pack by pack: pack p is number p * blockDim.x + threadIdx.x of its row, and is there only
-    // if that is below cols / V. Past the end of the row all three are 0 and add nothing.
-
-    // TODO 2: dweight, first stage. Add this row's dy * x̂ to sum_dweight[p][j], with x̂ as
-    // x_hat_for_dweight<T>(x̂, order) gives it.
-  }
-
-  // TODO 2, continued: the last row is done. Store sum_dweight[p] in row blockIdx.x of partial, for
-  // each pack p that is there. store_sums() does it for one: number p * blockDim.x + threadIdx.x.
-}
-
-constexpr int kSumCols = 32;    // columns of a block of sum_blocks_kernel
-constexpr int kSumSlices = 16;  // its threads for each of them
-
-/// Second stage: adds up the blocks' sums. Thread (c, s) takes blocks s, s + kSumSlices, ... of
-/// column c of its 32; the slices meet in shared memory.
-template <typename T>
-__global__ void sum_blocks_kernel(const float* partial,  // [blocks, cols]
-                                  T* dweight, int blocks, int cols) {
-  const int slice = threadIdx.y;
-  const int col = blockIdx.x * kSumCols + threadIdx.x;
-
-  // TODO 2, second stage. Add up the partial sums of this column, if there is one, over blocks
-  // slice, slice + kSumSlices, ... below blocks. Let the slices of a column meet in a __shared__
-  // array [kSumSlices][kSumCols]. After a barrier, let slice 0 add them up in their order and store
-  // the sum in dweight[col], converted to T.
-}
-
-/// A kernel for rows of some width, and how many columns a thread of it has.
-template <typename T>
-struct Variant {
-  void (*kernel)(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
-                 const float* rstd, T* dx, int64_t dx_stride, float* partial, CastOrder order,
-                 int rows, int cols);
-  int columns;
-};
-
-/// The narrowest that is wide enough.
-template <typename T>
-Variant<T> variant_for(int cols, bool aligned) {
-  constexpr int V = 16 / sizeof(T);
-  if (!aligned) {
-    return cols <= 8 * kMostThreads ? Variant<T>{rmsnorm_backward_kernel<T, 1, 8>, 8}
-                                    : Variant<T>{rmsnorm_backward_kernel<T, 1, 128>, 128};
-  }
-  if (cols <= 16 * kMostThreads) {
-    return {rmsnorm_backward_kernel<T, V, 16 / V>, 16};
-  }
-  if (cols <= 32 * kMostThreads) {
-    return {rmsnorm_backward_kernel<T, V, 32 / V>, 32};
-  }
-  return {rmsnorm_backward_kernel<T, V, 128 / V>, 128};
-}
-
-/// Can every row of a tensor be read in accesses of 16 bytes?
-template <typename T>
-bool is_aligned(const T* tensor, int64_t stride, int cols) {
-  constexpr int V = 16 / sizeof(T);
-  return reinterpret_cast<uintptr_t>(tensor) % 16 == 0 && stride % V == 0 && cols % V == 0;
-}
-
-/// Enough blocks for kMostThreads threads on every multiprocessor: more would bring little, and
-/// each leaves a row of sums to be added up. No more than there are rows, or room in scratch.
-inline int blocks_for(int threads, int rows) {
-  int device = 0;
-  int multiprocessors = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  const int blocks = multiprocessors * (kMostThreads / threads);
-  return blocks < rmsnorm_groups(rows) ? blocks : rmsnorm_groups(rows);
 }
 
 template <typename T>
 void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                       const float* rstd, T* dx, int64_t dx_stride, T* dweight, float* scratch,
                       CastOrder order, int rows, int cols, cudaStream_t stream) {
-  const bool aligned = is_aligned(dy, dy_stride, cols) && is_aligned(x, x_stride, cols) &&
-                       is_aligned(weight, 0, cols) && is_aligned(dx, dx_stride, cols);
-  const Variant<T> variant = variant_for<T>(cols, aligned);
-  const int warps = (cols + 32 * variant.columns - 1) / (32 * variant.columns);
-  const int threads = 32 * warps;
-  const int blocks = rows == 0 ? 0 : blocks_for(threads, rows);
-  if (blocks > 0) {
-    variant.kernel<<<blocks, threads, 0, stream>>>(dy, dy_stride, x, x_stride, weight, rstd, dx,
-                                                   dx_stride, scratch, order, rows, cols);
+  const int groups = rows < kMostGroups ? rows : kMostGroups;
+  const int col_blocks = (cols + kThreads - 1) / kThreads;
+  if (rows > 0) {  // a grid of no blocks is a launch error
+    dx_kernel<<<rows, kThreads, 0, stream>>>(dy, dy_stride, x, x_stride, weight, rstd, dx,
+                                             dx_stride, cols);
+    sum_rows_kernel<<<dim3(col_blocks, groups), kThreads, 0, stream>>>(
+        dy, dy_stride, x, x_stride, rstd, scratch, order, rows, cols);
   }
   // Also where there are no rows: the sums over none of them are zero.
-  sum_blocks_kernel<<<(cols + kSumCols - 1) / kSumCols, dim3(kSumCols, kSumSlices), 0, stream>>>(
-      scratch, dweight, blocks, cols);
+  sum_groups_kernel<<<col_blocks, kThreads, 0, stream>>>(scratch, dweight, groups, cols);
 }
 
 }  // namespace onepass

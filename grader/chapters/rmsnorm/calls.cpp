@@ -43,11 +43,11 @@ Expectation expected_y(const Case& call) {
 // ---- The backward pass ----
 
 Case backward_call(Gradients inputs, CastOrder order, const Arrangement& arrangement,
-                   const char* none) {
+                   const char* none, const Function& function) {
   verdict::contract::Arguments arguments = arguments_of(std::move(inputs));
   arguments.scalars = {{"order", static_cast<double>(order)}};
   arguments.none = none;
-  return call(kBackward, std::move(arguments), arrangement);
+  return call(function, std::move(arguments), arrangement);
 }
 
 CastOrder order_of(const Case& call) {

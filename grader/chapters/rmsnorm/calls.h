@@ -14,7 +14,7 @@ namespace onepass::rmsnorm {
 
 using namespace common;
 
-extern const Function kBlockSum, kForward, kForwardFast, kBackward, kResidual;
+extern const Function kBlockSum, kForward, kForwardFast, kBackward, kBackwardFast, kResidual;
 
 inline constexpr Norm kNorm = {.centred = false, .eps = 1e-6};
 
@@ -32,12 +32,13 @@ Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
 
-// ---- rmsnorm_backward: dy, x [rows, cols], weight [1, cols], rstd [rows, 1], order
+// ---- rmsnorm_backward and rmsnorm_backward_fast: dy, x [rows, cols], weight [1, cols], rstd
+// [rows, 1], order
 // -> dx [rows, cols], dweight [1, cols] ----
 
 /// none: "rows" for a call that says it has none, whatever the inputs hold.
 Case backward_call(Gradients inputs, CastOrder order, const Arrangement& arrangement = {},
-                   const char* none = "");
+                   const char* none = "", const Function& function = kBackward);
 Expectation expected_dx(const Case& call);
 Expectation expected_dweight(const Case& call);
 

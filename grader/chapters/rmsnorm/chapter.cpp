@@ -41,8 +41,8 @@ Measurement forward_fast() {
   return measurement;
 }
 
-Measurement backward() {
-  Measurement measurement = measurement_of(kBackward, {expected_dx}, {expected_dweight});
+Measurement backward(const Function& function) {
+  Measurement measurement = measurement_of(function, {expected_dx}, {expected_dweight});
   // Narrow, so that the rows outnumber the blocks: their partial sums do not count then.
   measurement.traffic = row_shapes({{2048, 32, Dtype::fp32}});
   measurement.bandwidth = row_shapes({{4096, 4096, Dtype::fp16},
@@ -59,12 +59,14 @@ std::vector<Exercise> exercises() {
                measurement_of(kBlockSum, {expected_sums})),
       exercise("forward", "The forward pass", "1.2 The forward pass",
                measurement_of(kForward, {expected_rstd, expected_y})),
-      exercise("backward", "The backward pass", "1.3 The backward pass", backward()),
+      exercise("backward", "The backward pass", "1.3 The backward pass", backward(kBackward)),
       exercise("forward_fast", "At the speed of memory", "1.4 At the speed of memory",
                forward_fast()),
       exercise(
           "residual", "With the residual", "1.5 With the residual",
           measurement_of(kResidual, {expected_sum, expected_residual_rstd, expected_residual_y})),
+      exercise("backward_fast", "Backward, at the speed of memory",
+               "1.6 Backward, at the speed of memory", backward(kBackwardFast)),
   };
 }
 

@@ -20,11 +20,19 @@ const Function kForwardFast = {"rmsnorm_forward_fast",
                                {kX, kOptionalWeight, kY, kRstd},
                                {kUsualEps}};
 
-const Function kBackward = {
-    "rmsnorm_backward",
-    kRowsAndCols,
-    {kDy, kX, kWeight, kSavedRstd, kDx, kDweight, scratch<rmsnorm_scratch_size>()},
-    {{"order", static_cast<std::int64_t>(CastOrder::llama)}}};
+namespace {
+
+Function backward_called(const char* name) {
+  return {name,
+          kRowsAndCols,
+          {kDy, kX, kWeight, kSavedRstd, kDx, kDweight, scratch<rmsnorm_scratch_size>()},
+          {{"order", static_cast<std::int64_t>(CastOrder::llama)}}};
+}
+
+}  // namespace
+
+const Function kBackward = backward_called("rmsnorm_backward");
+const Function kBackwardFast = backward_called("rmsnorm_backward_fast");
 
 const Function kResidual = {"rmsnorm_residual",
                             kRowsAndCols,

@@ -114,6 +114,15 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
 }
 
 template <typename T>
+void rmsnorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                           const T* weight, const float* rstd, T* dx, int64_t dx_stride, T* dweight,
+                           float* scratch, CastOrder order, int rows, int cols,
+                           cudaStream_t stream) {
+  rmsnorm_backward(dy, dy_stride, x, x_stride, weight, rstd, dx, dx_stride, dweight, scratch, order,
+                   rows, cols, stream);
+}
+
+template <typename T>
 void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
                       const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride,
                       float* rstd, int rows, int cols, float eps, cudaStream_t stream) {

@@ -10,7 +10,7 @@ ONEPASS_TORCH_LIBRARY to its path if it is not build/lib of this repository.
 LLaMA's cast order, y = T(T(x̂) * weight), is the default, since that is what the models were trained
 with. Exercise 1.4 rounds once, y = T(x̂ * weight). So for 16-bit types the kernel gets a weight of
 ones, which makes T(x̂), and PyTorch multiplies by the weight: LLaMA's order to the bit, for a pass
-more over y. cast_order="weight_in_fp32" does without that pass. The backward kernel of exercise 1.3
+more over y. cast_order="weight_in_fp32" does without that pass. The backward kernel of exercise 1.6
 knows both orders.
 """
 

@@ -1,0 +1,151 @@
+// The checks of exercise 1.6. Of the results as those of 1.3 (backward_checks.h); and of the
+// traffic that made them, on the simulator.
+#include "chapters/common/requests.h"
+#include "chapters/rmsnorm/backward_checks.h"
+
+namespace onepass::rmsnorm::backward_fast_checks {
+namespace {
+
+const BackwardChecks checks(kBackwardFast);
+
+Case call_of(std::int64_t rows, std::int64_t cols, Dtype dtype, const Arrangement& arrangement) {
+  return backward_call(random_gradients(dtype, rows, cols), CastOrder::weight_in_fp32, arrangement,
+                       "", kBackwardFast);
+}
+
+void check_loaded_once(std::int64_t rows, std::int64_t cols, Dtype dtype,
+                       const Arrangement& arrangement = {}) {
+  const Case call = call_of(rows, cols, dtype, arrangement);
+  if (const auto traffic = expect_and_count<backward_mistakes>(call, kOfDx)) {
+    require_loaded_once(call, *traffic, "dy");
+    require_loaded_once(call, *traffic, "x");
+  }
+}
+
+void check_packs(std::int64_t rows, std::int64_t cols, Dtype dtype,
+                 const Arrangement& arrangement = {}) {
+  const Case call = call_of(rows, cols, dtype, arrangement);
+  if (const auto traffic = expect_and_count<backward_mistakes>(call, kOfDx)) {
+    require_packs(call, *traffic, "dy", verdict::AccessType::read);
+    require_packs(call, *traffic, "x", verdict::AccessType::read);
+    require_packs(call, *traffic, "dx", verdict::AccessType::write);
+  }
+}
+
+TEST_SUITE("rmsnorm/backward_fast") {
+  // ---- TODO 1: dx ----
+
+  CHECK_CASE("1 to 257 columns: dx is rstd * (wdy - x_hat * mean of wdy * x_hat)", points(2),
+             todo(1)) {
+    checks.dx_of_narrow_rows();
+  }
+
+  CHECK_CASE("769 to 1025 columns: the mean is over the whole row", points(1), todo(1)) {
+    sweep_widths(769, 1025, checks.rows_of(kOfDx));
+  }
+
+  CHECK_CASE("dx is the derivative: it agrees with differences of the forward pass", points(1),
+             todo(1)) {
+    checks.dx_is_the_derivative();
+  }
+
+  CHECK_CASE("a single dy that is not 0 moves the whole row's dx, wherever it is", points(1),
+             todo(1)) {
+    checks.dx_of_a_single_dy();
+  }
+
+  CHECK_CASE("fp16 and bf16: dx is rounded once, at the very end, in either cast order", points(1),
+             todo(1)) {
+    checks.dx_is_rounded_once();
+  }
+
+  CHECK_CASE("dx of more rows than there are blocks", points(1), todo(1)) {
+    checks.dx_of_many_rows();
+  }
+
+  CHECK_CASE("dx of wide rows, to 65,536 columns", points(1), todo(1)) {
+    checks.dx_of_wide_rows();
+  }
+
+  CHECK_CASE("dx: dy, x and dx have strides of their own, and start at any address", points(2),
+             todo(1)) {
+    sweep_arrangements(kBackwardFast, checks.rows_of(kOfDx), {"dy", "x", "weight", "rstd", "dx"});
+  }
+
+  CHECK_CASE("aligned rows: dy and x are loaded and dx is stored 16 bytes at a time", points(2),
+             todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      const auto vector = 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
+      check_packs(3, vector, dtype);
+      check_packs(2, 5 * vector, dtype);
+      check_packs(2, 1000, dtype, {{"dy", {8, 0}}, {"x", {24, 0}}, {"dx", {16, 0}}});
+      check_packs(1, 4096, dtype);
+      check_packs(1, 20000, dtype);
+    }
+    check_packs(1, 65536, Dtype::fp16);
+  }
+
+  // ---- TODO 2: dweight ----
+
+  CHECK_CASE("dweight is the sum of dy * x_hat over all rows, for every column", points(2),
+             todo(2)) {
+    checks.dweight_of_all_rows();
+  }
+
+  CHECK_CASE("dweight is the derivative: it agrees with differences of the forward pass", points(1),
+             todo(2)) {
+    checks.dweight_is_the_derivative();
+  }
+
+  CHECK_CASE("dweight over more rows than there are blocks", points(2), todo(2)) {
+    checks.dweight_of_many_rows();
+  }
+
+  CHECK_CASE("dweight: partial sums stay in fp32 until the very end", points(1), todo(2)) {
+    checks.dweight_stays_in_fp32();
+  }
+
+  CHECK_CASE("dweight of wide rows, to 65,536 columns", points(1), todo(2)) {
+    checks.dweight_of_wide_rows();
+  }
+
+  CHECK_CASE("dweight of strided rows at any address", points(1), todo(2)) {
+    sweep_arrangements(kBackwardFast, checks.rows_of(kOfDweight), {"dy", "x", "rstd", "dweight"});
+  }
+
+  CHECK_CASE("no rows: the sum over none of them is 0", points(1), todo(2)) {
+    checks.no_rows();
+  }
+
+  CHECK_CASE("called again, on other numbers or the same, both results are right again", points(1),
+             todo(2)) {
+    checks.called_again();
+  }
+
+  CHECK_CASE("up to 4,096 columns each element of dy and of x is loaded once", points(3), todo(2)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_loaded_once(5, 64, dtype);
+      check_loaded_once(600, 8, dtype);   // more rows than there is room for groups
+      check_loaded_once(2, 1001, dtype);  // odd
+      check_loaded_once(2, 1000, dtype, {{"dy", {24, 1}}, {"x", {24, 0}}});
+      check_loaded_once(1, 4096, dtype);
+    }
+    check_loaded_once(2, 2049 + 2 * session().random().integer(0, 0, 1023), Dtype::fp32);
+    check_loaded_once(2, 4095, Dtype::fp16);
+  }
+
+  // ---- TODO 3: LLaMA's order ----
+
+  CHECK_CASE("LLaMA's order: dweight takes x_hat as the forward pass rounded it", points(2),
+             todo(3)) {
+    checks.llama_order();
+  }
+
+  CHECK_CASE("each order as it is asked for: shapes drawn at random, extreme numbers, NaN",
+             points(1), todo(3)) {
+    checks.random_shapes_and_values();
+  }
+}
+
+}  // namespace
+}  // namespace onepass::rmsnorm::backward_fast_checks
