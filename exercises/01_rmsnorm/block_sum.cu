@@ -16,20 +16,9 @@ namespace onepass {
 constexpr int kThreads = 256;  // threads a block
 constexpr int kWarps = kThreads / 32;
 
-/// The sum of `value` over the 32 lanes of a warp, in every lane. All 32 lanes call it together.
-__device__ inline float warp_sum(float value) {
-  // TODO 2: add the other 31 lanes' values. In each of five steps, add the value of the lane whose
-  // number differs from yours in one bit: __shfl_xor_sync(0xffffffff, value, 16), then 8, 4, 2, 1.
-  return value;
-}
-
 /// The sum of `value` over all threads of the block, in every thread. All threads call it together.
-__device__ inline float block_sum_of(float value) {
-  value = warp_sum(value);
-  // TODO 3: so far each warp knows its own sum only. Let lane 0 of each warp store it in a
-  // __shared__ array with one slot a warp, wait for all warps at a barrier, and add up the slots.
-  return value;
-}
+/// It is defined below, TODO 3.
+__device__ inline float block_sum_of(float value);
 
 template <typename T>
 __global__ void block_sum_kernel(const T* x, int64_t x_stride, float* sums, int cols) {
@@ -38,6 +27,20 @@ __global__ void block_sum_kernel(const T* x, int64_t x_stride, float* sums, int 
   // TODO 1: add up this thread's share of the row in fp32: columns threadIdx.x,
   // threadIdx.x + kThreads, threadIdx.x + 2 * kThreads, ... below cols. Give the share to
   // block_sum_of(), which all threads must call, and let one thread write the result to sums[row].
+}
+
+/// The sum of `value` over the 32 lanes of a warp, in every lane. All 32 lanes call it together.
+__device__ inline float warp_sum(float value) {
+  // TODO 2: add the other 31 lanes' values. In each of five steps, add the value of the lane whose
+  // number differs from yours in one bit: __shfl_xor_sync(0xffffffff, value, 16), then 8, 4, 2, 1.
+  return value;
+}
+
+__device__ inline float block_sum_of(float value) {
+  value = warp_sum(value);
+  // TODO 3: so far each warp knows its own sum only. Let lane 0 of each warp store it in a
+  // __shared__ array with one slot a warp, wait for all warps at a barrier, and add up the slots.
+  return value;
 }
 
 template <typename T>

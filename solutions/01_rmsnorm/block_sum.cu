@@ -16,35 +16,9 @@ namespace onepass {
 constexpr int kThreads = 256;  // threads a block
 constexpr int kWarps = kThreads / 32;
 
-/// The sum of `value` over the 32 lanes of a warp, in every lane. All 32 lanes call it together.
-__device__ inline float warp_sum(float value) {
-  // TODO 2: add the other 31 lanes' values. In each of five steps, add the value of the lane whose
-  // number differs from yours in one bit: __shfl_xor_sync(0xffffffff, value, 16), then 8, 4, 2, 1.
-  // [solution 2]
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
-  }
-  // [end]
-  return value;
-}
-
 /// The sum of `value` over all threads of the block, in every thread. All threads call it together.
-__device__ inline float block_sum_of(float value) {
-  value = warp_sum(value);
-  // TODO 3: so far each warp knows its own sum only. Let lane 0 of each warp store it in a
-  // __shared__ array with one slot a warp, wait for all warps at a barrier, and add up the slots.
-  // [solution 3]
-  __shared__ float partial[kWarps];
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  if (lane == 0) {
-    partial[warp] = value;
-  }
-  __syncthreads();
-  value = warp_sum(lane < kWarps ? partial[lane] : 0.0f);
-  // [end]
-  return value;
-}
+/// It is defined below, TODO 3.
+__device__ inline float block_sum_of(float value);
 
 template <typename T>
 __global__ void block_sum_kernel(const T* x, int64_t x_stride, float* sums, int cols) {
@@ -63,6 +37,35 @@ __global__ void block_sum_kernel(const T* x, int64_t x_stride, float* sums, int 
     sums[row] = sum;
   }
   // [end]
+}
+
+/// The sum of `value` over the 32 lanes of a warp, in every lane. All 32 lanes call it together.
+__device__ inline float warp_sum(float value) {
+  // TODO 2: add the other 31 lanes' values. In each of five steps, add the value of the lane whose
+  // number differs from yours in one bit: __shfl_xor_sync(0xffffffff, value, 16), then 8, 4, 2, 1.
+  // [solution 2]
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffff, value, offset);
+  }
+  // [end]
+  return value;
+}
+
+__device__ inline float block_sum_of(float value) {
+  value = warp_sum(value);
+  // TODO 3: so far each warp knows its own sum only. Let lane 0 of each warp store it in a
+  // __shared__ array with one slot a warp, wait for all warps at a barrier, and add up the slots.
+  // [solution 3]
+  __shared__ float partial[kWarps];
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
+  if (lane == 0) {
+    partial[warp] = value;
+  }
+  __syncthreads();
+  value = warp_sum(lane < kWarps ? partial[lane] : 0.0f);
+  // [end]
+  return value;
 }
 
 template <typename T>
