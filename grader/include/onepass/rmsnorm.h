@@ -98,7 +98,7 @@ void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t r
 
 /// Exercise 1.6. What rmsnorm_backward gives, of the same arguments, and with less traffic:
 ///
-///   - Up to 4,096 columns, each element of dy and of x is loaded once, and never again.
+///   - Up to 8,192 columns, each element of dy and of x is loaded once, and never again.
 ///   - Where dy, x, weight and dx are aligned to 16 bytes, and their strides and cols come to
 ///     multiples of 16 bytes, dy and x are loaded and dx is stored 16 bytes at a time, at every
 ///     width. Where any of these is not so, accesses may have any size.
