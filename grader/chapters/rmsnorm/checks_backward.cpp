@@ -1,7 +1,7 @@
 // The checks of exercise 1.3. Those of TODO 1 look at dx only, those of TODO 2 at dweight where the
 // weight is applied in fp32, those of TODO 3 at LLaMA's order. What they do is in
-// backward_checks.h.
-#include "chapters/rmsnorm/backward_checks.h"
+// checks_of_backward.h.
+#include "chapters/rmsnorm/checks_of_backward.h"
 
 namespace onepass::rmsnorm::backward_checks {
 namespace {

@@ -1,7 +1,7 @@
-// The checks of exercise 1.6. Of the results as those of 1.3 (backward_checks.h); and of the
+// The checks of exercise 1.6. Of the results as those of 1.3 (checks_of_backward.h); and of the
 // traffic that made them, on the simulator. Until TODO 4 rows have at most 8,192 columns.
 #include "chapters/common/requests.h"
-#include "chapters/rmsnorm/backward_checks.h"
+#include "chapters/rmsnorm/checks_of_backward.h"
 
 namespace onepass::rmsnorm::backward_fast_checks {
 namespace {

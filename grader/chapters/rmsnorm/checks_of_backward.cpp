@@ -1,5 +1,5 @@
 // What the checks of exercises 1.3 and 1.6 do.
-#include "chapters/rmsnorm/backward_checks.h"
+#include "chapters/rmsnorm/checks_of_backward.h"
 
 #include <utility>
 
