@@ -100,26 +100,47 @@ void TrafficCounter::keep(const RequestOrigin& origin, const Site& site,
   traced_.push_back(std::move(kept));
 }
 
+/// The lanes of a request to global memory that have the same buffer as its first one.
+unsigned TrafficCounter::lanes_of_first_buffer(const MemoryRequest& request) const {
+  const Allocation* const buffer = memory_.device.candidate(request.first_address());
+  unsigned lanes = 0;
+  for (unsigned left = request.lanes; left != 0; left &= left - 1) {
+    const bool same = memory_.device.candidate(request.address[__builtin_ctz(left)]) == buffer;
+    if (same) lanes |= left & -left;
+  }
+  return lanes;
+}
+
 void TrafficCounter::count(const RequestOrigin& origin, const MemoryRequest* requests,
                            std::size_t number) {
   Site* site = nullptr;
   for (std::size_t i = 0; i < number; ++i) {
-    const MemoryRequest& request = requests[i];
-    const std::uintptr_t address = request.first_address();
-    if (site == nullptr || site->buffer != buffer_at(origin.space, address)) {
-      site = &site_of(origin, address);
+    MemoryRequest rest = requests[i];
+    while (rest.lanes != 0) {
+      MemoryRequest of_buffer = rest;
+      if (origin.space == MemorySpace::global) of_buffer.lanes = lanes_of_first_buffer(rest);
+      rest.lanes &= ~of_buffer.lanes;
+      count_in_buffer(origin, of_buffer, site);
     }
-    Sectors sectors;
-    const RequestCost cost = origin.space == MemorySpace::shared
-                                 ? shared_cost(request, origin.type == AccessType::read)
-                             : origin.type == AccessType::atomic ? atomic_cost(request, sectors)
-                                                                 : global_cost(request, sectors);
-    add(*site, request, cost);
-    for (int k = 0; origin.space == MemorySpace::global && k < sectors.count; ++k) {
-      site->touched.insert(sectors.number[k] - site->first_sector);
-    }
-    if (traced_.size() < most_traced_) keep(origin, *site, request, cost);
   }
+}
+
+void TrafficCounter::count_in_buffer(const RequestOrigin& origin, const MemoryRequest& request,
+                                     Site*& site) {
+  const std::uintptr_t address = request.first_address();
+  if (site == nullptr || site->buffer != buffer_at(origin.space, address)) {
+    site = &site_of(origin, address);
+  }
+  Sectors sectors;
+  const RequestCost cost = origin.space == MemorySpace::shared
+                               ? shared_cost(request, origin.type == AccessType::read)
+                           : origin.type == AccessType::atomic ? atomic_cost(request, sectors)
+                                                               : global_cost(request, sectors);
+  add(*site, request, cost);
+  for (int k = 0; origin.space == MemorySpace::global && k < sectors.count; ++k) {
+    site->touched.insert(sectors.number[k] - site->first_sector);
+  }
+  if (traced_.size() < most_traced_) keep(origin, *site, request, cost);
 }
 
 void TrafficCounter::count_distinct(LaunchTraffic& traffic) const {

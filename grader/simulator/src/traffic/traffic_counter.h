@@ -36,6 +36,8 @@ class TrafficCounter {
     if (type != AccessType::read) written_bytes_ += bytes;
   }
 
+  /// A request whose lanes are in several buffers counts as one of each: what was asked of a buffer
+  /// is told for it alone.
   void count(const RequestOrigin& origin, const MemoryRequest* requests, std::size_t number);
 
   /// A lane has run ahead of its warp at some time: before that, none has to be asked.
@@ -60,6 +62,9 @@ class TrafficCounter {
   std::uintptr_t begin_of(MemorySpace space, const void* buffer) const;
   std::uintptr_t home(MemorySpace space, std::uintptr_t address) const;
   Site& site_of(const RequestOrigin& origin, std::uintptr_t address);
+  unsigned lanes_of_first_buffer(const MemoryRequest& request) const;
+  /// site: that of the request before, then that of this one.
+  void count_in_buffer(const RequestOrigin& origin, const MemoryRequest& request, Site*& site);
   static void add(Site& site, const MemoryRequest& request, const RequestCost& cost);
   void keep(const RequestOrigin& origin, const Site& site, const MemoryRequest& request,
             const RequestCost& cost);

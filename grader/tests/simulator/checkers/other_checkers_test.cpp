@@ -161,6 +161,32 @@ TEST_CASE("traffic: 32 floats side by side are 4 sectors, of 32 rows 32") {
   }
 }
 
+TEST_CASE("traffic: a request whose lanes are in two buffers is counted for each of them") {
+  Scene scene;
+  Allocation* const x = scene.x;
+  Allocation* const y = scene.memory.device.allocate(4096, 0, {"y", 4});
+  Traffic checker(scene.memory, true, 0);
+  begin_block(checker, 0);
+  const CodeAddress site = here();
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    scene.x = lane < 24 ? x : y;
+    access_x(scene, lane, AccessType::read, lane, site, to(checker));
+    checker.on(BarrierWait{lane, site, site});
+  }
+  LaunchTraffic traffic;
+  std::vector<TracedRequest> trace;
+  checker.finish(traffic, trace);
+  CHECK(traffic.read_bytes == 128);
+  CHECK(traffic.read_sectors == 4);
+  REQUIRE(traffic.lines.size() == 2);
+  CHECK(traffic.lines[0].buffer == "x");
+  CHECK(traffic.lines[0].bytes == 24 * 4);
+  CHECK(traffic.lines[0].units == 3);
+  CHECK(traffic.lines[1].buffer == "y");
+  CHECK(traffic.lines[1].lanes == 8);
+  CHECK(traffic.lines[1].units == 1);
+}
+
 TEST_CASE("traffic: where no requests are counted, bytes of global memory are") {
   Scene scene;
   Traffic checker(scene.memory, false, 0);
