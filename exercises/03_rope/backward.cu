@@ -19,55 +19,24 @@ namespace onepass {
 
 constexpr int kThreads = 256;  // threads a block
 
-/// Neighbouring elements that travel together, aligned to kAligned of them.
-template <typename T, int kCount, int kAligned>
-struct alignas(kAligned * sizeof(T)) Run {
-  T values[kCount];
-};
-
-/// The elements of kPairs pairs, aligned to their size; a single pair may lie at any address.
-template <typename T, int kPairs>
-using Pairs = Run<T, 2 * kPairs, kPairs == 1 ? 1 : 2 * kPairs>;
-
-/// The cosines or the sines of kPairs pairs.
-template <int kPairs>
-using Angles = Run<float, kPairs, kPairs>;
-
-/// Turns kPairs neighbouring pairs back, from dy to dx, which may be the same. cos, sin: of their
-/// angles. More than one pair are aligned to their size, a single one to an element (exercise 3.1).
-template <int kPairs, typename T>
-__device__ inline void turn_back(const T* dy, T* dx, const float* cos, const float* sin) {
-  // TODO 1: turn each pair p of dy by the negative angle and write it to dx. cos(-angle) is
-  // cos(angle), and sin(-angle) is -sin(angle).
+/// Turns the pair dy[0], dy[1] back, into dx[0], dx[1], which may be the same (exercise 3.1).
+template <typename T>
+__device__ inline void turn_back(const T* dy, T* dx, float cos, float sin) {
+  // TODO 1: turn the pair by the negative angle. cos(-angle) is cos(angle), and sin(-angle) is
+  // -sin(angle).
 }
 
-/// One thread for kPairs pairs, which all belong to one head. `half`: pairs a head.
-template <int kPairs, typename T>
+/// One thread a pair. `pairs`: of all heads of all tokens. `half`: pairs a head.
+template <typename T>
 __global__ void rope_backward_kernel(const T* dy, const float* cos, const float* sin, T* dx,
                                      int64_t pairs, int heads, int half) {
-  const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const int64_t pair = thread * kPairs;  // the first of this thread's, counted through all of dy
+  const int64_t pair = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;  // in all of dy
   if (pair >= pairs) {
     return;
   }
   const int64_t token = pair / half / heads;
   const int64_t angle = token * half + pair % half;  // its place in the tables
-  turn_back<kPairs>(dy + 2 * pair, dx + 2 * pair, cos + angle, sin + angle);
-}
-
-template <int kPairs, typename T>
-void launch(const T* dy, const float* cos, const float* sin, T* dx, int tokens, int heads, int half,
-            cudaStream_t stream) {
-  const int64_t pairs = static_cast<int64_t>(tokens) * heads * half;
-  int64_t blocks = 1;
-  // TODO 2: one block does kThreads * kPairs pairs. How many blocks does it take for all of them?
-  // The last one may be partly idle: the kernel looks whether its pairs exist.
-  rope_backward_kernel<kPairs><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
-      dy, cos, sin, dx, pairs, heads, half);
-}
-
-inline bool is_aligned(const void* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+  turn_back(dy + 2 * pair, dx + 2 * pair, cos[angle], sin[angle]);
 }
 
 template <typename T>
@@ -77,14 +46,12 @@ void rope_backward(const T* dy, const float* cos, const float* sin, T* dx, int t
     return;  // a grid of no blocks is a launch error
   }
   const int half = head_dim / 2;
-  constexpr int kPairs = 8 / sizeof(T);  // in 16 bytes
-  const bool whole =
-      half % kPairs == 0 && is_aligned(dy) && is_aligned(dx) && is_aligned(cos) && is_aligned(sin);
-  if (whole) {
-    launch<kPairs>(dy, cos, sin, dx, tokens, heads, half, stream);
-  } else {
-    launch<1>(dy, cos, sin, dx, tokens, heads, half, stream);
-  }
+  const int64_t pairs = static_cast<int64_t>(tokens) * heads * half;
+  int64_t blocks = 1;
+  // TODO 2: one block does kThreads pairs. How many blocks does it take for all of them? The last
+  // one may be partly idle: the kernel looks whether its pairs exist.
+  rope_backward_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(dy, cos, sin, dx,
+                                                                               pairs, heads, half);
 }
 
 }  // namespace onepass

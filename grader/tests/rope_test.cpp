@@ -15,6 +15,7 @@
 #include "verdict/values/random.h"
 
 using namespace onepass::rope;
+using onepass::Pairing;
 using onepass::tests::not_told_apart;
 using onepass::verdict::Random;
 
@@ -65,21 +66,21 @@ std::vector<Case> calls_of(const Function& function, const Arrangement& arrangem
   return calls;
 }
 
-std::vector<Case> half_split_calls() {
+std::vector<Case> calls_of(const OnQAndK& functions) {
   std::vector<Case> calls;
   std::uint64_t seed = 100;
   const auto add = [&](Dtype dtype, Dtype position_dtype, std::int64_t rotary_dim,
                        std::int64_t first, const std::vector<std::int64_t>& ids,
                        std::int64_t k_heads) {
     const auto tokens = static_cast<std::int64_t>(ids.size());
-    HalfSplit arguments;
+    QAndK arguments;
     arguments.q = normal(++seed, dtype, tokens, 4 * 16);
     arguments.k = normal(++seed, dtype, tokens, k_heads * 16);
     arguments.q_heads = 4;
     arguments.k_heads = k_heads;
     arguments.positions = positions(position_dtype, ids);
     arguments.tables = tables(first, 60, rotary_dim / 2);
-    calls.push_back(half_split_call(std::move(arguments)));
+    calls.push_back(q_and_k_call(functions, std::move(arguments)));
   };
   for (Dtype dtype : kEveryDtype) {
     for (Dtype position_dtype : {Dtype::int32, Dtype::int64}) {
@@ -163,10 +164,13 @@ TEST_CASE("each mistake of rope/backward is told from the right result and from 
   }
 }
 
-TEST_CASE("each mistake of rope/half_split is told from the right result and from the others") {
-  CHECK(not_told_apart(half_split_calls(), half_split_mistakes(), [](const Case& call) {
-          return std::vector{expected(call, "q"), expected(call, "k")};
-        }) == "");
+TEST_CASE("each mistake on q and k is told from the right result and from the others") {
+  const auto both = [](const Case& call) {
+    return std::vector{expected(call, "q"), expected(call, "k")};
+  };
+  CHECK(not_told_apart(calls_of(kHalfSplit), half_split_mistakes(), both) == "");
+  CHECK(not_told_apart(calls_of(kFastSplit), fast_mistakes(), both) == "");
+  CHECK(not_told_apart(calls_of(kFastInterleaved), fast_mistakes(), both) == "");
 }
 
 TEST_CASE("a mistake that gives another's numbers is not told apart") {

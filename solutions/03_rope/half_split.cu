@@ -18,49 +18,48 @@
 
 namespace onepass {
 
-constexpr int kThreads = 128;  // threads a block
+constexpr int kThreads = 256;  // threads a block
 
-/// Neighbouring elements that travel together, aligned to kAligned of them.
-template <typename T, int kCount, int kAligned>
-struct alignas(kAligned * sizeof(T)) Run {
-  T values[kCount];
-};
-
-/// kCount neighbouring elements, moved 16 bytes at a time where that is possible.
-template <typename T, int kCount>
-using Wide = Run<T, kCount, (kCount * sizeof(T) < 16 ? kCount : 16 / sizeof(T))>;
-
-/// Turns kPairs pairs in place: element i of x with element i + half, i = 0 ... kPairs - 1.
-/// cos, sin: of their angles, kPairs each. Wide<T, kPairs> moves kPairs elements at once.
-template <int kPairs, typename T, typename Table>
-__device__ inline void turn(T* x, int half, const Table* cos, const Table* sin) {
-  // TODO 1: a = x[i] and b = x[i + half] become a * cos[i] - b * sin[i] and a * sin[i] + b *
-  // cos[i], in fp32, converted to T at the very end. Read both before you write either.
+/// Turns pair i of the head x in place, by angle i of the tables' rows cos and sin. half: how many
+/// pairs of the head are turned.
+template <typename T, typename Table>
+__device__ inline void turn(T* x, int i, int half, const Table* cos, const Table* sin) {
+  // TODO 1, the pair: it is element i and the one half further on. Turn it as in 3.1. The tables
+  // may be of 16 bits too: convert to float whatever you read.
   // [solution 1]
-  Wide<T, kPairs> first = *reinterpret_cast<const Wide<T, kPairs>*>(x);
-  Wide<T, kPairs> second = *reinterpret_cast<const Wide<T, kPairs>*>(x + half);
-  const auto c = *reinterpret_cast<const Wide<Table, kPairs>*>(cos);
-  const auto s = *reinterpret_cast<const Wide<Table, kPairs>*>(sin);
-  for (int i = 0; i < kPairs; ++i) {
-    const float a = static_cast<float>(first.values[i]);
-    const float b = static_cast<float>(second.values[i]);
-    const float cosine = static_cast<float>(c.values[i]);
-    const float sine = static_cast<float>(s.values[i]);
-    first.values[i] = static_cast<T>(a * cosine - b * sine);
-    second.values[i] = static_cast<T>(a * sine + b * cosine);
-  }
-  *reinterpret_cast<Wide<T, kPairs>*>(x) = first;
-  *reinterpret_cast<Wide<T, kPairs>*>(x + half) = second;
+  const float a = static_cast<float>(x[i]);
+  const float b = static_cast<float>(x[i + half]);
+  const float cosine = static_cast<float>(cos[i]);
+  const float sine = static_cast<float>(sin[i]);
+  x[i] = static_cast<T>(a * cosine - b * sine);
+  x[i + half] = static_cast<T>(a * sine + b * cosine);
   // [end]
 }
 
-/// One block a token: its threads share the pairs of all its heads. `half`: pairs a head.
-template <int kPairs, typename T, typename Table, typename Position>
+/// One thread a pair. `pairs`: of all heads, q's and k's, of all tokens. `half`: pairs a head.
+template <typename T, typename Table, typename Position>
 __global__ void rope_half_split_kernel(T* q, int64_t q_stride, T* k, int64_t k_stride,
                                        const Position* positions, const Table* cos,
-                                       const Table* sin, int q_heads, int k_heads, int head_dim,
-                                       int half) {
-  const int64_t token = blockIdx.x;
+                                       const Table* sin, int64_t pairs, int q_heads, int k_heads,
+                                       int head_dim, int half) {
+  const int64_t pair = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (pair >= pairs) {
+    return;
+  }
+  const int heads = q_heads + k_heads;  // of a token: q's, and behind them k's
+  const int i = static_cast<int>(pair % half);
+  const int head = static_cast<int>(pair / half % heads);
+  const int64_t token = pair / half / heads;
+
+  T* x = nullptr;  // the head's first element
+  // TODO 1, the head: if it is one of q's, let x point to it. q's tokens lie q_stride elements
+  // apart, a token's heads head_dim.
+  // [solution 1]
+  if (head < q_heads) {
+    x = q + token * q_stride + head * head_dim;
+  }
+  // [end]
+
   int64_t position = token;
   // TODO 2: look the token's position up. A batch has several tokens at position 5, and a token
   // that is generated alone may well be at position 40,000.
@@ -70,29 +69,16 @@ __global__ void rope_half_split_kernel(T* q, int64_t q_stride, T* k, int64_t k_s
   const Table* cos_row = cos + position * half;  // [half]
   const Table* sin_row = sin + position * half;  // [half]
 
-  const int runs = half / kPairs;  // a head, of kPairs pairs each
-  for (int run = threadIdx.x; run < (q_heads + k_heads) * runs; run += kThreads) {
-    const int head = run / runs;
-    const int i = run % runs * kPairs;  // the run's first pair within the head
-    T* x = nullptr;                     // the head
-    if (head < q_heads) {
-      x = q + token * q_stride + head * head_dim;
-    }
-    // TODO 3: behind q's heads come k's: let x point to head number head - q_heads of k. k has a
-    // stride of its own.
-    // [solution 3]
-    if (head >= q_heads) {
-      x = k + token * k_stride + (head - q_heads) * head_dim;
-    }
-    // [end]
-    if (x != nullptr) {
-      turn<kPairs>(x + i, half, cos_row + i, sin_row + i);
-    }
+  // TODO 3: heads from q_heads on are k's: let x point to head number head - q_heads of k. k has a
+  // stride of its own.
+  // [solution 3]
+  if (head >= q_heads) {
+    x = k + token * k_stride + (head - q_heads) * head_dim;
   }
-}
-
-inline bool is_aligned(const void* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+  // [end]
+  if (x != nullptr) {
+    turn(x, i, half, cos_row, sin_row);
+  }
 }
 
 template <typename T, typename Table, typename Position>
@@ -102,18 +88,16 @@ void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Posit
   if (tokens == 0) {
     return;  // a grid of no blocks is a launch error
   }
-  const int half = rotary_dim / 2;
-  constexpr int kPairs = 16 / sizeof(T);  // 16 bytes of either half
-  const bool whole = half % kPairs == 0 && head_dim % kPairs == 0 && q_stride % kPairs == 0 &&
-                     k_stride % kPairs == 0 && is_aligned(q) && is_aligned(k) && is_aligned(cos) &&
-                     is_aligned(sin);
-  if (whole) {
-    rope_half_split_kernel<kPairs><<<tokens, kThreads, 0, stream>>>(
-        q, q_stride, k, k_stride, positions, cos, sin, q_heads, k_heads, head_dim, half);
-  } else {
-    rope_half_split_kernel<1><<<tokens, kThreads, 0, stream>>>(
-        q, q_stride, k, k_stride, positions, cos, sin, q_heads, k_heads, head_dim, half);
-  }
+  int half = 1;
+  // TODO 1, partial rotary: how many pairs of a head are turned? Only its first rotary_dim elements
+  // are, and the last ones may be in no pair.
+  // [solution 1]
+  half = rotary_dim / 2;
+  // [end]
+  const int64_t pairs = static_cast<int64_t>(tokens) * (q_heads + k_heads) * half;
+  const auto blocks = static_cast<unsigned>((pairs + kThreads - 1) / kThreads);
+  rope_half_split_kernel<<<blocks, kThreads, 0, stream>>>(
+      q, q_stride, k, k_stride, positions, cos, sin, pairs, q_heads, k_heads, head_dim, half);
 }
 
 }  // namespace onepass

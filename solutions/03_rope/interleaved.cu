@@ -6,8 +6,9 @@
 //     x[t][h][2i]     = a * cos[t][i] - b * sin[t][i]     with a = x[t][h][2i]
 //     x[t][h][2i + 1] = a * sin[t][i] + b * cos[t][i]          b = x[t][h][2i + 1]
 //
-// No reduction, no barrier: a pair needs nothing but itself and its angle. Whoever holds both of
-// its elements in registers can write the result over them, and nobody else ever looks there.
+// No reduction, no barrier: a pair needs nothing but itself and its angle. One thread owns it: it
+// holds both elements in registers and can write the result over them, for nobody else ever looks
+// there.
 //
 // Grade it:   make -C build grade_rope
 // Read first: docs/03_rope.md, "3.1 Interleaved pairs"
@@ -18,48 +19,24 @@ namespace onepass {
 
 constexpr int kThreads = 256;  // threads a block
 
-/// Neighbouring elements that travel together, aligned to kAligned of them.
-template <typename T, int kCount, int kAligned>
-struct alignas(kAligned * sizeof(T)) Run {
-  T values[kCount];
-};
-
-/// The elements of kPairs pairs, aligned to their size; a single pair may lie at any address.
-template <typename T, int kPairs>
-using Pairs = Run<T, 2 * kPairs, kPairs == 1 ? 1 : 2 * kPairs>;
-
-/// The cosines or the sines of kPairs pairs.
-template <int kPairs>
-using Angles = Run<float, kPairs, kPairs>;
-
-/// Turns kPairs neighbouring pairs in place. x: their elements, 2 * kPairs. cos, sin: of their
-/// angles, kPairs each. More than one pair are aligned to their size, a single one to an element.
-template <int kPairs, typename T>
-__device__ inline void turn(T* x, const float* cos, const float* sin) {
-  // TODO 1: turn each pair p: a = x[2p], b = x[2p + 1] become a * cos[p] - b * sin[p] and
-  // a * sin[p] + b * cos[p], in fp32, converted to T at the very end. Read both before you write
-  // either. (All of them at once: auto pairs = *reinterpret_cast<const Pairs<T, kPairs>*>(x), and
-  // then pairs.values[2p]; Angles<kPairs> does it for cos and sin. An assignment is the way back.)
+/// Turns the pair x[0], x[1] in place, by the angle that has this cosine and this sine.
+template <typename T>
+__device__ inline void turn(T* x, float cos, float sin) {
+  // TODO 1: a = x[0], b = x[1] become a * cos - b * sin and a * sin + b * cos, in fp32, converted
+  // to T at the very end. Read both before you write either.
   // [solution 1]
-  auto pairs = *reinterpret_cast<const Pairs<T, kPairs>*>(x);
-  const auto c = *reinterpret_cast<const Angles<kPairs>*>(cos);
-  const auto s = *reinterpret_cast<const Angles<kPairs>*>(sin);
-  for (int p = 0; p < kPairs; ++p) {
-    const float a = static_cast<float>(pairs.values[2 * p]);
-    const float b = static_cast<float>(pairs.values[2 * p + 1]);
-    pairs.values[2 * p] = static_cast<T>(a * c.values[p] - b * s.values[p]);
-    pairs.values[2 * p + 1] = static_cast<T>(a * s.values[p] + b * c.values[p]);
-  }
-  *reinterpret_cast<Pairs<T, kPairs>*>(x) = pairs;
+  const float a = static_cast<float>(x[0]);
+  const float b = static_cast<float>(x[1]);
+  x[0] = static_cast<T>(a * cos - b * sin);
+  x[1] = static_cast<T>(a * sin + b * cos);
   // [end]
 }
 
-/// One thread for kPairs pairs, which all belong to one head. `half`: pairs a head.
-template <int kPairs, typename T>
+/// One thread a pair. `pairs`: of all heads of all tokens. `half`: pairs a head.
+template <typename T>
 __global__ void rope_interleaved_kernel(T* x, const float* cos, const float* sin, int64_t pairs,
                                         int heads, int half) {
-  const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  const int64_t pair = thread * kPairs;  // the first of this thread's, counted through all of x
+  const int64_t pair = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;  // in all of x
   if (pair >= pairs) {
     return;
   }
@@ -69,20 +46,8 @@ __global__ void rope_interleaved_kernel(T* x, const float* cos, const float* sin
   // [solution 2]
   token = pair / half / heads;
   // [end]
-  turn<kPairs>(x + 2 * pair, cos + token * half + i, sin + token * half + i);
-}
-
-template <int kPairs, typename T>
-void launch(T* x, const float* cos, const float* sin, int tokens, int heads, int half,
-            cudaStream_t stream) {
-  const int64_t pairs = static_cast<int64_t>(tokens) * heads * half;
-  const int64_t per_block = static_cast<int64_t>(kThreads) * kPairs;
-  const auto blocks = static_cast<unsigned>((pairs + per_block - 1) / per_block);
-  rope_interleaved_kernel<kPairs><<<blocks, kThreads, 0, stream>>>(x, cos, sin, pairs, heads, half);
-}
-
-inline bool is_aligned(const void* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+  const int64_t angle = token * half + i;  // its place in the tables
+  turn(x + 2 * pair, cos[angle], sin[angle]);
 }
 
 template <typename T>
@@ -92,13 +57,9 @@ void rope_interleaved(T* x, const float* cos, const float* sin, int tokens, int 
     return;  // a grid of no blocks is a launch error
   }
   const int half = head_dim / 2;
-  constexpr int kPairs = 8 / sizeof(T);  // in 16 bytes
-  const bool whole = half % kPairs == 0 && is_aligned(x) && is_aligned(cos) && is_aligned(sin);
-  if (whole) {
-    launch<kPairs>(x, cos, sin, tokens, heads, half, stream);
-  } else {
-    launch<1>(x, cos, sin, tokens, heads, half, stream);
-  }
+  const int64_t pairs = static_cast<int64_t>(tokens) * heads * half;
+  const auto blocks = static_cast<unsigned>((pairs + kThreads - 1) / kThreads);
+  rope_interleaved_kernel<<<blocks, kThreads, 0, stream>>>(x, cos, sin, pairs, heads, half);
 }
 
 }  // namespace onepass

@@ -17,10 +17,12 @@ Case call_of(const Function& function, Matrix x_or_dy, Tables tables,
               arrangement);
 }
 
-Case half_split_call(HalfSplit arguments) {
+Case q_and_k_call(const OnQAndK& functions, QAndK arguments) {
   const bool own_tables = arguments.tables.cos.dtype() != Dtype::fp32;
   const bool wide = arguments.positions.dtype() == Dtype::int64;
-  const Function& function = own_tables ? kHalfSplitOwnTables : wide ? kHalfSplitInt64 : kHalfSplit;
+  const Function& function = own_tables ? functions.own_tables
+                             : wide     ? functions.int64
+                                        : functions.int32;
   return call(function,
               {.values = {{"q", std::move(arguments.q)},
                           {"k", std::move(arguments.k)},
@@ -44,10 +46,13 @@ Heads heads_of(const Case& call, const std::string& output) {
   heads.sin = call.values("sin").field();
   heads.dtype = call.dtype();
   heads.backward = is_backward(call);
-  heads.pairing = call.has_scalar("rotary_dim") ? Pairing::split : Pairing::interleaved;
+  const bool on_q_and_k = call.has_scalar("rotary_dim");
+  heads.pairing = call.has_scalar("pairing") ? static_cast<Pairing>(call.integer("pairing"))
+                  : on_q_and_k               ? Pairing::split
+                                             : Pairing::interleaved;
   heads.rows.resize(static_cast<std::size_t>(heads.tokens()));
   std::iota(heads.rows.begin(), heads.rows.end(), 0);
-  if (heads.pairing == Pairing::split) {
+  if (on_q_and_k) {
     heads.q_heads = call.integer("q_heads");
     heads.wide_positions = call.buffer("positions").dtype == Dtype::int64;
     const Field positions = call.values("positions").field();

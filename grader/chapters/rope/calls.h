@@ -14,9 +14,15 @@ namespace onepass::rope {
 using namespace common;
 
 extern const Function kInterleaved, kBackward;
-/// rope_half_split with tables in fp32 and positions of 32 bits, or what its name says else. With
-/// tables of the tensor's own type positions are of 64 bits.
-extern const Function kHalfSplit, kHalfSplitInt64, kHalfSplitOwnTables;
+
+/// A function on q and k, for the types of tables and positions with which it is called: tables in
+/// fp32 and positions of 32 or 64 bits; tables of the tensor's own type and positions of 64.
+struct OnQAndK {
+  Function int32, int64, own_tables;
+};
+extern const OnQAndK kHalfSplit;
+/// rope_fast, whose usual pairing is this one.
+extern const OnQAndK kFastInterleaved, kFastSplit;
 
 /// Cosines and sines, [rows, half], of one dtype.
 struct Tables {
@@ -29,9 +35,9 @@ struct Tables {
 Case call_of(const Function& function, Matrix x_or_dy, Tables tables,
              const Arrangement& arrangement = {});
 
-// ---- rope_half_split: q and k in place ----
+// ---- rope_half_split, rope_fast: q and k in place ----
 
-struct HalfSplit {
+struct QAndK {
   Matrix q, k;  // [tokens, heads * head_dim]
   std::int64_t q_heads = 1;
   std::int64_t k_heads = 1;
@@ -40,7 +46,7 @@ struct HalfSplit {
   Arrangement arrangement;
 };
 
-Case half_split_call(HalfSplit arguments);
+Case q_and_k_call(const OnQAndK& functions, QAndK arguments);
 
 // ---- for all of them ----
 

@@ -14,13 +14,13 @@ using verdict::Measurement;
 using namespace verdict::contract;
 
 constexpr std::int64_t kHeadDim = 128;
-constexpr std::int64_t kQueriesPerKey = 4;  // query heads that share a key head, in 3.3
+constexpr std::int64_t kQueriesPerKey = 4;  // query heads that share a key head, from 3.3 on
 
 Sizes some_tokens(std::int64_t tokens, std::int64_t heads) {
   return {{"tokens", tokens}, {"heads", heads}, {"head_dim", kHeadDim}};
 }
 
-/// What 3.3's other sizes are, whatever the tokens and the heads of k.
+/// What the other sizes of 3.3 and 3.4 are, whatever the tokens and the heads of k.
 void follow(Sizes& sizes) {
   sizes["q_heads"] = kQueriesPerKey * sizes.at("k_heads");
   sizes["rotary_dim"] = sizes.at("head_dim");
@@ -57,19 +57,17 @@ Measurement measurement_of(const Function& function, const std::vector<std::stri
   return measurement;
 }
 
-/// Token t is at position tokens - 1 - t: any order costs the same.
-Case half_split_call(const verdict::Shape& shape, std::uint64_t seed) {
-  std::vector<std::int64_t> ids = counting(shape.sizes.at("tokens"));
-  std::reverse(ids.begin(), ids.end());
-  return call(kHalfSplit, shape.dtype,
-              {.values = {{"positions", positions(Dtype::int32, ids)}},
-               .sizes = shape.sizes,
-               .seed = seed});
-}
-
-Measurement half_split() {
-  Measurement measurement = measurement_of(kHalfSplit, {"q", "k"}, some_queries);
-  measurement.make_case = half_split_call;
+/// Of a function on q and k. Token t is at position tokens - 1 - t: any order costs the same.
+Measurement on_q_and_k(const Function& function) {
+  Measurement measurement = measurement_of(function, {"q", "k"}, some_queries);
+  measurement.make_case = [&function](const verdict::Shape& shape, std::uint64_t seed) {
+    std::vector<std::int64_t> ids = counting(shape.sizes.at("tokens"));
+    std::reverse(ids.begin(), ids.end());
+    return call(function, shape.dtype,
+                {.values = {{"positions", positions(Dtype::int32, ids)}},
+                 .sizes = shape.sizes,
+                 .seed = seed});
+  };
   measurement.cols = "k_heads * queries_per_key * head_dim";
   measurement.follow = follow;
   return measurement;
@@ -81,7 +79,9 @@ std::vector<Exercise> exercises() {
                measurement_of(kInterleaved, {"x"}, some_tokens)),
       exercise("backward", "The backward pass", "3.2 The backward pass",
                measurement_of(kBackward, {"dx"}, some_tokens)),
-      exercise("half_split", "Split halves", "3.3 Split halves", half_split()),
+      exercise("half_split", "Split halves", "3.3 Split halves", on_q_and_k(kHalfSplit.int32)),
+      exercise("fast", "At the speed of memory", "3.4 At the speed of memory",
+               on_q_and_k(kFastSplit.int32)),
   };
 }
 

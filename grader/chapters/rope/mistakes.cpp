@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "chapters/common/mistakes.h"
 #include "chapters/rope/calls.h"
@@ -46,6 +47,12 @@ const char* const kSameSign =
 const char* const kAngleRounded =
     "The angle was computed in a 16-bit type, and its error grows with the position: read cosine "
     "and sine from the tables.";
+
+const common::Way<Turn> kRestCleared = {
+    "The elements from rotary_dim on were cleared: they stay as they are.", {.rest_cleared = true}};
+
+/// Of a mistake that a call cannot show: beyond every tensor.
+constexpr Pair kNoPair = {0, std::numeric_limits<std::int64_t>::max()};
 
 /// Ways in which each group of so many tokens has the row of its first, and the others' follow from
 /// it: row(heads, first, offset). A block that has several tokens goes wrong so.
@@ -113,9 +120,9 @@ const Table<Turn> kInterleavedMistakes = {
     runs_across_heads(),
 };
 
-// ---- 3.3: positions say the row, and a head may have elements in no pair ----
+// ---- 3.3 and 3.4: positions say the row, and a head may have elements in no pair ----
 
-const Table<Turn> kHalfSplitMistakes = {
+const Table<Turn> kPositionMistakes = {
     {"consecutive-positions",
      {{"Token t was turned by row positions[0] + t, as if positions counted up one by one: its row "
        "is positions[t].",
@@ -166,18 +173,6 @@ const Table<Turn> kHalfSplitMistakes = {
       {"Only as many heads of k were turned as q has, and k has more: the others stayed as they "
        "were. Their number is k_heads.",
        {.heads = [](const Heads& h) { return std::min(h.heads, h.q_heads); }}}}},
-    {"wrong-pairing",
-     {{"Neighbours were paired, 2i and 2i + 1, as in 3.1: here element i is paired with element i "
-       "+ rotary_dim / 2.",
-       {.pair = interleaved_pair}}}},
-    {"beyond-rotary-dim",
-     {{"Element i was paired with element i + head_dim / 2: only rotary_dim elements are turned, "
-       "so its partner is i + rotary_dim / 2.",
-       {.pair = whole_head_pair}},
-      {"The whole head was turned: the elements from rotary_dim on stay as they are.",
-       {.pairs = [](const Heads& h) { return h.head_dim / 2; }, .pair = whole_head_pair}},
-      {"The elements from rotary_dim on were cleared: they stay as they are.",
-       {.rest_cleared = true}}}},
     {"output-partly-written",
      {{"It was left as it was before the call.",
        {.turn = [](const Elements& e) { return Turned(e.a, e.b); }}}}},
@@ -193,6 +188,55 @@ const Table<Turn> kHalfSplitMistakes = {
     {"half-angle",
      {{kAngleRounded, with_rounded_angle(Dtype::fp16)},
       {kAngleRounded, with_rounded_angle(Dtype::bf16)}}},
+};
+
+const Table<Turn> kSplitPairs = {
+    {"wrong-pairing",
+     {{"Neighbours were paired, 2i and 2i + 1, as in 3.1: here element i is paired with element i "
+       "+ rotary_dim / 2.",
+       {.pair = interleaved_pair}}}},
+    {"beyond-rotary-dim",
+     {{"Element i was paired with element i + head_dim / 2: only rotary_dim elements are turned, "
+       "so its partner is i + rotary_dim / 2.",
+       {.pair = whole_head_pair}},
+      {"The whole head was turned: the elements from rotary_dim on stay as they are.",
+       {.pairs = [](const Heads& h) { return h.head_dim / 2; }, .pair = whole_head_pair}},
+      kRestCleared}},
+};
+
+/// The other pairing's pairs, of calls that have this one.
+Turn other_pairs(Pairing pairing) {
+  return {.pair = [pairing](const Heads& heads, const Place& at) {
+    const bool split = pairing == Pairing::split;
+    return heads.pairing != pairing ? kNoPair
+           : split                  ? interleaved_pair(heads, at)
+                                    : split_pair(heads, at, heads.half());
+  }};
+}
+
+const Table<Turn> kPairsOfEither = {
+    {"wrong-pairing",
+     {{"Neighbours were paired, 2i and 2i + 1: with Pairing::split element i is paired with "
+       "element i + rotary_dim / 2.",
+       other_pairs(Pairing::split)},
+      {"Element i was paired with element i + rotary_dim / 2: with Pairing::interleaved the pairs "
+       "are neighbours, 2i and 2i + 1.",
+       other_pairs(Pairing::interleaved)}}},
+    {"beyond-rotary-dim",
+     {{"Element i was paired with element i + head_dim / 2: only rotary_dim elements are turned, "
+       "so its partner is i + rotary_dim / 2.",
+       {.pair =
+            [](const Heads& heads, const Place& at) {
+              return heads.pairing == Pairing::split ? whole_head_pair(heads, at) : kNoPair;
+            }}},
+      {"The whole head was turned: the elements from rotary_dim on stay as they are.",
+       {.pairs = [](const Heads& h) { return h.head_dim / 2; },
+        .pair =
+            [](const Heads& heads, const Place& at) {
+              return heads.pairing == Pairing::split ? whole_head_pair(heads, at)
+                                                     : interleaved_pair(heads, at);
+            }}},
+      kRestCleared}},
 };
 
 // ---- Of any rotation: how a pair is turned, and where in a token's row its angle is found ----
@@ -271,8 +315,10 @@ const Table<Turn> kMistakesOfAny = {
        {.row = [](const Heads& h, const Place& at) { return 2 * h.row_of(at.token); }}}}},
 };
 
-std::vector<Oracle> with_those_of_any(const Table<Turn>& table) {
-  return common::oracles<Turn>(common::joined<Turn>({table, kMistakesOfAny}),
+std::vector<Oracle> with_those_of_any(const std::vector<Table<Turn>>& tables) {
+  std::vector<Table<Turn>> all = tables;
+  all.push_back(kMistakesOfAny);
+  return common::oracles<Turn>(common::joined<Turn>(all),
                                [](const Case& call, const std::string& output, const Turn& turn) {
                                  return turned(heads_of(call, output), turn);
                                });
@@ -281,11 +327,15 @@ std::vector<Oracle> with_those_of_any(const Table<Turn>& table) {
 }  // namespace
 
 std::vector<Oracle> interleaved_mistakes() {
-  return with_those_of_any(kInterleavedMistakes);
+  return with_those_of_any({kInterleavedMistakes});
 }
 
 std::vector<Oracle> half_split_mistakes() {
-  return with_those_of_any(kHalfSplitMistakes);
+  return with_those_of_any({kPositionMistakes, kSplitPairs});
+}
+
+std::vector<Oracle> fast_mistakes() {
+  return with_those_of_any({kPositionMistakes, kPairsOfEither});
 }
 
 }  // namespace onepass::rope

@@ -8,9 +8,10 @@
 
 namespace onepass::rope {
 
-/// Of 3.1 and 3.2, and of 3.3. Where two mistakes explain an output equally well, the earlier one
-/// is named.
+/// Of 3.1 and 3.2, of 3.3, and of 3.4. Where two mistakes explain an output equally well, the
+/// earlier one is named.
 std::vector<verdict::Oracle> interleaved_mistakes();
 std::vector<verdict::Oracle> half_split_mistakes();
+std::vector<verdict::Oracle> fast_mistakes();
 
 }  // namespace onepass::rope

@@ -5,7 +5,7 @@
 // Bytes moved per element of the tensor, size bytes each, tables left out:
 //   interleaved, backward   four products of half a tensor, 4 (size / 2 + 2); a difference and a
 //                           sum, 2 (4 + 2); interleaving, 4 + size: 3 size + 24
-//   half_split              rotate_half 2 size; two products 2 (size + 4); their sum 8 + size:
+//   half_split, fast        rotate_half 2 size; two products 2 (size + 4); their sum 8 + size:
 //                           5 size + 16
 
 #include <onepass/rope.h>
@@ -65,7 +65,7 @@ void turn(const T* x, const float* cos, const float* sin, float sign, T* y, int 
                                                                          run.size());
 }
 
-// ---- 3.3 ----
+// ---- 3.3 and 3.4 ----
 
 /// Where the elements of q or k are that are turned.
 struct Heads {
@@ -77,43 +77,84 @@ struct Heads {
   }
 };
 
-/// turned = (-second half, first half) of each head.
+/// Of the elements of a head that are turned: which pair one is in, and which one of it.
+struct Pairs {
+  Pairing pairing;
+  int half;
+
+  __device__ int pair(int col) const { return pairing == Pairing::split ? col % half : col / 2; }
+  __device__ bool is_first(int col) const {
+    return pairing == Pairing::split ? col < half : col % 2 == 0;
+  }
+  __device__ int partner(int col) const {
+    const int apart = pairing == Pairing::split ? half : 1;
+    return is_first(col) ? col + apart : col - apart;
+  }
+};
+
+/// rotated = (-b, a) where a pair is (a, b): rotate_half, or the same of neighbours.
 template <typename T>
-__global__ void rotate_half_kernel(View<T, Heads> x, T* turned, int64_t rows, int half) {
+__global__ void rotate_kernel(View<T, Heads> x, T* rotated, int64_t rows, Pairs pairs) {
   const int64_t i = element_index();
-  if (i < rows * 2 * half) {
-    const int col = static_cast<int>(i % (2 * half));
-    const bool first = col < half;
-    const float partner = x.at(i / (2 * half), col + (first ? half : -half));
-    turned[i] = static_cast<T>(first ? -partner : partner);
+  const int cols = 2 * pairs.half;
+  if (i < rows * cols) {
+    const int col = static_cast<int>(i % cols);
+    const float partner = x.at(i / cols, pairs.partner(col));
+    rotated[i] = static_cast<T>(pairs.is_first(col) ? -partner : partner);
   }
 }
 
-/// gathered[t] = table[positions[t]], in fp32, each row twice in a row: for both halves.
+/// gathered[t] = table[positions[t]], in fp32, each angle twice: for both elements of its pair.
 template <typename Table, typename Position>
 __global__ void gather_kernel(const Table* table, const Position* positions, float* gathered,
-                              int tokens, int half) {
+                              int tokens, Pairs pairs) {
   const int64_t i = element_index();
-  if (i < static_cast<int64_t>(tokens) * 2 * half) {
-    const int64_t row = positions[i / (2 * half)];
-    gathered[i] = static_cast<float>(table[row * half + i % half]);
+  const int cols = 2 * pairs.half;
+  if (i < static_cast<int64_t>(tokens) * cols) {
+    const int64_t row = positions[i / cols];
+    const int col = static_cast<int>(i % cols);
+    gathered[i] = static_cast<float>(table[row * pairs.half + pairs.pair(col)]);
   }
 }
 
-/// x * cos + rotate_half(x) * sin. work: 2 tensors of floats, and room for one of T behind them.
+/// x * cos + rotated x * sin. work: 2 tensors of floats, and room for one of T behind them.
 template <typename T>
-void turn_split(View<T, Heads> x, int tokens, int half, const float* cos, const float* sin,
+void turn_heads(View<T, Heads> x, int tokens, Pairs pairs, const float* cos, const float* sin,
                 float* work, cudaStream_t stream) {
   const int heads = x.place.heads;
-  const Operators run = {static_cast<int64_t>(tokens) * heads, 2 * half, stream};
-  const auto with_cos = tensor(work, 2 * half);
-  const auto with_sin = tensor(work + run.size(), 2 * half);
-  const auto rotated = tensor(reinterpret_cast<T*>(work + 2 * run.size()), 2 * half);
-  rotate_half_kernel<<<blocks_for(run.size()), kThreads, 0, stream>>>(x, rotated.data, run.rows,
-                                                                      half);
-  run.multiply(x, View<const float, OneEachToken>{cos, {heads, 2 * half}}, with_cos);
-  run.multiply(rotated, View<const float, OneEachToken>{sin, {heads, 2 * half}}, with_sin);
+  const int cols = 2 * pairs.half;
+  const Operators run = {static_cast<int64_t>(tokens) * heads, cols, stream};
+  const auto with_cos = tensor(work, cols);
+  const auto with_sin = tensor(work + run.size(), cols);
+  const auto rotated = tensor(reinterpret_cast<T*>(work + 2 * run.size()), cols);
+  rotate_kernel<<<blocks_for(run.size()), kThreads, 0, stream>>>(x, rotated.data, run.rows, pairs);
+  run.multiply(x, View<const float, OneEachToken>{cos, {heads, cols}}, with_cos);
+  run.multiply(rotated, View<const float, OneEachToken>{sin, {heads, cols}}, with_sin);
   run.add(with_cos, with_sin, x);
+}
+
+/// q, then k.
+template <typename T, typename Table, typename Position>
+void turn_q_and_k(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
+                  const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
+                  int head_dim, int rotary_dim, Pairing pairing, cudaStream_t stream) {
+  const Pairs pairs = {pairing, rotary_dim / 2};
+  const int64_t angles = static_cast<int64_t>(tokens) * rotary_dim;
+  const int most_heads = q_heads > k_heads ? q_heads : k_heads;
+  float* memory = intermediates(2 * angles + 3 * angles * most_heads);
+  if (memory == nullptr) {
+    return;
+  }
+  float* cosines = memory;  // [tokens, rotary_dim]
+  float* sines = memory + angles;
+  float* work = memory + 2 * angles;
+  const unsigned blocks = blocks_for(angles);
+  gather_kernel<<<blocks, kThreads, 0, stream>>>(cos, positions, cosines, tokens, pairs);
+  gather_kernel<<<blocks, kThreads, 0, stream>>>(sin, positions, sines, tokens, pairs);
+  turn_heads(View<T, Heads>{q, {q_stride, q_heads, head_dim}}, tokens, pairs, cosines, sines, work,
+             stream);
+  turn_heads(View<T, Heads>{k, {k_stride, k_heads, head_dim}}, tokens, pairs, cosines, sines, work,
+             stream);
 }
 
 }  // namespace naive
@@ -134,24 +175,16 @@ template <typename T, typename Table, typename Position>
 void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
                      const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
                      int head_dim, int rotary_dim, cudaStream_t stream) {
-  using namespace naive;
-  const int half = rotary_dim / 2;
-  const int64_t angles = static_cast<int64_t>(tokens) * rotary_dim;
-  const int most_heads = q_heads > k_heads ? q_heads : k_heads;
-  float* memory = intermediates(2 * angles + 3 * angles * most_heads);
-  if (memory == nullptr) {
-    return;
-  }
-  float* cosines = memory;  // [tokens, rotary_dim]
-  float* sines = memory + angles;
-  float* work = memory + 2 * angles;
-  const unsigned blocks = blocks_for(angles);
-  gather_kernel<<<blocks, kThreads, 0, stream>>>(cos, positions, cosines, tokens, half);
-  gather_kernel<<<blocks, kThreads, 0, stream>>>(sin, positions, sines, tokens, half);
-  turn_split(View<T, Heads>{q, {q_stride, q_heads, head_dim}}, tokens, half, cosines, sines, work,
-             stream);
-  turn_split(View<T, Heads>{k, {k_stride, k_heads, head_dim}}, tokens, half, cosines, sines, work,
-             stream);
+  naive::turn_q_and_k(q, q_stride, k, k_stride, positions, cos, sin, tokens, q_heads, k_heads,
+                      head_dim, rotary_dim, Pairing::split, stream);
+}
+
+template <typename T, typename Table, typename Position>
+void rope_fast(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
+               const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
+               int head_dim, int rotary_dim, Pairing pairing, cudaStream_t stream) {
+  naive::turn_q_and_k(q, q_stride, k, k_stride, positions, cos, sin, tokens, q_heads, k_heads,
+                      head_dim, rotary_dim, pairing, stream);
 }
 
 }  // namespace onepass

@@ -3,6 +3,8 @@
 // hooks: with none it is what is right, with some it is a mistake.
 #pragma once
 
+#include <onepass/rope_types.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,9 +17,6 @@
 namespace onepass::rope {
 
 using verdict::Field;
-
-/// Which two elements of a head make pair i: (2i, 2i + 1) or (i, i + half).
-enum class Pairing { interleaved, split };
 
 /// One tensor and the angles that turn it.
 struct Heads {

@@ -12,13 +12,14 @@
 // What holds for all functions of all chapters (streams, errors, pointers, strides, precision, NaN)
 // stands in onepass/launchers.h. Here besides:
 //   tokens    0 to 2^31 - 1, all sequences of a batch one after the other
-//   heads     1 or more. heads * head_dim and tokens * heads fit an int, and in 3.3 (q_heads +
+//   heads     1 or more. heads * head_dim and tokens * heads fit an int, and from 3.3 on (q_heads +
 //             k_heads) * head_dim and tokens * (q_heads + k_heads); tokens * heads * head_dim, and
 //             the number of pairs, need not.
 //   head_dim  even, 2 to 8,192
 #pragma once
 
 #include <onepass/launchers.h>
+#include <onepass/rope_types.h>
 
 namespace onepass {
 
@@ -65,5 +66,24 @@ template <typename T, typename Table, typename Position>
 void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
                      const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
                      int head_dim, int rotary_dim, cudaStream_t stream);
+
+/// Exercise 3.4. The function of 3.3 in either pairing, fast:
+///
+///     Pairing::split         as 3.3
+///     Pairing::interleaved   a = q[t][h][2i],  b = q[t][h][2i + 1],  the rest as 3.3
+///
+/// q, k, positions, cos, sin, rotary_dim, Table, Position: as in 3.3, at any address and stride.
+///
+/// What makes it fast, whatever the shape:
+///   q, k      Each element that is turned is loaded once.
+///   cos, sin  A row is loaded once for each four of the token's q_heads + k_heads heads, or less
+///             often.
+/// And where q, k, cos and sin start at multiples of 16 bytes, and q_stride, k_stride, head_dim and
+/// rotary_dim / 2 are each a multiple of 16 bytes of T, q and k are loaded and stored 16 bytes at a
+/// time.
+template <typename T, typename Table, typename Position>
+void rope_fast(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
+               const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
+               int head_dim, int rotary_dim, Pairing pairing, cudaStream_t stream);
 
 }  // namespace onepass

@@ -46,7 +46,7 @@ Case draw_half_split(const Random& random, Dtype dtype) {
   const std::int64_t pairs = draw.size(1, kMostPairs);
   const std::int64_t rotary_pairs = draw.coin() ? pairs : draw.integer(1, pairs);
   const std::int64_t rows = draw.size(1, 300);  // of the tables
-  HalfSplit arguments;
+  QAndK arguments;
   arguments.q_heads = draw.integer(1, kMostHeads);
   arguments.k_heads = draw.integer(1, 4);
   arguments.q = draw.normal(dtype, tokens, arguments.q_heads * 2 * pairs);
@@ -58,7 +58,7 @@ Case draw_half_split(const Random& random, Dtype dtype) {
   const bool wide = own_tables || draw.coin();
   arguments.positions = draw.uniform(wide ? Dtype::int64 : Dtype::int32, tokens, 1, 0.0,
                                      static_cast<double>(rows - 1));  // rounded
-  return half_split_call(std::move(arguments));
+  return q_and_k_call(kHalfSplit, std::move(arguments));
 }
 
 Expectations expected_of_interleaved(const Case& call) {

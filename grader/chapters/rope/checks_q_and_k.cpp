@@ -1,0 +1,271 @@
+#include "chapters/rope/checks_q_and_k.h"
+
+#include <utility>
+
+#include "chapters/rope/shapes.h"
+
+namespace onepass::rope {
+
+Case Subject::call_of(const Shape& shape) const {
+  const std::int64_t rotary_dim = shape.rotary_dim == 0 ? shape.head_dim : shape.rotary_dim;
+  const std::int64_t q_cols = shape.q_heads * shape.head_dim;
+  const std::int64_t k_cols = shape.k_heads * shape.head_dim;
+  const std::vector<std::int64_t> ids = shape.ids.empty() ? counting(shape.tokens) : shape.ids;
+  QAndK arguments;
+  arguments.q = random_x(shape.dtype, shape.tokens, q_cols, shape.deviation, "q");
+  arguments.k = random_x(shape.dtype, shape.tokens, k_cols, shape.deviation, "k");
+  arguments.q_heads = shape.q_heads;
+  arguments.k_heads = shape.k_heads;
+  arguments.positions = positions(shape.own_tables ? Dtype::int64 : shape.position_dtype, ids);
+  arguments.tables = tables(shape.first, shape.rows == 0 ? shape.tokens : shape.rows,
+                            rotary_dim / 2, shape.own_tables ? shape.dtype : Dtype::fp32);
+  arguments.arrangement = shape.arrangement;
+  return q_and_k_call(*functions, std::move(arguments));
+}
+
+void Subject::expect(const Case& call) const {
+  session().expect(call, outputs, mistakes());
+}
+
+void Subject::check(const Shape& shape) const {
+  expect(call_of(shape));
+}
+
+// ---- Heads, and what of them is turned ----
+
+void check_head_dims(const Subject& subject) {
+  for (Dtype dtype : kEveryDtype) {
+    for (std::int64_t head_dim : head_dims()) {
+      subject.check({.dtype = dtype, .tokens = 2, .head_dim = head_dim});
+    }
+  }
+}
+
+void check_partial_rotary(const Subject& subject) {
+  for (Dtype dtype : kEveryDtype) {
+    Shape shape = {.dtype = dtype, .head_dim = 64};
+    shape.rows = 40;  // who turns more than that still finds an angle
+    for (std::int64_t tokens : {1, 3}) {
+      for (std::int64_t rotary_dim : {2, 6, 16, 32, 62, 64}) {
+        shape.tokens = tokens;
+        shape.rotary_dim = rotary_dim;
+        subject.check(shape);
+      }
+    }
+    // The pairs would fit in 16 bytes, but not every head starts there.
+    for (std::int64_t head_dim : {66, 68}) {
+      shape.head_dim = head_dim;
+      shape.rotary_dim = 32;
+      shape.q_heads = 4;
+      shape.arrangement = {{"k", {72 - head_dim}}};
+      subject.check(shape);
+    }
+  }
+}
+
+void check_rounded_once(const Subject& subject) {
+  for (Dtype dtype : kSixteenBit) {
+    subject.check({.dtype = dtype, .head_dim = 128});
+    subject.check({.dtype = dtype, .head_dim = 128, .deviation = 1000.0});
+  }
+}
+
+void check_own_tables(const Subject& subject) {
+  for (Dtype dtype : kEveryDtype) {
+    for (std::int64_t head_dim : {6, 64, 66}) {
+      subject.check({.dtype = dtype, .head_dim = head_dim, .own_tables = true});
+    }
+  }
+}
+
+void check_head_counts(const Subject& subject) {
+  const std::vector<std::pair<std::int64_t, std::int64_t>> heads = {{1, 1}, {2, 2}, {8, 2},
+                                                                    {8, 1}, {6, 3}, {1, 4}};
+  for (Dtype dtype : kEveryDtype) {
+    for (const auto& [q_heads, k_heads] : heads) {
+      subject.check({.dtype = dtype,
+                     .tokens = 5,
+                     .q_heads = q_heads,
+                     .k_heads = k_heads,
+                     .rows = 20,
+                     .ids = {7, 7, 19, 0, 3}});
+    }
+  }
+}
+
+// ---- Positions ----
+
+void check_positions(const Subject& subject) {
+  for (Dtype dtype : kEveryDtype) {
+    Shape shape = {.dtype = dtype, .tokens = 7, .rows = 50, .ids = drawn_positions(7, 40)};
+    subject.check(shape);
+    shape.ids = {9, 10, 11, 12, 13, 14, 15};  // a text that is continued
+    subject.check(shape);
+    shape.head_dim = 66;
+    subject.check(shape);
+  }
+}
+
+void check_wide_positions(const Subject& subject) {
+  for (Dtype dtype : kEveryDtype) {
+    subject.check({.dtype = dtype,
+                   .tokens = 5,
+                   .position_dtype = Dtype::int64,
+                   .rows = 50,
+                   .ids = {31, 7, 18, 49, 3}});
+  }
+}
+
+void check_two_sequences(const Subject& subject) {
+  for (Dtype dtype : kEveryDtype) {
+    subject.check({.dtype = dtype, .tokens = 7, .rows = 7, .ids = {0, 1, 2, 3, 0, 1, 2}});
+  }
+}
+
+void check_late_positions(const Subject& subject) {
+  for (Dtype position_dtype : {Dtype::int32, Dtype::int64}) {
+    subject.check({.tokens = 4,
+                   .head_dim = 4,
+                   .position_dtype = position_dtype,
+                   .first = 0,
+                   .rows = 70000,
+                   .ids = {32768, 40001, 65536, 69999}});
+  }
+  const auto expect = [&](const Case& call) { subject.expect(call); };
+  check_any_numbers(subject.functions->int32, expect);
+  check_quarter_turns(subject.functions->int32, expect);
+}
+
+// ---- Where the tensors lie ----
+
+void check_arrangements(const Subject& subject, const Function& function,
+                        const std::set<std::string>& only) {
+  const auto check_way = [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
+    subject.check({.dtype = dtype,
+                   .head_dim = (number % 2 == 0 ? 32 : 64) + (way.odd_rows ? 2 : 0),
+                   .own_tables = &function == &subject.functions->own_tables,
+                   .arrangement = way.arrangement});
+  };
+  sweep(function, check_way, only);
+  for (const Arrangement& arrangement :
+       columns_off_boundaries(function, Dtype::fp32, only)) {  // positions
+    subject.check({.tokens = 9,
+                   .position_dtype = function.tensors[2].dtype_in(Dtype::fp32),
+                   .own_tables = &function == &subject.functions->own_tables,
+                   .arrangement = arrangement});
+  }
+}
+
+namespace {
+
+/// Four tokens whose rows of the tables are so far apart: the last one's place, or its position
+/// itself, is beyond 2^31. lost_bits: what it is if that does not go well.
+void check_far_positions(const Subject& subject, bool own_tables, std::int64_t half,
+                         std::int64_t apart, const verdict::Diagnosis& lost_bits) {
+  const Case few =
+      q_and_k_call(*subject.functions,
+                   {.q = random_x(Dtype::fp16, 4, 2 * half, 1.0, "q"),
+                    .k = random_x(Dtype::fp16, 4, 2 * half, 1.0, "k"),
+                    .positions = positions(own_tables ? Dtype::int64 : Dtype::int32, counting(4)),
+                    .tables = tables(5, 4, half, own_tables ? Dtype::fp16 : Dtype::fp32),
+                    .arrangement = {}});
+  const auto spread = [&](std::int64_t rows) {
+    std::vector<verdict::Buffer> buffers = few.buffers();
+    for (verdict::Buffer& buffer : buffers) {
+      if (buffer.name == "positions") {
+        buffer.values = changed(buffer.values, [&](auto, auto, double position) {
+          return position * static_cast<double>(rows);
+        });
+      } else if (buffer.name == "cos" || buffer.name == "sin") {
+        buffer.layout.stride = rows * half;
+      }
+    }
+    return few.with(std::move(buffers));
+  };
+  session().expect_far(few, spread, {.far = apart, .below = 8'900'001, .near = 400'001},
+                       subject.outputs, lost_bits);
+}
+
+}  // namespace
+
+// Who takes another token's row has wrong numbers, which tell more than an address past the table.
+void check_beyond_32_bits(const Subject& subject) {
+  const Function& function = subject.functions->int32;
+  for (const Arrangement& arrangement : verdict::contract::far_apart(function)) {
+    subject.check({.dtype = Dtype::fp16, .arrangement = arrangement});
+  }
+  check_far_rows(
+      function, "tokens",
+      {{"q_heads", 2}, {"k_heads", 1}, {"head_dim", 32}, {"rotary_dim", 32}, {"table_rows", 300}},
+      subject.outputs);
+  check_most_rows(
+      function, "tokens",
+      {{"q_heads", 1}, {"k_heads", 1}, {"head_dim", 2}, {"rotary_dim", 2}, {"table_rows", 300}},
+      subject.outputs);
+  check_far_positions(subject, false, 4, 270'000'001,
+                      {"index-overflow",
+                       "The place in the tables, position * rotary_dim / 2, is beyond 2^31 here: "
+                       "compute it in 64 bits, as int64_t."});
+  // What goes well with places beyond 2^31 goes wrong here because of the position.
+  check_far_positions(subject, true, 1, 1'500'000'001,
+                      {"position-width",
+                       "A position is beyond 2^31 here, and was cut to 32 bits somewhere: keep it "
+                       "in the type that is given, or in 64 bits."});
+}
+
+// ---- Sizes and numbers ----
+
+void check_sizes(const Subject& subject) {
+  subject.check({.tokens = 1, .head_dim = 4});
+  expect_nothing_done(subject.functions->int32);
+  subject.check({.tokens = 129, .head_dim = 4});
+  sweep_large_sizes(subject.functions->int32,
+                    {{"tokens", "table_rows"},
+                     {"q_heads"},
+                     {"k_heads"},
+                     {"head_dim"},
+                     {"rotary_dim", "head_dim"}},
+                    [&](const Case& call) { subject.expect(call); });
+}
+
+void check_again(const Subject& subject) {
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    subject.check({.dtype = Dtype::fp32});
+    subject.check({.dtype = Dtype::bf16, .tokens = 2 + repeat});
+  }
+  check_side_by_side([&](std::int64_t tokens) {
+    subject.check({.dtype = Dtype::fp32, .tokens = tokens, .q_heads = 6, .head_dim = 40});
+  });
+}
+
+void check_drawn_shapes(const Subject& subject) {
+  for (std::uint64_t number = 0; number < 10; ++number) {
+    const DrawnShape drawn = drawn_shape(number);
+    Shape shape = {.dtype = drawn.dtype,
+                   .tokens = drawn.tokens,
+                   .q_heads = drawn.heads,
+                   .k_heads = drawn.k_heads,
+                   .head_dim = drawn.head_dim,
+                   .rotary_dim = drawn.rotary_dim,
+                   .position_dtype = number % 2 == 0 ? Dtype::int32 : Dtype::int64,
+                   .own_tables = number % 3 == 2,
+                   .first = drawn.first,
+                   .rows = 30,
+                   .ids = drawn_positions(drawn.tokens, 30)};
+    for (const Arrangement& arrangement : drawn_arrangements(subject.functions->int32, number)) {
+      shape.arrangement = arrangement;
+      subject.check(shape);
+    }
+  }
+  for (double size : {1e-6, 1e4}) {
+    for (Dtype dtype : kEveryDtype) {
+      subject.check({.dtype = dtype, .deviation = size});
+    }
+  }
+  check_not_finite(subject.call_of({.dtype = Dtype::fp16}), subject.outputs,
+                   [&](const Case& call, const Outputs& outputs) {
+                     session().expect(call, outputs, subject.mistakes());
+                   });
+}
+
+}  // namespace onepass::rope
