@@ -41,9 +41,7 @@ constexpr std::int64_t kLastEnd = 3000;  // of those that are drawn for each siz
 constexpr std::int64_t kWholeBlocks = 5 * 8192;  // and three times as many, for there are 3 gaps
 constexpr verdict::Session::Apart kApart = {
     .far = 547 * kWholeBlocks, .below = 217 * kWholeBlocks, .near = 7 * kWholeBlocks};
-// The last row is the last there may be. Here no number of rows a block divides them.
-constexpr verdict::Session::Apart kMostApart = {
-    .far = (std::int64_t{1} << 31) / 3, .below = 8'900'010, .near = 270'010};
+constexpr std::int64_t kMostRows = std::numeric_limits<int>::max();
 
 }  // namespace
 
@@ -207,9 +205,14 @@ void check_far_rows(const Case& few, const std::string& size, const verdict::Out
 }
 
 void check_most_rows(const Function& function, const std::string& size,
-                     const contract::Sizes& sizes, const verdict::Outputs& outputs) {
+                     const contract::Sizes& sizes, const verdict::Outputs& outputs,
+                     std::int64_t each) {
   if (session().device() == "cpu") {  // of which a GPU runs every block, for seconds
-    expect_far(few_rows(function, size, sizes), size, outputs, kMostApart);
+    // Four rows, the last of which is the last there may be. No number of rows a block divides
+    // them.
+    const verdict::Session::Apart most = {
+        .far = (kMostRows / each - 1) / 3, .below = 8'900'010, .near = 270'010};
+    expect_far(few_rows(function, size, sizes), size, outputs, most);
   }
 }
 

@@ -43,9 +43,11 @@ void check_far_rows(const Function& function, const std::string& size,
                     const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs);
 /// The same with the numbers of this call, which has a few of them.
 void check_far_rows(const Case& few, const std::string& size, const verdict::Outputs& outputs);
-/// As many as there may be: 2^31 - 1. On the simulator only.
+/// As many as there may be: 2^31 - 1, or so many that `each` times their number fits an int. On the
+/// simulator only.
 void check_most_rows(const Function& function, const std::string& size,
-                     const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs);
+                     const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs,
+                     std::int64_t each = 1);
 
 /// A small call in every type whose inputs are filled from the seed, each by itself: numbers that
 /// belong together elsewhere, such as a sine and a cosine, do not here.

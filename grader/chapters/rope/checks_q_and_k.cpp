@@ -198,10 +198,11 @@ void check_beyond_32_bits(const Subject& subject) {
       function, "tokens",
       {{"q_heads", 2}, {"k_heads", 1}, {"head_dim", 32}, {"rotary_dim", 32}, {"table_rows", 300}},
       subject.outputs);
+  constexpr std::int64_t kHeads = 2;  // of q and k: tokens * kHeads fits an int, and pairs do not
   check_most_rows(
       function, "tokens",
-      {{"q_heads", 1}, {"k_heads", 1}, {"head_dim", 2}, {"rotary_dim", 2}, {"table_rows", 300}},
-      subject.outputs);
+      {{"q_heads", 1}, {"k_heads", 1}, {"head_dim", 6}, {"rotary_dim", 6}, {"table_rows", 300}},
+      subject.outputs, kHeads);
   check_far_positions(subject, false, 4, 270'000'001,
                       {"index-overflow",
                        "The place in the tables, position * rotary_dim / 2, is beyond 2^31 here: "
