@@ -93,6 +93,44 @@ std::vector<Case> calls_of(const OnQAndK& functions) {
   return calls;
 }
 
+/// Heads wider than a block has threads; numbers beside which eps counts, and whose squares no fp16
+/// holds.
+std::vector<Case> qk_norm_calls() {
+  struct Numbers {
+    std::int64_t head_dim, rotary_dim;
+    double size, eps;
+  };
+  std::vector<Case> calls;
+  std::uint64_t seed = 200;
+  const auto scaled = [&](Dtype dtype, std::int64_t tokens, std::int64_t cols, double size) {
+    Field values = normal(++seed, dtype, tokens, cols).field();
+    for (double& value : values.values) {
+      value *= size;
+    }
+    return Matrix::rounded(dtype, values);
+  };
+  for (Dtype dtype : kEveryDtype) {
+    for (const Numbers& n : std::vector<Numbers>{{128, 64, 1.0, 1e-6},
+                                                 {1000, 1000, 1e-3, 1e-6},
+                                                 {600, 300, 80.0, 1e-5},
+                                                 {1000, 500, 3e-4, 1e-8},
+                                                 {66, 66, 1.0, 0.5}}) {
+      QAndK arguments;
+      arguments.q_heads = 4;
+      arguments.k_heads = 2;
+      arguments.q = scaled(dtype, 5, 4 * n.head_dim, n.size);
+      arguments.k = scaled(dtype, 5, 2 * n.head_dim, n.size);
+      arguments.q_weight = scaled(dtype, 1, n.head_dim, 1.0);
+      arguments.k_weight = scaled(dtype, 1, n.head_dim, 1.0);
+      arguments.positions = positions(Dtype::int64, {31, 7, 18, 49, 3});
+      arguments.tables = tables(5, 130, n.rotary_dim / 2);
+      arguments.eps = n.eps;
+      calls.push_back(q_and_k_call(kQkNorm, std::move(arguments)));
+    }
+  }
+  return calls;
+}
+
 }  // namespace
 
 TEST_CASE("neighbours are turned: (1, 2) by 90 degrees, (3, 4) by cos 0.6 and sin 0.8") {
@@ -126,6 +164,25 @@ TEST_CASE("a token takes the row of the tables that it is given, in all of its h
   heads.sin.values = {0.0, 1.0};
   heads.rows = {1, 0};
   check_values(turned(heads), {0.0, 1.0, -1.0, 0.0, 1.0, 0.0, 0.0, 1.0});
+}
+
+TEST_CASE("normalised, then turned: the weight and what is not turned belong to the norm") {
+  // A head (3, 1, 4, 2) with a mean square of 7.5 and 0.0 for eps; its pair (3, 1) turns by 90
+  // degrees.
+  const auto matrix = [](const std::vector<double>& values) {
+    return Matrix::rounded(Dtype::fp32, row_of(values));
+  };
+  const Case call = q_and_k_call(kQkNorm, {.q = matrix({3.0, 1.0, 4.0, 2.0}),
+                                           .k = matrix({3.0, 1.0, 4.0, 2.0}),
+                                           .positions = positions(Dtype::int32, {0}),
+                                           .tables = {matrix({0.0}), matrix({1.0})},
+                                           .q_weight = matrix({1.0, 2.0, 3.0, 4.0}),
+                                           .k_weight = matrix({1.0, 1.0, 1.0, 1.0}),
+                                           .eps = 0.0,
+                                           .arrangement = {}});
+  const double rstd = 1.0 / std::sqrt(7.5);
+  check_values(expected(call, "q").value, {-2.0 * rstd, 3.0 * rstd, 12.0 * rstd, 8.0 * rstd});
+  check_values(expected(call, "k").value, {-rstd, 3.0 * rstd, 4.0 * rstd, 2.0 * rstd});
 }
 
 TEST_CASE("turned and turned back, x is what it was; and every pair keeps its length") {
@@ -171,6 +228,7 @@ TEST_CASE("each mistake on q and k is told from the right result and from the ot
   CHECK(not_told_apart(calls_of(kHalfSplit), half_split_mistakes(), both) == "");
   CHECK(not_told_apart(calls_of(kFastSplit), fast_mistakes(), both) == "");
   CHECK(not_told_apart(calls_of(kFastInterleaved), fast_mistakes(), both) == "");
+  CHECK(not_told_apart(qk_norm_calls(), qk_norm_mistakes(), both) == "");
 }
 
 TEST_CASE("a mistake that gives another's numbers is not told apart") {

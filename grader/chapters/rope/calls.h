@@ -23,6 +23,7 @@ struct OnQAndK {
 extern const OnQAndK kHalfSplit;
 /// rope_fast, whose usual pairing is this one.
 extern const OnQAndK kFastInterleaved, kFastSplit;
+extern const OnQAndK kQkNorm;
 
 /// Cosines and sines, [rows, half], of one dtype.
 struct Tables {
@@ -35,7 +36,7 @@ struct Tables {
 Case call_of(const Function& function, Matrix x_or_dy, Tables tables,
              const Arrangement& arrangement = {});
 
-// ---- rope_half_split, rope_fast: q and k in place ----
+// ---- rope_half_split, rope_fast, rope_qk_norm: q and k in place ----
 
 struct QAndK {
   Matrix q, k;  // [tokens, heads * head_dim]
@@ -43,6 +44,8 @@ struct QAndK {
   std::int64_t k_heads = 1;
   Matrix positions;  // [tokens, 1], int32 or int64
   Tables tables;     // fp32, or int64 positions and the dtype of q
+  std::optional<Matrix> q_weight = {}, k_weight = {};  // of rope_qk_norm
+  std::optional<double> eps = {};                      // of the same; nothing: the usual one
   Arrangement arrangement;
 };
 
@@ -52,6 +55,14 @@ Case q_and_k_call(const OnQAndK& functions, QAndK arguments);
 
 /// The tensor that becomes `output`, as it was before the call, and its angles.
 Heads heads_of(const Case& call, const std::string& output);
+
+/// Does the call normalise the heads before it turns them? Then norm_of() is what it does: a row a
+/// head. normalised() gives that as it is in x: [tokens, heads * head_dim].
+bool is_normalising(const Case& call);
+Forward norm_of(const Case& call, const std::string& output);
+Field normalised(const Case& call, const std::string& output);
+/// The same numbers in rows of so many.
+Field in_rows(const Field& field, std::int64_t cols);
 
 /// Is this a call that turns back?
 bool is_backward(const Case& call);

@@ -20,7 +20,7 @@ Sizes some_tokens(std::int64_t tokens, std::int64_t heads) {
   return {{"tokens", tokens}, {"heads", heads}, {"head_dim", kHeadDim}};
 }
 
-/// What the other sizes of 3.3 and 3.4 are, whatever the tokens and the heads of k.
+/// What the other sizes are from 3.3 on, whatever the tokens and the heads of k.
 void follow(Sizes& sizes) {
   sizes["q_heads"] = kQueriesPerKey * sizes.at("k_heads");
   sizes["rotary_dim"] = sizes.at("head_dim");
@@ -82,6 +82,8 @@ std::vector<Exercise> exercises() {
       exercise("half_split", "Split halves", "3.3 Split halves", on_q_and_k(kHalfSplit.int32)),
       exercise("fast", "At the speed of memory", "3.4 At the speed of memory",
                on_q_and_k(kFastSplit.int32)),
+      exercise("qk_norm", "RMSNorm of q and k first", "3.5 RMSNorm of q and k first",
+               on_q_and_k(kQkNorm.int32)),
   };
 }
 

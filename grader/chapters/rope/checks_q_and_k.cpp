@@ -6,6 +6,28 @@
 
 namespace onepass::rope {
 
+namespace {
+
+/// Of heads that are all as large, the mean of all squares is nearly that of each.
+Matrix with_unlike_heads(const Matrix& x, std::int64_t head_dim) {
+  return changed(x, [&](auto, auto col, double value) {
+    return value * static_cast<double>(1 + col / head_dim % 3);
+  });
+}
+
+/// What a function takes that normalises the heads.
+void add_weights(const OnQAndK& functions, std::int64_t head_dim, QAndK& arguments) {
+  if (functions.int32.find("q_weight") != nullptr) {
+    const Dtype dtype = arguments.q.dtype();
+    arguments.q = with_unlike_heads(arguments.q, head_dim);
+    arguments.k = with_unlike_heads(arguments.k, head_dim);
+    arguments.q_weight = random_weight(dtype, head_dim);
+    arguments.k_weight = random_bias(dtype, head_dim);  // far from q's
+  }
+}
+
+}  // namespace
+
 Case Subject::call_of(const Shape& shape) const {
   const std::int64_t rotary_dim = shape.rotary_dim == 0 ? shape.head_dim : shape.rotary_dim;
   const std::int64_t q_cols = shape.q_heads * shape.head_dim;
@@ -20,6 +42,8 @@ Case Subject::call_of(const Shape& shape) const {
   arguments.tables = tables(shape.first, shape.rows == 0 ? shape.tokens : shape.rows,
                             rotary_dim / 2, shape.own_tables ? shape.dtype : Dtype::fp32);
   arguments.arrangement = shape.arrangement;
+  arguments.eps = shape.eps;
+  add_weights(*functions, shape.head_dim, arguments);
   return q_and_k_call(*functions, std::move(arguments));
 }
 
@@ -162,13 +186,14 @@ namespace {
 /// itself, is beyond 2^31. lost_bits: what it is if that does not go well.
 void check_far_positions(const Subject& subject, bool own_tables, std::int64_t half,
                          std::int64_t apart, const verdict::Diagnosis& lost_bits) {
-  const Case few =
-      q_and_k_call(*subject.functions,
-                   {.q = random_x(Dtype::fp16, 4, 2 * half, 1.0, "q"),
-                    .k = random_x(Dtype::fp16, 4, 2 * half, 1.0, "k"),
-                    .positions = positions(own_tables ? Dtype::int64 : Dtype::int32, counting(4)),
-                    .tables = tables(5, 4, half, own_tables ? Dtype::fp16 : Dtype::fp32),
-                    .arrangement = {}});
+  const std::int64_t head_dim = 2 * half;
+  QAndK arguments = {.q = random_x(Dtype::fp16, 4, head_dim, 1.0, "q"),
+                     .k = random_x(Dtype::fp16, 4, head_dim, 1.0, "k"),
+                     .positions = positions(own_tables ? Dtype::int64 : Dtype::int32, counting(4)),
+                     .tables = tables(5, 4, half, own_tables ? Dtype::fp16 : Dtype::fp32),
+                     .arrangement = {}};
+  add_weights(*subject.functions, head_dim, arguments);
+  const Case few = q_and_k_call(*subject.functions, std::move(arguments));
   const auto spread = [&](std::int64_t rows) {
     std::vector<verdict::Buffer> buffers = few.buffers();
     for (verdict::Buffer& buffer : buffers) {

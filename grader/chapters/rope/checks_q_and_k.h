@@ -1,8 +1,9 @@
-// What the checks of functions on q and k share. 3.3 and 3.4 promise the same of their results, so
-// that the same calls try both.
+// What the checks of functions on q and k share. 3.3, 3.4 and 3.5 take the same, but for what 3.5
+// takes besides, so that the same calls try all of them.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct Shape {
   std::vector<std::int64_t> ids = {};  // rows of the tables; empty: 0, 1, 2, ...
   Arrangement arrangement = {};
   double deviation = 1.0;
+  std::optional<double> eps = {};  // where heads are normalised; nothing: the usual one
 };
 
 /// A function, and which of its outputs are looked at: "q", or "q" and "k".

@@ -330,6 +330,10 @@ std::vector<Oracle> interleaved_mistakes() {
   return with_those_of_any({kInterleavedMistakes});
 }
 
+common::Table<Turn> split_turns() {
+  return common::joined<Turn>({kPositionMistakes, kSplitPairs, kMistakesOfAny});
+}
+
 std::vector<Oracle> half_split_mistakes() {
   return with_those_of_any({kPositionMistakes, kSplitPairs});
 }

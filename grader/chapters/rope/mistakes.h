@@ -4,14 +4,20 @@
 
 #include <vector>
 
+#include "chapters/common/mistakes.h"
+#include "chapters/rope/reference.h"
 #include "verdict/diagnosis.h"
 
 namespace onepass::rope {
 
-/// Of 3.1 and 3.2, of 3.3, and of 3.4. Where two mistakes explain an output equally well, the
-/// earlier one is named.
+/// Of 3.1 and 3.2, and of each of the others. Where two mistakes explain an output equally well,
+/// the earlier one is named.
 std::vector<verdict::Oracle> interleaved_mistakes();
 std::vector<verdict::Oracle> half_split_mistakes();
 std::vector<verdict::Oracle> fast_mistakes();
+std::vector<verdict::Oracle> qk_norm_mistakes();
+
+/// Those in how heads on q and k are turned that are split as in 3.3.
+common::Table<Turn> split_turns();
 
 }  // namespace onepass::rope

@@ -7,6 +7,9 @@
 //                           sum, 2 (4 + 2); interleaving, 4 + size: 3 size + 24
 //   half_split, fast        rotate_half 2 size; two products 2 (size + 4); their sum 8 + size:
 //                           5 size + 16
+//   qk_norm                 squares size + 4, their mean 4, times rstd size + 4, times weight 8,
+//                           rounded 4 + size; then half_split of what is in fp32, 32 + size:
+//                           4 size + 56
 
 #include <onepass/rope.h>
 
@@ -117,44 +120,72 @@ __global__ void gather_kernel(const Table* table, const Position* positions, flo
   }
 }
 
-/// x * cos + rotated x * sin. work: 2 tensors of floats, and room for one of T behind them.
-template <typename T>
-void turn_heads(View<T, Heads> x, int tokens, Pairs pairs, const float* cos, const float* sin,
-                float* work, cudaStream_t stream) {
-  const int heads = x.place.heads;
+/// to = from * cos + rotated from * sin. work: 3 tensors of floats. `to` may be `from`.
+template <typename From, typename T>
+void turn_heads(View<From, Heads> from, View<T, Heads> to, int tokens, Pairs pairs,
+                const float* cos, const float* sin, float* work, cudaStream_t stream) {
+  const int heads = from.place.heads;
   const int cols = 2 * pairs.half;
   const Operators run = {static_cast<int64_t>(tokens) * heads, cols, stream};
   const auto with_cos = tensor(work, cols);
   const auto with_sin = tensor(work + run.size(), cols);
-  const auto rotated = tensor(reinterpret_cast<T*>(work + 2 * run.size()), cols);
-  rotate_kernel<<<blocks_for(run.size()), kThreads, 0, stream>>>(x, rotated.data, run.rows, pairs);
-  run.multiply(x, View<const float, OneEachToken>{cos, {heads, cols}}, with_cos);
+  const auto rotated = tensor(reinterpret_cast<From*>(work + 2 * run.size()), cols);
+  rotate_kernel<<<blocks_for(run.size()), kThreads, 0, stream>>>(from, rotated.data, run.rows,
+                                                                 pairs);
+  run.multiply(from, View<const float, OneEachToken>{cos, {heads, cols}}, with_cos);
   run.multiply(rotated, View<const float, OneEachToken>{sin, {heads, cols}}, with_sin);
-  run.add(with_cos, with_sin, x);
+  run.add(with_cos, with_sin, to);
 }
+
+/// The cosines and sines of each token, for turn_heads().
+struct Angles {
+  Pairs pairs;
+  float *cos, *sin;  // [tokens, 2 * half]
+
+  template <typename Table, typename Position>
+  void gather(const Table* cos_table, const Table* sin_table, const Position* positions, int tokens,
+              cudaStream_t stream) const {
+    const unsigned blocks = blocks_for(static_cast<int64_t>(tokens) * 2 * pairs.half);
+    gather_kernel<<<blocks, kThreads, 0, stream>>>(cos_table, positions, cos, tokens, pairs);
+    gather_kernel<<<blocks, kThreads, 0, stream>>>(sin_table, positions, sin, tokens, pairs);
+  }
+};
 
 /// q, then k.
 template <typename T, typename Table, typename Position>
-void turn_q_and_k(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
-                  const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
-                  int head_dim, int rotary_dim, Pairing pairing, cudaStream_t stream) {
-  const Pairs pairs = {pairing, rotary_dim / 2};
-  const int64_t angles = static_cast<int64_t>(tokens) * rotary_dim;
-  const int most_heads = q_heads > k_heads ? q_heads : k_heads;
-  float* memory = intermediates(2 * angles + 3 * angles * most_heads);
+void turn_q_and_k(View<T, Heads> q, View<T, Heads> k, const Position* positions, const Table* cos,
+                  const Table* sin, int tokens, int rotary_dim, Pairing pairing,
+                  cudaStream_t stream) {
+  const int64_t size = static_cast<int64_t>(tokens) * rotary_dim;
+  const int most_heads = q.place.heads > k.place.heads ? q.place.heads : k.place.heads;
+  float* memory = intermediates(2 * size + 3 * size * most_heads);
   if (memory == nullptr) {
     return;
   }
-  float* cosines = memory;  // [tokens, rotary_dim]
-  float* sines = memory + angles;
-  float* work = memory + 2 * angles;
-  const unsigned blocks = blocks_for(angles);
-  gather_kernel<<<blocks, kThreads, 0, stream>>>(cos, positions, cosines, tokens, pairs);
-  gather_kernel<<<blocks, kThreads, 0, stream>>>(sin, positions, sines, tokens, pairs);
-  turn_heads(View<T, Heads>{q, {q_stride, q_heads, head_dim}}, tokens, pairs, cosines, sines, work,
-             stream);
-  turn_heads(View<T, Heads>{k, {k_stride, k_heads, head_dim}}, tokens, pairs, cosines, sines, work,
-             stream);
+  const Angles angles = {{pairing, rotary_dim / 2}, memory, memory + size};
+  float* work = memory + 2 * size;
+  angles.gather(cos, sin, positions, tokens, stream);
+  turn_heads(q, q, tokens, angles.pairs, angles.cos, angles.sin, work, stream);
+  turn_heads(k, k, tokens, angles.pairs, angles.cos, angles.sin, work, stream);
+}
+
+// ---- 3.5 ----
+
+/// normalised = x * rstd * weight in fp32, [tokens * heads, head_dim], dense; and x is that,
+/// rounded. rstd: one a head.
+template <typename T>
+void normalise_heads(View<T, Heads> x, const T* weight, float eps, int tokens, float* normalised,
+                     float* rstd, cudaStream_t stream) {
+  const int head_dim = x.place.head_dim;
+  const int heads = tokens * x.place.heads;
+  const Operators run = {heads, head_dim, stream};
+  const auto result = tensor(normalised, head_dim);
+  run.map(Square(), x, result);
+  run.mean(result, rstd);
+  rsqrt(rstd, eps, rstd, heads, stream);
+  run.multiply(x, one_each_row(rstd), result);
+  run.multiply(result, one_each_col(weight), result);
+  run.map(Convert(), result, x);  // what is not turned is there already
 }
 
 }  // namespace naive
@@ -175,16 +206,46 @@ template <typename T, typename Table, typename Position>
 void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
                      const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
                      int head_dim, int rotary_dim, cudaStream_t stream) {
-  naive::turn_q_and_k(q, q_stride, k, k_stride, positions, cos, sin, tokens, q_heads, k_heads,
-                      head_dim, rotary_dim, Pairing::split, stream);
+  naive::turn_q_and_k(naive::View<T, naive::Heads>{q, {q_stride, q_heads, head_dim}},
+                      naive::View<T, naive::Heads>{k, {k_stride, k_heads, head_dim}}, positions,
+                      cos, sin, tokens, rotary_dim, Pairing::split, stream);
 }
 
 template <typename T, typename Table, typename Position>
 void rope_fast(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
                const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
                int head_dim, int rotary_dim, Pairing pairing, cudaStream_t stream) {
-  naive::turn_q_and_k(q, q_stride, k, k_stride, positions, cos, sin, tokens, q_heads, k_heads,
-                      head_dim, rotary_dim, pairing, stream);
+  naive::turn_q_and_k(naive::View<T, naive::Heads>{q, {q_stride, q_heads, head_dim}},
+                      naive::View<T, naive::Heads>{k, {k_stride, k_heads, head_dim}}, positions,
+                      cos, sin, tokens, rotary_dim, pairing, stream);
+}
+
+template <typename T, typename Table, typename Position>
+void rope_qk_norm(T* q, int64_t q_stride, T* k, int64_t k_stride, const T* q_weight,
+                  const T* k_weight, const Position* positions, const Table* cos, const Table* sin,
+                  int tokens, int q_heads, int k_heads, int head_dim, int rotary_dim, float eps,
+                  cudaStream_t stream) {
+  using namespace naive;
+  const int64_t size = static_cast<int64_t>(tokens) * rotary_dim;
+  const int64_t most_heads = q_heads > k_heads ? q_heads : k_heads;
+  const int64_t heads = tokens * most_heads;
+  float* memory = intermediates(2 * size + 3 * size * most_heads + heads * head_dim + heads);
+  if (memory == nullptr) {
+    return;
+  }
+  const Angles angles = {{Pairing::split, rotary_dim / 2}, memory, memory + size};
+  float* work = memory + 2 * size;
+  float* normalised = work + 3 * size * most_heads;  // [tokens, heads, head_dim]
+  float* rstd = normalised + heads * head_dim;       // [tokens, heads]
+  angles.gather(cos, sin, positions, tokens, stream);
+  const auto run = [&](View<T, Heads> x, const T* weight) {
+    normalise_heads(x, weight, eps, tokens, normalised, rstd, stream);
+    const int64_t stride = static_cast<int64_t>(x.place.heads) * head_dim;
+    turn_heads(View<float, Heads>{normalised, {stride, x.place.heads, head_dim}}, x, tokens,
+               angles.pairs, angles.cos, angles.sin, work, stream);
+  };
+  run({q, {q_stride, q_heads, head_dim}}, q_weight);
+  run({k, {k_stride, k_heads, head_dim}}, k_weight);
 }
 
 }  // namespace onepass

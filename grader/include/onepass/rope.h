@@ -86,4 +86,26 @@ void rope_fast(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* p
                const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
                int head_dim, int rotary_dim, Pairing pairing, cudaStream_t stream);
 
+/// Exercise 3.5. RMSNorm of each head of q and of k by itself, then 3.3, in place:
+///
+///     n[t][h][c] = x[t][h][c] * rstd[t][h] * weight[c]          x: q or k, weight: its own
+///     rstd[t][h] = 1 / sqrt((sum over c of x[t][h][c]^2) / head_dim + eps)
+///
+/// and of n the pairs (i, i + rotary_dim / 2) are turned as in 3.3, in fp32. n is not rounded to T:
+/// it is in no memory, and each result is rounded once, at the end. (Two kernels, the first of
+/// which writes its n, round it; so the last digit differs from that of models which run them.)
+///
+/// The elements rotary_dim to head_dim - 1 of each head become n: they are normalised, not turned.
+///
+/// q, k, positions, cos, sin, rotary_dim, Table, Position: as in 3.3, but head_dim is at most
+/// 1,024. q_weight, k_weight: [head_dim], for all heads of q, and for all of k. Who has weights
+/// that are meant as 1 + weight, as Gemma 3's are, adds the 1 first.
+///
+/// Each element of q and k is loaded once and stored once. Nothing is saved for a backward pass.
+template <typename T, typename Table, typename Position>
+void rope_qk_norm(T* q, int64_t q_stride, T* k, int64_t k_stride, const T* q_weight,
+                  const T* k_weight, const Position* positions, const Table* cos, const Table* sin,
+                  int tokens, int q_heads, int k_heads, int head_dim, int rotary_dim, float eps,
+                  cudaStream_t stream);
+
 }  // namespace onepass

@@ -40,8 +40,8 @@ Case draw_backward(const Random& random, Dtype dtype) {
   return call_of(kBackward, std::move(turn.x), std::move(turn.tables));
 }
 
-Case draw_half_split(const Random& random, Dtype dtype) {
-  Draw draw(random);
+/// q, k, their positions and angles, for 3.3 and what builds on it.
+QAndK draw_q_and_k(Draw& draw, Dtype dtype) {
   const std::int64_t tokens = draw.size(1, kMostTokens);
   const std::int64_t pairs = draw.size(1, kMostPairs);
   const std::int64_t rotary_pairs = draw.coin() ? pairs : draw.integer(1, pairs);
@@ -58,7 +58,22 @@ Case draw_half_split(const Random& random, Dtype dtype) {
   const bool wide = own_tables || draw.coin();
   arguments.positions = draw.uniform(wide ? Dtype::int64 : Dtype::int32, tokens, 1, 0.0,
                                      static_cast<double>(rows - 1));  // rounded
-  return q_and_k_call(kHalfSplit, std::move(arguments));
+  return arguments;
+}
+
+Case draw_half_split(const Random& random, Dtype dtype) {
+  Draw draw(random);
+  return q_and_k_call(kHalfSplit, draw_q_and_k(draw, dtype));
+}
+
+Case draw_qk_norm(const Random& random, Dtype dtype) {
+  Draw draw(random);
+  QAndK arguments = draw_q_and_k(draw, dtype);
+  const std::int64_t head_dim = arguments.q.cols() / arguments.q_heads;
+  arguments.q_weight = draw.uniform(dtype, 1, head_dim, 0.5, 1.5);
+  arguments.k_weight = draw.uniform(dtype, 1, head_dim, 0.5, 1.5);
+  arguments.eps = draw.one_of({1e-6f, 1e-5f, 1e-3f, 0.0f});  // as the kernel gets it, in fp32
+  return q_and_k_call(kQkNorm, std::move(arguments));
 }
 
 Expectations expected_of_interleaved(const Case& call) {
@@ -69,7 +84,7 @@ Expectations expected_of_backward(const Case& call) {
   return {expected(call, "dx")};
 }
 
-Expectations expected_of_half_split(const Case& call) {
+Expectations expected_of_q_and_k(const Case& call) {
   return {expected(call, "q"), expected(call, "k")};
 }
 
@@ -78,7 +93,8 @@ Expectations expected_of_half_split(const Case& call) {
 std::vector<Subject> rope_subjects() {
   return {{"rope/interleaved", draw_interleaved, expected_of_interleaved},
           {"rope/backward", draw_backward, expected_of_backward},
-          {"rope/half_split", draw_half_split, expected_of_half_split}};
+          {"rope/half_split", draw_half_split, expected_of_q_and_k},
+          {"rope/qk_norm", draw_qk_norm, expected_of_q_and_k}};
 }
 
 }  // namespace onepass::agreement

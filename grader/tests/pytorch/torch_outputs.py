@@ -240,20 +240,36 @@ def rope_backward(case):
     return in_both(case, compute)
 
 
-def rope_half_split(case):
-    def turned(name, to):
-        heads = to(case[name]).reshape(case.tokens, -1, case.head_dim)
-        positions = case["positions"].flatten().long()
-        cos = to(case["cos"])[positions].repeat(1, 2)[:, None]  # [tokens, 1, rotary_dim]
-        sin = to(case["sin"])[positions].repeat(1, 2)[:, None]
-        turning, passing = heads[..., : case.rotary_dim], heads[..., case.rotary_dim :]
-        first, second = turning.chunk(2, dim=-1)
-        turning = turning * cos + torch.cat((-second, first), dim=-1) * sin
-        return torch.cat((turning.to(heads.dtype), passing), dim=-1).flatten(1)
+def heads_of(case, name, to):
+    return to(case[name]).reshape(case.tokens, -1, case.head_dim)
 
+
+def turned_halves(case, heads, to):
+    """heads: [tokens, heads, head_dim], each turned by its token's position."""
+    positions = case["positions"].flatten().long()
+    cos = to(case["cos"])[positions].repeat(1, 2)[:, None]  # [tokens, 1, rotary_dim]
+    sin = to(case["sin"])[positions].repeat(1, 2)[:, None]
+    turning, passing = heads[..., : case.rotary_dim], heads[..., case.rotary_dim :]
+    first, second = turning.chunk(2, dim=-1)
+    turning = turning * cos + torch.cat((-second, first), dim=-1) * sin
+    return torch.cat((turning.to(heads.dtype), passing), dim=-1).flatten(1)
+
+
+def rope_half_split(case):
     def compute(to):
-        yield "q", "slices", turned("q", to)
-        yield "k", "slices", turned("k", to)
+        for name in ("q", "k"):
+            yield name, "slices", turned_halves(case, heads_of(case, name, to), to)
+
+    return in_both(case, compute)
+
+
+def rope_qk_norm(case):
+    def compute(to):
+        for name in ("q", "k"):
+            heads = heads_of(case, name, to)
+            rstd = (heads.square().mean(dim=-1, keepdim=True) + case.eps).rsqrt()
+            normalised = heads * rstd * to(case.vector(name + "_weight"))
+            yield name, "mean, rsqrt, slices", turned_halves(case, normalised, to)
 
     return in_both(case, compute)
 
@@ -320,6 +336,7 @@ OUTPUTS_OF = {
     "rope/interleaved": rope_interleaved,
     "rope/backward": rope_backward,
     "rope/half_split": rope_half_split,
+    "rope/qk_norm": rope_qk_norm,
     "batchnorm/forward": batchnorm_forward,
     "batchnorm/evaluate": batchnorm_evaluate,
 }
