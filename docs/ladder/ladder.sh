@@ -12,6 +12,7 @@ build=${2:-$repository/build}
 reports=$build/ladder/$ladder
 case $ladder in
   rmsnorm_backward) folder=01_rmsnorm plain=rmsnorm/backward fast=rmsnorm/backward_fast ;;
+  rope) folder=03_rope plain=rope/half_split fast=rope/fast ;;
   *) echo "There is no ladder $ladder." >&2; exit 2 ;;
 esac
 mkdir -p "$reports"
