@@ -140,6 +140,7 @@ PREPARE = {
     "rmsnorm/backward": rmsnorm_backward,
     "rmsnorm/forward_fast": rmsnorm_forward,
     "rmsnorm/residual": rmsnorm_residual,
+    "rmsnorm/backward_fast": rmsnorm_backward,
     "layernorm/forward": layernorm_forward,
     "layernorm/backward_dx": layernorm_backward(True, False),
     "layernorm/backward_dweight_dbias": layernorm_backward(False, True),
@@ -147,6 +148,7 @@ PREPARE = {
     "rope/interleaved": rope_interleaved,
     "rope/backward": rope_interleaved,  # the same with the sign of sin
     "rope/half_split": rope_half_split,
+    "rope/fast": rope_half_split,
     "batchnorm/forward": batchnorm(True),
     "batchnorm/evaluate": batchnorm(False),
 }
