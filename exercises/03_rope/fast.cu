@@ -83,14 +83,14 @@ __global__ void rope_fast_kernel(T* q, int64_t q_stride, T* k, int64_t k_stride,
   }
   const int pieces = half / kPairs;                          // of a head
   const int i = static_cast<int>(thread % pieces) * kPairs;  // the first pair of this one
-  const int64_t group = thread / pieces % groups;
+  const int group = static_cast<int>(thread / pieces % groups);
   const int64_t token = thread / pieces / groups;
   const int64_t position = positions[token];
 
   T* x[kHeads];  // the heads; null behind the last one
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
-    const int64_t head = group + h * static_cast<int64_t>(groups);
+    const int head = group + h * groups;
     x[h] = nullptr;
     if (head < q_heads) {
       x[h] = q + token * q_stride + head * head_dim;

@@ -60,14 +60,14 @@ __global__ void rope_fast_kernel(T* q, int64_t q_stride, T* k, int64_t k_stride,
   }
   const int pieces = half / kPairs;                          // of a head
   const int i = static_cast<int>(thread % pieces) * kPairs;  // the first pair of this one
-  const int64_t group = thread / pieces % groups;
+  const int group = static_cast<int>(thread / pieces % groups);
   const int64_t token = thread / pieces / groups;
   const int64_t angles = positions[token] * static_cast<int64_t>(half) + i;
   const auto c = *reinterpret_cast<const Wide<Table, kPairs>*>(cos + angles);
   const auto s = *reinterpret_cast<const Wide<Table, kPairs>*>(sin + angles);
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
-    const int64_t head = group + h * static_cast<int64_t>(groups);
+    const int head = group + h * groups;
     if (head < q_heads + k_heads) {
       T* x = head < q_heads ? q + token * q_stride + head * head_dim
                             : k + token * k_stride + (head - q_heads) * head_dim;

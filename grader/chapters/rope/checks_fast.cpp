@@ -176,6 +176,8 @@ TEST_SUITE("rope/fast") {
       check_angles_shared(
           subject,
           {.dtype = Dtype::bf16, .tokens = 1, .q_heads = 32, .k_heads = 8, .head_dim = 128});
+      // So wide that no two heads' angles are one request of a warp.
+      check_angles_shared(subject, {.tokens = 1, .q_heads = 6, .k_heads = 2, .head_dim = 256});
     });
   }
 

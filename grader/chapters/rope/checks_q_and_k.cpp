@@ -223,10 +223,11 @@ void check_beyond_32_bits(const Subject& subject) {
       function, "tokens",
       {{"q_heads", 2}, {"k_heads", 1}, {"head_dim", 32}, {"rotary_dim", 32}, {"table_rows", 300}},
       subject.outputs);
-  constexpr std::int64_t kHeads = 2;  // of q and k: tokens * kHeads fits an int, and pairs do not
+  // Of q and k: tokens * kHeads fits an int, and pairs are beyond 2^32, of both heads together too.
+  constexpr std::int64_t kHeads = 2;
   check_most_rows(
       function, "tokens",
-      {{"q_heads", 1}, {"k_heads", 1}, {"head_dim", 6}, {"rotary_dim", 6}, {"table_rows", 300}},
+      {{"q_heads", 1}, {"k_heads", 1}, {"head_dim", 10}, {"rotary_dim", 10}, {"table_rows", 300}},
       subject.outputs, kHeads);
   check_far_positions(subject, false, 4, 270'000'001,
                       {"index-overflow",
@@ -245,6 +246,8 @@ void check_sizes(const Subject& subject) {
   subject.check({.tokens = 1, .head_dim = 4});
   expect_nothing_done(subject.functions->int32);
   subject.check({.tokens = 129, .head_dim = 4});
+  // 1,025 pairs: one more than whole blocks, of any usual number of threads, have.
+  subject.check({.tokens = 1, .q_heads = 4, .k_heads = 1, .head_dim = 410});
   sweep_large_sizes(subject.functions->int32,
                     {{"tokens", "table_rows"},
                      {"q_heads"},
