@@ -1,9 +1,11 @@
 // Exercise 3.5: RMSNorm of each head of q and of k, and then RoPE, in one pass.
 //
-//     q, k          [tokens, q_heads or k_heads, head_dim]  with strides, in place, as in 3.3
-//     q_weight,     [head_dim]                              one for all heads of q, one for all of
-//     k k_weight positions     [tokens]                                its row of the tables cos,
-//     sin      [.., rotary_dim / 2]                    fp32 or T
+//     q          [tokens, q_heads, head_dim]  tokens q_stride elements apart, changed in place
+//     k          [tokens, k_heads, head_dim]  tokens k_stride elements apart, changed in place
+//     q_weight   [head_dim]                   one for all heads of q
+//     k_weight   [head_dim]                   one for all heads of k
+//     positions  [tokens]                     int32 or int64: its row of the tables
+//     cos, sin   [.., rotary_dim / 2]         fp32 or T
 //
 //     n = x * rstd * weight   with rstd = 1 / sqrt(mean of the head's squares + eps), in fp32
 //     a = n[i], b = n[i + rotary_dim / 2] are turned by row positions[t], and rounded to T;
