@@ -179,6 +179,8 @@ TEST_SUITE("rmsnorm/backward_fast") {
   }
 
   CHECK_CASE("dweight of wide rows, to 65,536 columns", points(2), todo(4)) {
+    // More rows than their kernel has groups of.
+    checks.check(kOfDweight, random_gradients(some_16_bit(), 131, 8193));
     const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check_widest(kBackwardFast, checks.rows_of(kOfDweight));
     sweep_wide_ways(kBackwardFast, checks.rows_of(kOfBoth));
