@@ -35,8 +35,8 @@ BackwardHooks twice_rows(const Counted& counted) {
 const std::vector<Loss> kLostRows = {
     {"stripe-dropped",
      {2, 4, 8, 16, 32, 64, 128, 256, 512},
-     "The last rows of the tensor are missing: rows / {n} was rounded down, and what is left over "
-     "belongs to nobody. Let group g take rows g, g + {n}, ... below rows, or round up.",
+     "The last rows of the tensor are missing: rows / groups was rounded down, and what is left "
+     "over belongs to nobody. Let group g take rows g, g + groups, ... below rows, or round up.",
      [](auto row, auto rows, auto groups) { return row < rows / groups * groups; }},
     {"stripe-dropped",
      {1, 2, 4, 8, 16, 32, 64, 128, 256, 512},
