@@ -13,12 +13,13 @@ namespace onepass::layernorm {
 
 using namespace common;
 
-extern const Function kForward, kBackwardDx, kBackwardDweightDbias, kBackward;
+extern const Function kForward, kForwardFast, kBackwardDx, kBackwardDweightDbias, kBackward;
 
-// ---- 2.1: x [rows, cols], weight, bias [1, cols] or none, eps -> y, mean, rstd [rows, 1] ----
+// ---- 2.1 and 2.5: x [rows, cols], weight, bias [1, cols] or none, eps -> y, mean, rstd [rows, 1]
+// ----
 
 Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> bias, float eps,
-                  const Arrangement& arrangement = {});
+                  const Arrangement& arrangement = {}, const Function& function = kForward);
 Expectation expected_mean(const Case& call);
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);

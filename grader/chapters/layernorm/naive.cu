@@ -74,6 +74,13 @@ void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* b
 }
 
 template <typename T>
+void layernorm_forward_fast(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
+                            int64_t y_stride, float* mean, float* rstd, int rows, int cols,
+                            float eps, cudaStream_t stream) {
+  layernorm_forward(x, x_stride, weight, bias, y, y_stride, mean, rstd, rows, cols, eps, stream);
+}
+
+template <typename T>
 void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
                            const T* weight, const float* mean, const float* rstd, T* dx,
                            int64_t dx_stride, int rows, int cols, cudaStream_t stream) {
