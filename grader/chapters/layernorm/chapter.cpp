@@ -41,6 +41,11 @@ Measurement forward(const Function& function) {
   return measurement_of(function, wide_and_few(), {expected_mean, expected_rstd, expected_y});
 }
 
+Measurement backward(const Function& function) {
+  return measurement_of(function, narrow_and_many(), {expected_dx},
+                        {expected_dweight, expected_dbias});
+}
+
 std::vector<Exercise> exercises() {
   return {
       exercise("forward", "LayerNorm, the forward pass", "2.1 The forward pass", forward(kForward)),
@@ -51,10 +56,11 @@ std::vector<Exercise> exercises() {
                measurement_of(kBackwardDweightDbias, narrow_and_many(), {},
                               {expected_dweight, expected_dbias})),
       exercise("backward_fused", "LayerNorm, the whole backward pass", "2.4 One pass",
-               measurement_of(kBackward, narrow_and_many(), {expected_dx},
-                              {expected_dweight, expected_dbias})),
+               backward(kBackward)),
       exercise("forward_fast", "LayerNorm, at the speed of memory",
                "2.5 Forward, at the speed of memory", forward(kForwardFast)),
+      exercise("backward_fast", "LayerNorm backward, at the speed of memory",
+               "2.6 Backward, at the speed of memory", backward(kBackwardFast)),
   };
 }
 

@@ -37,9 +37,17 @@ const Function kBackwardDweightDbias = {
     kRowsAndCols,
     {kDy, kX, kSavedMean, kSavedRstd, kDweight, kDbias, kScratch, kReturned}};
 
-const Function kBackward = {
-    "layernorm_backward",
-    kRowsAndCols,
-    {kDy, kX, kWeight, kSavedMean, kSavedRstd, kDx, kDweight, kDbias, kScratch, kReturned}};
+namespace {
+
+Function backward_called(const char* name) {
+  return {name,
+          kRowsAndCols,
+          {kDy, kX, kWeight, kSavedMean, kSavedRstd, kDx, kDweight, kDbias, kScratch, kReturned}};
+}
+
+}  // namespace
+
+const Function kBackward = backward_called("layernorm_backward");
+const Function kBackwardFast = backward_called("layernorm_backward_fast");
 
 }  // namespace onepass::layernorm

@@ -135,4 +135,13 @@ Summation layernorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t
                                           scratch, rows, cols, stream);
 }
 
+template <typename T>
+Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                                  const T* weight, const float* mean, const float* rstd, T* dx,
+                                  int64_t dx_stride, T* dweight, T* dbias, float* scratch, int rows,
+                                  int cols, cudaStream_t stream) {
+  return layernorm_backward(dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride, dweight,
+                            dbias, scratch, rows, cols, stream);
+}
+
 }  // namespace onepass
