@@ -50,8 +50,8 @@ __global__ void sum_rows_kernel(const T* dy, int64_t dy_stride, const T* x, int6
     // TODO 2: dweight, first stage. Add dy_value times x̂ of that row and column to sum_dweight.
   }
 
-  // TODO 1, continued: store sum_dbias in partial_dbias, in the group's row and this column, in 64
-  // bits. Store sum_dweight in partial_dweight likewise, which is 0 until TODO 2.
+  // TODO 1, continued: store sum_dbias in partial_dbias, at this group's row and this column. Store
+  // sum_dweight in partial_dweight likewise, which is 0 until TODO 2.
 }
 
 /// Second stage: adds up the sums of all groups, a thread a column, those for dbias in blocks (b,
@@ -75,8 +75,9 @@ Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const
                                            cudaStream_t stream) {
   const int groups = rows < kMostGroups ? rows : kMostGroups;
   const int col_blocks = (cols + kThreads - 1) / kThreads;
-  float* partial_dweight = scratch;                                      // [groups, cols]
-  float* partial_dbias = scratch + static_cast<int64_t>(groups) * cols;  // [groups, cols]
+  float* partial_dweight = scratch;                // [groups, cols]
+  float* partial_dbias = scratch + groups * cols;  // [groups, cols]
+
   if (rows > 0) {  // a grid of no blocks is a launch error
     sum_rows_kernel<<<dim3(col_blocks, groups), kThreads, 0, stream>>>(
         dy, dy_stride, x, x_stride, mean, rstd, partial_dweight, partial_dbias, rows, cols);

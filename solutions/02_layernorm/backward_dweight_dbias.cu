@@ -57,10 +57,10 @@ __global__ void sum_rows_kernel(const T* dy, int64_t dy_stride, const T* x, int6
     // [end]
   }
 
-  // TODO 1, continued: store sum_dbias in partial_dbias, in the group's row and this column, in 64
-  // bits. Store sum_dweight in partial_dweight likewise, which is 0 until TODO 2.
+  // TODO 1, continued: store sum_dbias in partial_dbias, at this group's row and this column. Store
+  // sum_dweight in partial_dweight likewise, which is 0 until TODO 2.
   // [solution 1]
-  const int64_t place = static_cast<int64_t>(group) * cols + col;
+  const int place = group * cols + col;  // at most 128 groups of 65,536 columns: an int will do
   partial_dbias[place] = sum_dbias;
   partial_dweight[place] = sum_dweight;
   // [end]
@@ -82,7 +82,7 @@ __global__ void sum_groups_kernel(const float* partial_dweight,  // [groups, col
   if (col < cols) {
     float sum = 0.0f;
     for (int group = 0; group < groups; ++group) {
-      sum += partial[static_cast<int64_t>(group) * cols + col];
+      sum += partial[group * cols + col];
     }
     sums[col] = static_cast<T>(sum);
   }
@@ -96,8 +96,9 @@ Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const
                                            cudaStream_t stream) {
   const int groups = rows < kMostGroups ? rows : kMostGroups;
   const int col_blocks = (cols + kThreads - 1) / kThreads;
-  float* partial_dweight = scratch;                                      // [groups, cols]
-  float* partial_dbias = scratch + static_cast<int64_t>(groups) * cols;  // [groups, cols]
+  float* partial_dweight = scratch;                // [groups, cols]
+  float* partial_dbias = scratch + groups * cols;  // [groups, cols]
+
   if (rows > 0) {  // a grid of no blocks is a launch error
     sum_rows_kernel<<<dim3(col_blocks, groups), kThreads, 0, stream>>>(
         dy, dy_stride, x, x_stride, mean, rstd, partial_dweight, partial_dbias, rows, cols);

@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(kMostThreads)
   for (int k = 0; k < kColumns; ++k) {
     const int col = k * blockDim.x + threadIdx.x;
     if (col < cols) {
-      partial_dweight[static_cast<int64_t>(blockIdx.x) * cols + col] = sum_dweight[k];
-      partial_dbias[static_cast<int64_t>(blockIdx.x) * cols + col] = sum_dbias[k];
+      partial_dweight[blockIdx.x * cols + col] = sum_dweight[k];
+      partial_dbias[blockIdx.x * cols + col] = sum_dbias[k];
     }
   }
   // [end]
@@ -125,7 +125,7 @@ __global__ void sum_blocks_kernel(const float* partial, T* sums, int blocks, int
   if (col < cols) {
     float sum = 0.0f;
     for (int block = 0; block < blocks; ++block) {
-      sum += partial[static_cast<int64_t>(block) * cols + col];
+      sum += partial[block * cols + col];
     }
     sums[col] = static_cast<T>(sum);
   }
@@ -142,8 +142,8 @@ Summation layernorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t
                                                   : layernorm_backward_kernel<T, 128>;
   const int threads = cols < kMostThreads ? (cols + 31) / 32 * 32 : kMostThreads;
   const int blocks = rows < kMostBlocks ? rows : kMostBlocks;
-  float* partial_dweight = scratch;                                      // [blocks, cols]
-  float* partial_dbias = scratch + static_cast<int64_t>(blocks) * cols;  // [blocks, cols]
+  float* partial_dweight = scratch;                // [blocks, cols]; an int will do for its indices
+  float* partial_dbias = scratch + blocks * cols;  // [blocks, cols]
   if (blocks > 0) {
     kernel<<<blocks, threads, 0, stream>>>(dy, dy_stride, x, x_stride, weight, mean, rstd, dx,
                                            dx_stride, partial_dweight, partial_dbias, rows, cols);
