@@ -12,6 +12,8 @@ build=${2:-$repository/build}
 reports=$build/ladder/$ladder
 case $ladder in
   rmsnorm_backward) folder=01_rmsnorm plain=rmsnorm/backward fast=rmsnorm/backward_fast ;;
+  layernorm_forward) folder=02_layernorm plain=layernorm/forward fast=layernorm/forward_fast ;;
+  layernorm_backward) folder=02_layernorm plain=layernorm/backward_fused fast=layernorm/backward_fast ;;
   rope) folder=03_rope plain=rope/half_split fast=rope/fast ;;
   *) echo "There is no ladder $ladder." >&2; exit 2 ;;
 esac

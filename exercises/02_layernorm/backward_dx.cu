@@ -18,26 +18,13 @@
 
 namespace onepass {
 
-constexpr int kMostThreads = 1024;  // threads a block; narrow rows take fewer
-constexpr int kMostWarps = kMostThreads / 32;
+constexpr int kThreads = 256;  // threads a block
+constexpr int kWarps = kThreads / 32;
 
-/// V neighbouring columns, loaded and stored in one access.
-template <typename T, int V>
-struct alignas(sizeof(T) * V) Pack {
-  T values[V];
-};
-
-/// Pack i of the weights; ones for a layer without them.
-template <typename T, int V>
-__device__ inline Pack<T, V> weights_at(const Pack<T, V>* weight_row, int i) {
-  if (weight_row != nullptr) {
-    return weight_row[i];
-  }
-  Pack<T, V> ones;
-  for (int j = 0; j < V; ++j) {
-    ones.values[j] = static_cast<T>(1.0f);
-  }
-  return ones;
+/// The weight of a column; 1 in a layer without weights.
+template <typename T>
+__device__ inline float weight_at(const T* weight, int col) {
+  return weight != nullptr ? static_cast<float>(weight[col]) : 1.0f;
 }
 
 /// The two sums over a row that dx needs.
@@ -57,45 +44,30 @@ __device__ inline float warp_sum(float value) {
 /// Both sums over all threads of the block, in every thread. All threads call it together.
 __device__ inline RowSums block_sums_of(RowSums sums) {
   // TODO 2: so far each thread knows its own share only. Add up both sums as in exercise 1.1: over
-  // the warp with warp_sum(), then over the warps through two __shared__ arrays with one slot a
-  // warp (there are blockDim.x / 32 of them, at most kMostWarps). One barrier is enough for both.
+  // the warp with warp_sum(), then over the warps through two __shared__ arrays of kWarps slots,
+  // one a warp. One barrier is enough for both.
   return sums;
 }
 
-template <typename T, int V>
-__global__ void __launch_bounds__(kMostThreads)
-    layernorm_backward_dx_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
-                                 const T* weight, const float* mean, const float* rstd, T* dx,
-                                 int64_t dx_stride, int cols) {
-  using RowPack = Pack<T, V>;
+/// `__restrict__`: no two of the buffers overlap (exercise 1.2).
+template <typename T>
+__global__ void layernorm_backward_dx_kernel(const T* __restrict__ dy, int64_t dy_stride,
+                                             const T* __restrict__ x, int64_t x_stride,
+                                             const T* __restrict__ weight,
+                                             const float* __restrict__ mean,
+                                             const float* __restrict__ rstd, T* __restrict__ dx,
+                                             int64_t dx_stride, int cols) {
   const int64_t row = blockIdx.x;
-  const int packs = cols / V;  // packs a row; cols is a multiple of V
-  const RowPack* dy_row = reinterpret_cast<const RowPack*>(dy + row * dy_stride);  // [packs]
-  const RowPack* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);     // [packs]
-  const RowPack* weight_row = reinterpret_cast<const RowPack*>(weight);  // [packs] or null
-  RowPack* dx_row = reinterpret_cast<RowPack*>(dx + row * dx_stride);    // [packs]
+  const T* dy_row = dy + row * dy_stride;  // [cols]
+  const T* x_row = x + row * x_stride;     // [cols]
+  T* dx_row = dx + row * dx_stride;        // [cols]
   const float row_mean = mean[row];
   const float row_rstd = rstd[row];
 
-  // TODO 1: walk over this thread's columns (packs threadIdx.x, threadIdx.x + blockDim.x, ...) and
-  // add up wdy and wdy * x̂ in a RowSums; weights_at() gives the weights of a pack. Call
-  // block_sums_of() for the sums over the row, divide both by cols, and walk over the same columns
-  // again to store dx.
-}
-
-/// Can every row of a tensor be read in accesses of `bytes` bytes? Null counts as aligned.
-template <typename T>
-bool is_aligned(const T* tensor, int64_t stride, int cols, int bytes) {
-  const auto address = reinterpret_cast<uintptr_t>(tensor);
-  const int elements = bytes / static_cast<int>(sizeof(T));
-  return address % bytes == 0 && stride % elements == 0 && cols % elements == 0;
-}
-
-/// Threads for a row of so many packs: two packs a thread, in whole warps, as far as a block goes.
-/// The row is read twice, and few large blocks a multiprocessor leave it in the L1 cache meanwhile.
-inline int threads_for(int packs) {
-  const int warps = (packs + 2 * 32 - 1) / (2 * 32);
-  return 32 * (warps < kMostWarps ? warps : kMostWarps);
+  // TODO 1: walk over this thread's columns (threadIdx.x, then every kThreads further on) and add
+  // up wdy and wdy * x̂ in a RowSums; weight_at() gives the weight of a column. Call block_sums_of()
+  // for the sums over the row, divide both by cols, and walk over the same columns again to store
+  // dx.
 }
 
 template <typename T>
@@ -105,16 +77,8 @@ void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x
   if (rows == 0) {
     return;  // a grid of no blocks is a launch error
   }
-  const bool aligned = is_aligned(dy, dy_stride, cols, 16) && is_aligned(x, x_stride, cols, 16) &&
-                       is_aligned(weight, 0, cols, 16) && is_aligned(dx, dx_stride, cols, 16);
-  if (aligned) {
-    constexpr int V = 16 / sizeof(T);
-    layernorm_backward_dx_kernel<T, V><<<rows, threads_for(cols / V), 0, stream>>>(
-        dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride, cols);
-  } else {
-    layernorm_backward_dx_kernel<T, 1><<<rows, threads_for(cols), 0, stream>>>(
-        dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride, cols);
-  }
+  layernorm_backward_dx_kernel<<<rows, kThreads, 0, stream>>>(dy, dy_stride, x, x_stride, weight,
+                                                              mean, rstd, dx, dx_stride, cols);
 }
 
 }  // namespace onepass

@@ -86,9 +86,13 @@ WrongRows wrong_rows(const Expectation& right, const Matrix& got,
   return wrong;
 }
 
-/// Is something computed from whole rows, and so has one number a row?
-bool has_sums_of_rows(const Case& call) {
-  return call.contract() != nullptr &&
+/// Has the output rows, and is something computed from whole rows that has one number a row?
+bool needs_sums_of_rows(const Case& call, const std::string& output) {
+  if (call.contract() == nullptr) {
+    return false;
+  }
+  const contract::Tensor* itself = call.contract()->find(output);
+  return itself != nullptr && itself->rows != contract::Extent(1) &&
          std::any_of(call.contract()->tensors.begin(), call.contract()->tensors.end(),
                      [&](const contract::Tensor& tensor) {
                        return tensor.is_data() && tensor.cols == contract::Extent(1) &&
@@ -247,7 +251,8 @@ std::optional<Diagnosis> explain_pattern(const Case& call, const std::string& ou
   const Pattern wrong = describe(comparison.wrong_mask);
   const IndexSet& cols = wrong.cols;
   if (wrong.product && cols.kind == IndexSet::Kind::all_but_some && cols.size > 1 &&
-      (cols.width == 1 || cols.width == 32) && cols.period % 32 == 0 && has_sums_of_rows(call)) {
+      (cols.width == 1 || cols.width == 32) && cols.period % 32 == 0 &&
+      needs_sums_of_rows(call, output)) {
     const bool lane = cols.width == 1 && cols.period == 32;
     const char* who = lane              ? "lane 0 of each warp"
                       : cols.width == 1 ? "thread 0"

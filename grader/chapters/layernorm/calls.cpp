@@ -40,9 +40,9 @@ Expectation expected_statistic(const Case& call, const char* output, Field Stati
 }  // namespace
 
 Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> bias, float eps,
-                  const Arrangement& arrangement) {
+                  const Arrangement& arrangement, const Function& function) {
   return call(
-      kForward,
+      function,
       {.values = {{"x", std::move(x)}, {"weight", std::move(weight)}, {"bias", std::move(bias)}},
        .scalars = {{"eps", eps}}},
       arrangement);

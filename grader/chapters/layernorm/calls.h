@@ -13,18 +13,20 @@ namespace onepass::layernorm {
 
 using namespace common;
 
-extern const Function kForward, kBackwardDx, kBackwardDweightDbias, kBackward;
+extern const Function kForward, kForwardFast, kBackwardDx, kBackwardDweightDbias, kBackward,
+    kBackwardFast;
 
-// ---- 2.1: x [rows, cols], weight, bias [1, cols] or none, eps -> y, mean, rstd [rows, 1] ----
+// ---- 2.1 and 2.5: x [rows, cols], weight, bias [1, cols] or none, eps -> y, mean, rstd [rows, 1]
+// ----
 
 Case forward_call(Matrix x, std::optional<Matrix> weight, std::optional<Matrix> bias, float eps,
-                  const Arrangement& arrangement = {});
+                  const Arrangement& arrangement = {}, const Function& function = kForward);
 Expectation expected_mean(const Case& call);
 Expectation expected_rstd(const Case& call);
 Expectation expected_y(const Case& call);
 
-// ---- 2.2 to 2.4: dy, x [rows, cols], weight [1, cols], mean, rstd [rows, 1] -> dx [rows, cols],
-// dweight, dbias [1, cols], and in "returned" [1, 1] the promise of the launcher ----
+// ---- 2.2 to 2.4 and 2.6: dy, x [rows, cols], weight [1, cols], mean, rstd [rows, 1] -> dx [rows,
+// cols], dweight, dbias [1, cols], and in "returned" [1, 1] the promise of the launcher ----
 
 inline constexpr Norm kNorm = {.centred = true, .eps = 1e-5};
 

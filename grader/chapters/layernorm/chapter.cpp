@@ -37,11 +37,18 @@ Measurement measurement_of(const Function& function, const std::vector<Shape>& t
   return measurement;
 }
 
+Measurement forward(const Function& function) {
+  return measurement_of(function, wide_and_few(), {expected_mean, expected_rstd, expected_y});
+}
+
+Measurement backward(const Function& function) {
+  return measurement_of(function, narrow_and_many(), {expected_dx},
+                        {expected_dweight, expected_dbias});
+}
+
 std::vector<Exercise> exercises() {
   return {
-      exercise(
-          "forward", "LayerNorm, the forward pass", "2.1 The forward pass",
-          measurement_of(kForward, wide_and_few(), {expected_mean, expected_rstd, expected_y})),
+      exercise("forward", "LayerNorm, the forward pass", "2.1 The forward pass", forward(kForward)),
       exercise("backward_dx", "LayerNorm, the gradient of x", "2.2 The gradient of x",
                measurement_of(kBackwardDx, wide_and_few(), {expected_dx})),
       exercise("backward_dweight_dbias", "LayerNorm, the gradients of weight and bias",
@@ -49,8 +56,11 @@ std::vector<Exercise> exercises() {
                measurement_of(kBackwardDweightDbias, narrow_and_many(), {},
                               {expected_dweight, expected_dbias})),
       exercise("backward_fused", "LayerNorm, the whole backward pass", "2.4 One pass",
-               measurement_of(kBackward, narrow_and_many(), {expected_dx},
-                              {expected_dweight, expected_dbias})),
+               backward(kBackward)),
+      exercise("forward_fast", "LayerNorm, at the speed of memory",
+               "2.5 Forward, at the speed of memory", forward(kForwardFast)),
+      exercise("backward_fast", "LayerNorm backward, at the speed of memory",
+               "2.6 Backward, at the speed of memory", backward(kBackwardFast)),
   };
 }
 

@@ -12,17 +12,22 @@ const Tensor kSavedMean = {"mean", input, "rows", 1, {.dtype = Dtype::fp32, .sca
 const Tensor kDbias = {"dbias", output, 1, "cols"};
 const Tensor kScratch = scratch<layernorm_scratch_size>();
 
+Function forward_called(const char* name) {
+  return {name,
+          kRowsAndCols,
+          {{"x", input, "rows", "cols", {.strided = true, .mean = 0.5}},
+           kOptionalWeight,
+           {"bias", input, 1, "cols", {.optional = true}},
+           kY,
+           {"mean", output, "rows", 1, {.dtype = Dtype::fp32}},
+           kRstd},
+          {{"eps", double{1e-5f}}}};
+}
+
 }  // namespace
 
-const Function kForward = {"layernorm_forward",
-                           kRowsAndCols,
-                           {{"x", input, "rows", "cols", {.strided = true, .mean = 0.5}},
-                            kOptionalWeight,
-                            {"bias", input, 1, "cols", {.optional = true}},
-                            kY,
-                            {"mean", output, "rows", 1, {.dtype = Dtype::fp32}},
-                            kRstd},
-                           {{"eps", double{1e-5f}}}};
+const Function kForward = forward_called("layernorm_forward");
+const Function kForwardFast = forward_called("layernorm_forward_fast");
 
 const Function kBackwardDx = {
     "layernorm_backward_dx", kRowsAndCols, {kDy, kX, kOptionalWeight, kSavedMean, kSavedRstd, kDx}};
@@ -32,9 +37,17 @@ const Function kBackwardDweightDbias = {
     kRowsAndCols,
     {kDy, kX, kSavedMean, kSavedRstd, kDweight, kDbias, kScratch, kReturned}};
 
-const Function kBackward = {
-    "layernorm_backward",
-    kRowsAndCols,
-    {kDy, kX, kWeight, kSavedMean, kSavedRstd, kDx, kDweight, kDbias, kScratch, kReturned}};
+namespace {
+
+Function backward_called(const char* name) {
+  return {name,
+          kRowsAndCols,
+          {kDy, kX, kWeight, kSavedMean, kSavedRstd, kDx, kDweight, kDbias, kScratch, kReturned}};
+}
+
+}  // namespace
+
+const Function kBackward = backward_called("layernorm_backward");
+const Function kBackwardFast = backward_called("layernorm_backward_fast");
 
 }  // namespace onepass::layernorm

@@ -74,6 +74,13 @@ void layernorm_forward(const T* x, int64_t x_stride, const T* weight, const T* b
 }
 
 template <typename T>
+void layernorm_forward_fast(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
+                            int64_t y_stride, float* mean, float* rstd, int rows, int cols,
+                            float eps, cudaStream_t stream) {
+  layernorm_forward(x, x_stride, weight, bias, y, y_stride, mean, rstd, rows, cols, eps, stream);
+}
+
+template <typename T>
 void layernorm_backward_dx(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
                            const T* weight, const float* mean, const float* rstd, T* dx,
                            int64_t dx_stride, int rows, int cols, cudaStream_t stream) {
@@ -126,6 +133,15 @@ Summation layernorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t
                         stream);
   return layernorm_backward_dweight_dbias(dy, dy_stride, x, x_stride, mean, rstd, dweight, dbias,
                                           scratch, rows, cols, stream);
+}
+
+template <typename T>
+Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                                  const T* weight, const float* mean, const float* rstd, T* dx,
+                                  int64_t dx_stride, T* dweight, T* dbias, float* scratch, int rows,
+                                  int cols, cudaStream_t stream) {
+  return layernorm_backward(dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride, dweight,
+                            dbias, scratch, rows, cols, stream);
 }
 
 }  // namespace onepass

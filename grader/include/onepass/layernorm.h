@@ -74,11 +74,37 @@ Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const
 
 /// Exercise 2.4. The whole backward pass: what 2.2 and 2.3 give, together. weight is never null.
 /// What it returns holds for dx too: fixed_order is a promise, and checked, and with any_order the
-/// last digits of dx may differ as well. How often x and dy are loaded is up to you.
+/// last digits of dx may differ as well. How often x and dy are loaded is up to you: 2.6 loads them
+/// once.
 template <typename T>
 Summation layernorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
                              const T* weight, const float* mean, const float* rstd, T* dx,
                              int64_t dx_stride, T* dweight, T* dbias, float* scratch, int rows,
                              int cols, cudaStream_t stream);
+
+/// Exercise 2.5. What layernorm_forward gives, of the same arguments, and with less traffic:
+///
+///   - Up to 8,192 columns, each element of x is loaded once, and never again.
+///   - Where x, weight, bias and y are aligned to 16 bytes (null counts as aligned), and their
+///     strides and cols come to multiples of 16 bytes, x is loaded and y is stored 16 bytes at a
+///     time, at every width. Where any of these is not so, accesses may have any size.
+///
+/// What counts as a load is said in exercise 1.4 (onepass/rmsnorm.h).
+template <typename T>
+void layernorm_forward_fast(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
+                            int64_t y_stride, float* mean, float* rstd, int rows, int cols,
+                            float eps, cudaStream_t stream);
+
+/// Exercise 2.6. What layernorm_backward gives, of the same arguments, and with less traffic:
+///
+///   - Up to 8,192 columns, each element of dy and of x is loaded once, and never again.
+///   - Where dy, x, weight and dx are aligned to 16 bytes, and their strides and cols come to
+///     multiples of 16 bytes, dy and x are loaded and dx is stored 16 bytes at a time, at every
+///     width. Where any of these is not so, accesses may have any size.
+template <typename T>
+Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
+                                  const T* weight, const float* mean, const float* rstd, T* dx,
+                                  int64_t dx_stride, T* dweight, T* dbias, float* scratch, int rows,
+                                  int cols, cudaStream_t stream);
 
 }  // namespace onepass

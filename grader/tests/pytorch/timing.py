@@ -145,6 +145,8 @@ PREPARE = {
     "layernorm/backward_dx": layernorm_backward(True, False),
     "layernorm/backward_dweight_dbias": layernorm_backward(False, True),
     "layernorm/backward_fused": layernorm_backward(True, True),
+    "layernorm/forward_fast": layernorm_forward,
+    "layernorm/backward_fast": layernorm_backward(True, True),
     "rope/interleaved": rope_interleaved,
     "rope/backward": rope_interleaved,  # the same with the sign of sin
     "rope/half_split": rope_half_split,

@@ -21,10 +21,11 @@ Oracle constant(const std::string& mistake, double factor) {
           }};
 }
 
-const contract::Function kRowNorm = {
-    "norm",
-    {{"rows"}, {"cols"}},
-    {{"y", Role::output, "rows", "cols"}, {"rstd", Role::output, "rows", 1}}};
+const contract::Function kRowNorm = {"norm",
+                                     {{"rows"}, {"cols"}},
+                                     {{"y", Role::output, "rows", "cols"},
+                                      {"rstd", Role::output, "rows", 1},
+                                      {"dweight", Role::output, 1, "cols"}}};
 const Case kCall =
     contract::call(kRowNorm, Dtype::fp32, {.sizes = {{"rows", kRows}, {"cols", kCols}}});
 const Field kValue(kRows, kCols, 1.0);
@@ -122,13 +123,14 @@ TEST_CASE("only lane 0 right: the sum was not broadcast, if there is one") {
       got.set(row, col, 1.0);
     }
   }
-  const auto diagnosis =
-      explain_pattern(kCall, "y", compare(got, kValue, kBound, Poison::nan), kIsLeftOver);
+  const Comparison wrong = compare(got, kValue, kBound, Poison::nan);
+  const auto diagnosis = explain_pattern(kCall, "y", wrong, kIsLeftOver);
   CHECK(diagnosis.value().mistake == "sum-not-broadcast");
+  CHECK_FALSE(explain_pattern(kCall, "dweight", wrong, kIsLeftOver));  // sums down the columns
   const contract::Function no_sum = {
       "scale", {{"rows"}, {"cols"}}, {{"y", Role::output, "rows", "cols"}}};
   const Case other = contract::call(no_sum, Dtype::fp32, {.sizes = {{"rows", 4}, {"cols", 4}}});
-  CHECK_FALSE(explain_pattern(other, "y", compare(got, kValue, kBound, Poison::nan), kIsLeftOver));
+  CHECK_FALSE(explain_pattern(other, "y", wrong, kIsLeftOver));
 }
 
 TEST_CASE("a launch error is told by what the call asked for") {

@@ -1,0 +1,159 @@
+// The checks of exercise 2.6. Of the results as those of 2.4 (checks_of_backward.h); and of the
+// traffic that made them, on the simulator. Until TODO 4 rows have at most 8,192 columns.
+#include "chapters/common/requests.h"
+#include "chapters/layernorm/checks_of_backward.h"
+
+namespace onepass::layernorm::backward_fast_checks {
+namespace {
+
+const BackwardChecks checks(kBackwardFast);
+
+Case call_of(std::int64_t rows, std::int64_t cols, Dtype dtype, const Arrangement& arrangement) {
+  return backward_call(kBackwardFast, random_gradients(dtype, rows, cols), arrangement);
+}
+
+void check_loaded_once(std::int64_t rows, std::int64_t cols, Dtype dtype,
+                       const Arrangement& arrangement = {}) {
+  const Case call = call_of(rows, cols, dtype, arrangement);
+  if (const auto traffic = expect_and_count<backward_mistakes>(call, kOfDx)) {
+    require_loaded_once(call, *traffic, "dy");
+    require_loaded_once(call, *traffic, "x");
+  }
+}
+
+/// One of the two types of 16 bits, which are moved alike.
+Dtype some_16_bit() {
+  return kSixteenBit[session().random().bits(0) % kSixteenBit.size()];
+}
+
+void check_packs(std::int64_t rows, std::int64_t cols, Dtype dtype,
+                 const Arrangement& arrangement = {}) {
+  const Case call = call_of(rows, cols, dtype, arrangement);
+  if (const auto traffic = expect_and_count<backward_mistakes>(call, kOfDx)) {
+    require_packs(call, *traffic, "dy", verdict::AccessType::read);
+    require_packs(call, *traffic, "x", verdict::AccessType::read);
+    require_packs(call, *traffic, "dx", verdict::AccessType::write);
+  }
+}
+
+/// Persistent blocks that come to so many rows that the places of a ring are used again.
+void check_long_walks(const Outputs& outputs) {
+  checks.check(outputs, random_gradients(Dtype::fp32, 2601, 3),
+               {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
+}
+
+/// The same with several warps a block, and fewer blocks than there is room for: 132, say.
+void check_wide_walks() {
+  checks.check(kOfSums, random_gradients(Dtype::fp16, 135, 4104));
+}
+
+TEST_SUITE("layernorm/backward_fast") {
+  // ---- TODO 1: dx ----
+
+  CHECK_CASE("dx of every row, in every width", points(3), todo(1)) {
+    sweep_column_sums(checks.rows_of(kOfDx));
+    sweep_widths(769, 1025, checks.rows_of(kOfDx));
+  }
+
+  CHECK_CASE("dx of more rows than there are blocks", points(2), todo(1)) {
+    checks.dx_of_many_rows();
+    check_long_walks(kOfDx);
+  }
+
+  CHECK_CASE("dx: strides of their own, at any address", points(2), todo(1)) {
+    sweep_rows(kBackwardFast, checks.rows_of(kOfDx), {"dy", "x", "mean", "rstd", "weight", "dx"});
+    sweep_far_apart(kBackwardFast, checks.rows_of(kOfDx));
+  }
+
+  CHECK_CASE("up to 8,192 columns each element of dy and of x is loaded once", points(3), todo(1)) {
+    for (Dtype dtype : kEveryDtype) {
+      check_loaded_once(5, 64, dtype);
+      check_loaded_once(600, 8, dtype);   // more rows than there is room for groups
+      check_loaded_once(2, 1001, dtype);  // odd
+      check_loaded_once(2, 1000, dtype, {{"dy", {24, 1}}, {"x", {24, 0}}});
+    }
+    check_loaded_once(1, 8192, Dtype::fp32);
+    check_loaded_once(1, 8192, some_16_bit());
+    check_loaded_once(1, 4097 + 2 * session().random().integer(0, 0, 2047), Dtype::fp32);
+    check_loaded_once(1, 8191, Dtype::fp16);
+  }
+
+  // ---- TODO 2: dweight and dbias ----
+
+  CHECK_CASE("dweight and dbias of every column, over all rows", points(2), todo(2)) {
+    checks.sums_of_every_column();
+  }
+
+  CHECK_CASE("dweight and dbias over more rows than there are blocks", points(2), todo(2)) {
+    check_many_rows(checks.rows_of(kOfSums));
+    check_long_walks(kOfSums);
+    check_wide_walks();
+  }
+
+  CHECK_CASE("dweight and dbias: partial sums stay in fp32 until the very end", points(1),
+             todo(2)) {
+    checks.sums_stay_in_fp32();
+  }
+
+  CHECK_CASE("dweight and dbias of strided rows at any address; mean 1000", points(1), todo(2)) {
+    sweep_rows(kBackwardFast, checks.rows_of(kOfSums),
+               {"dy", "x", "mean", "rstd", "dweight", "dbias"});
+    checks.check(kOfSums, random_gradients(Dtype::fp32, 33, 70, 1000.0));
+  }
+
+  CHECK_CASE("no rows: dweight and dbias are 0", points(1), todo(2)) {
+    checks.no_rows();
+  }
+
+  CHECK_CASE("20 calls give the same bits, if a fixed order was promised", points(2), todo(2)) {
+    checks.same_bits_again();
+  }
+
+  CHECK_CASE("all three results at once: shapes drawn at random, extreme numbers, NaN", points(1),
+             todo(2)) {
+    checks.random_shapes_and_values();
+  }
+
+  // ---- TODO 3: packs of 16 bytes ----
+
+  CHECK_CASE("aligned rows: dy and x are loaded and dx is stored 16 bytes at a time", points(3),
+             todo(3)) {
+    for (Dtype dtype : kEveryDtype) {
+      const auto vector = 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
+      check_packs(3, vector, dtype);
+      check_packs(2, 5 * vector, dtype);
+      check_packs(2, 1000, dtype, {{"dy", {8, 0}}, {"x", {24, 0}}, {"dx", {16, 0}}});
+    }
+    check_packs(1, 8192, Dtype::fp32);
+    check_packs(1, 8192, some_16_bit());
+  }
+
+  CHECK_CASE("one tensor, base or stride is not aligned: still right", points(2), todo(3)) {
+    for (const char* name : {"dy", "x", "dx"}) {
+      checks.check(kOfBackward, random_gradients(Dtype::fp16, 3, 64), {{name, {8, 1}}});
+      checks.check(kOfBackward, random_gradients(Dtype::fp32, 3, 64), {{name, {2, 0}}});
+    }
+    checks.check(kOfBackward, random_gradients(Dtype::bf16, 3, 64), {{"weight", {0, 1}}});
+    checks.check(kOfBackward, random_gradients(Dtype::bf16, 3, 68));  // no whole number of packs
+  }
+
+  // ---- TODO 4: wide rows ----
+
+  CHECK_CASE("dx of wide rows, to 65,536 columns", points(2), todo(4)) {
+    const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
+    check_widest(kBackwardFast, checks.rows_of(kOfDx));
+    sweep_ends(kBackwardFast, checks.rows_of(kOfDx));
+    check_packs(1, 16400, Dtype::fp32);
+    check_packs(1, 16400, some_16_bit());
+  }
+
+  CHECK_CASE("dweight and dbias of wide rows, to 65,536 columns", points(2), todo(4)) {
+    const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
+    check_widest(kBackwardFast, checks.rows_of(kOfSums));
+    sweep_wide_ways(kBackwardFast, checks.rows_of(kOfBackward, true));
+    sweep_wide_far_apart(kBackwardFast, checks.rows_of(kOfBackward));
+  }
+}
+
+}  // namespace
+}  // namespace onepass::layernorm::backward_fast_checks
