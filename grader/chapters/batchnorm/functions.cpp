@@ -18,19 +18,24 @@ const Tensor kY = {"y", output, "batch * channels", "space"};
 const Traits kMean = {.dtype = Dtype::fp32};
 const Traits kVar = {.dtype = Dtype::fp32, .mean = 1.0, .scale = 0.5};
 
+Function forward_called(const char* name) {
+  return {name,
+          kSizes,
+          {kX,
+           kWeight,
+           kBias,
+           kY,
+           {"running_mean", in_place, "channels", 1, kMean},
+           {"running_var", in_place, "channels", 1, kVar},
+           {"save_mean", output, "channels", 1, {.dtype = Dtype::fp32}},
+           {"save_rstd", output, "channels", 1, {.dtype = Dtype::fp32}}},
+          {kEps, {"momentum", double{0.1f}}}};
+}
+
 }  // namespace
 
-const Function kForward = {"batchnorm_forward",
-                           kSizes,
-                           {kX,
-                            kWeight,
-                            kBias,
-                            kY,
-                            {"running_mean", in_place, "channels", 1, kMean},
-                            {"running_var", in_place, "channels", 1, kVar},
-                            {"save_mean", output, "channels", 1, {.dtype = Dtype::fp32}},
-                            {"save_rstd", output, "channels", 1, {.dtype = Dtype::fp32}}},
-                           {kEps, {"momentum", double{0.1f}}}};
+const Function kForward = forward_called("batchnorm_forward");
+const Function kForwardFast = forward_called("batchnorm_forward_fast");
 
 const Function kEvaluate = {"batchnorm_evaluate",
                             kSizes,

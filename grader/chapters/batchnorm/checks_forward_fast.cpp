@@ -1,0 +1,124 @@
+// The checks of exercise 4.3. Those of TODO 1 look at save_mean only, those of TODO 2 at save_rstd,
+// those of TODO 3 at the running statistics, those of TODO 4 at y. Of the results they are those of
+// 4.1 (checks_of_forward.h); and of the traffic that made them, on the simulator.
+#include "chapters/batchnorm/checks_of_forward.h"
+#include "chapters/common/requests.h"
+
+namespace onepass::batchnorm::forward_fast_checks {
+namespace {
+
+const ForwardChecks checks(kForwardFast);
+
+void check_packs(Dtype dtype, const Shape& shape) {
+  const Case call = call_of(kForwardFast, random_arguments(dtype, shape));
+  if (const auto traffic = expect_and_count<forward_mistakes>(call, outputs_of(expected, kY))) {
+    require_packs(call, *traffic, "x", verdict::AccessType::read);
+    require_packs(call, *traffic, "y", verdict::AccessType::write);
+  }
+}
+
+TEST_SUITE("batchnorm/forward_fast") {
+  // ---- TODO 1: the mean ----
+
+  CHECK_CASE("2-D input: the mean of a channel goes over all samples", points(1), todo(1)) {
+    checks.two_dimensional(kMean, Dtype::fp32);
+  }
+
+  CHECK_CASE("3-D and 4-D input: over all positions too", points(2), todo(1)) {
+    checks.three_and_four_dimensional(kMean);
+  }
+
+  CHECK_CASE("one large number in a channel of small ones counts wherever it is", points(1),
+             todo(1)) {
+    checks.one_large_number(kMean);
+  }
+
+  CHECK_CASE("fp16 and bf16 are added up in fp32", points(1), todo(1)) {
+    checks.mean_is_added_up_in_fp32();
+  }
+
+  CHECK_CASE("the mean of an x that starts at any address", points(1), todo(1)) {
+    checks.arrangements(kMean, {"x", "save_mean"});
+  }
+
+  // ---- TODO 2: rstd ----
+
+  CHECK_CASE("rstd is 1 / sqrt(var + eps), the variance divided by the count", points(3), todo(2)) {
+    checks.two_dimensional(kRstd, Dtype::fp16);
+    checks.three_and_four_dimensional(kRstd);
+  }
+
+  CHECK_CASE("mean 100 and 1000: the variance does not drown in the mean", points(2), todo(2)) {
+    checks.large_means();
+  }
+
+  CHECK_CASE("eps is added to the variance, inside the root, as it is given", points(1), todo(2)) {
+    checks.eps_is_added_as_given();
+  }
+
+  CHECK_CASE("one large number in a channel of small ones: its square counts", points(1), todo(2)) {
+    checks.one_large_number(kRstd);
+  }
+
+  // ---- TODO 3: running statistics ----
+
+  CHECK_CASE("running_mean and running_var move by momentum; the variance is divided by count - 1",
+             points(3), todo(3)) {
+    checks.running_statistics_move();
+  }
+
+  CHECK_CASE("momentum 0 keeps the running statistics, momentum 1 replaces them", points(1),
+             todo(3)) {
+    checks.momentum_0_and_1();
+  }
+
+  // ---- TODO 4: y ----
+
+  CHECK_CASE("2-D input: y is (x - mean) * rstd * weight + bias", points(2), todo(4)) {
+    checks.two_dimensional(kY, Dtype::bf16);
+  }
+
+  CHECK_CASE("3-D and 4-D input: each element of y is written where x has it", points(2), todo(4)) {
+    checks.three_and_four_dimensional(kY);
+    checks.far(kSavedAndY);
+  }
+
+  CHECK_CASE("fp16 and bf16: y is rounded once, at the very end", points(1), todo(4)) {
+    checks.y_is_rounded_once();
+  }
+
+  CHECK_CASE("x, y, weight and bias may start at any address", points(1), todo(4)) {
+    checks.arrangements(kY, {"x", "weight", "bias", "y"});
+    checks.vectors_at_any_address();
+  }
+
+  CHECK_CASE("aligned channels: x is loaded and y is stored 16 bytes at a time", points(3),
+             todo(4)) {
+    for (Dtype dtype : kEveryDtype) {
+      const auto pack = 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
+      check_packs(dtype, {3, 2, pack});
+      check_packs(dtype, {2, 3, 5 * pack});
+      check_packs(dtype, {2, 1, 8192});
+    }
+  }
+
+  CHECK_CASE("a channel of equal numbers has variance 0, and y is its bias", points(1), todo(4)) {
+    checks.equal_numbers();
+  }
+
+  CHECK_CASE("an empty tensor: nothing is written", points(1), todo(4)) {
+    checks.empty_tensor();
+  }
+
+  CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(4)) {
+    checks.called_again();
+  }
+
+  CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",
+             points(1), todo(4)) {
+    checks.random_shapes_and_values();
+  }
+}
+
+}  // namespace
+}  // namespace onepass::batchnorm::forward_fast_checks
