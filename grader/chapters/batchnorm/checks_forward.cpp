@@ -45,6 +45,7 @@ TEST_SUITE("batchnorm/forward") {
 
   CHECK_CASE("eps is added to the variance, inside the root, as it is given", points(1), todo(2)) {
     checks.eps_is_added_as_given();
+    checks.eps_in_large_channels();
   }
 
   CHECK_CASE("one large number in a channel of small ones: its square counts", points(1), todo(2)) {
@@ -72,6 +73,7 @@ TEST_SUITE("batchnorm/forward") {
   CHECK_CASE("3-D and 4-D input: each element of y is written where x has it", points(2), todo(4)) {
     checks.three_and_four_dimensional(kY);
     checks.far(kSavedAndY);
+    checks.far_channels(kSavedAndY);
   }
 
   CHECK_CASE("fp16 and bf16: y is rounded once, at the very end", points(1), todo(4)) {

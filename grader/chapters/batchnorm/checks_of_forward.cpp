@@ -61,6 +61,9 @@ void ForwardChecks::far(const Names& outputs) const {
   sweep_large_sizes(function_, {{"batch"}, {"channels"}, {"space"}}, [&](const Case& call) {
     expect<forward_mistakes>(far_off(call), outputs_of(expected, outputs));
   });
+}
+
+void ForwardChecks::far_channels(const Names& outputs) const {
   check_far_channels(function_, outputs_of(expected, outputs));
 }
 
@@ -103,6 +106,9 @@ void ForwardChecks::eps_is_added_as_given() const {
       check(kRstd, arguments);
     }
   }
+}
+
+void ForwardChecks::eps_in_large_channels() const {
   for (const Shape& shape : {Shape{3, 1, 3000}, Shape{2, 1, 40000}}) {  // other code, maybe
     check(kRstd, random_arguments(Dtype::fp32, shape, 0.0, 3e-3));
   }

@@ -33,12 +33,14 @@ class ForwardChecks {
   void two_dimensional(const Names& outputs, Dtype of_many_channels) const;
   void three_and_four_dimensional(const Names& outputs) const;
   void far(const Names& outputs) const;
+  void far_channels(const Names& outputs) const;
 
   // Numbers.
   void one_large_number(const Names& output) const;
   void mean_is_added_up_in_fp32() const;
   void large_means() const;
   void eps_is_added_as_given() const;
+  void eps_in_large_channels() const;
   void running_statistics_move() const;
   void momentum_0_and_1() const;
   void y_is_rounded_once() const;

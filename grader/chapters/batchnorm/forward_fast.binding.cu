@@ -5,5 +5,5 @@
 
 ONEPASS_FUNCTIONS(ONEPASS_EACH_DTYPE("batchnorm_forward_fast", onepass::batchnorm_forward_fast<T>,
                                      "x", "weight", "bias", "y", "running_mean", "running_var",
-                                     "save_mean", "save_rstd", "batch", "channels", "space", "eps",
-                                     "momentum"))
+                                     "save_mean", "save_rstd", "scratch", "batch", "channels",
+                                     "space", "eps", "momentum"))

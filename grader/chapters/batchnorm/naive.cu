@@ -90,8 +90,8 @@ void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* 
 
 template <typename T>
 void batchnorm_forward_fast(const T* x, const T* weight, const T* bias, T* y, float* running_mean,
-                            float* running_var, float* save_mean, float* save_rstd, int batch,
-                            int channels, int space, float eps, float momentum,
+                            float* running_var, float* save_mean, float* save_rstd, float*,
+                            int batch, int channels, int space, float eps, float momentum,
                             cudaStream_t stream) {
   batchnorm_forward(x, weight, bias, y, running_mean, running_var, save_mean, save_rstd, batch,
                     channels, space, eps, momentum, stream);
