@@ -149,6 +149,7 @@ PREPARE = {
     "rope/half_split": rope_half_split,
     "batchnorm/forward": batchnorm(True),
     "batchnorm/evaluate": batchnorm(False),
+    "batchnorm/forward_fast": batchnorm(True),
 }
 
 

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Grades and times the versions of a ladder, from the plain kernel to the fastest:
+#
+#   sh docs/ladder/ladder.sh batchnorm_forward [build folder]
+#
+# ROWS, COLS and DTYPE choose the shapes; DEVICE is cpu or gpu, by default the GPU if there is one.
+set -eu
+ladder=${1:?which ladder: a folder of docs/ladder}
+here=$(cd "$(dirname "$0")" && pwd)
+repository=$(cd "$here/../.." && pwd)
+build=${2:-$repository/build}
+reports=$build/ladder/$ladder
+case $ladder in
+  batchnorm_forward)
+    folder=04_batchnorm plain=batchnorm/forward fast=batchnorm/forward_fast
+    ROWS=${ROWS:-256} COLS=${COLS:-100352} DTYPE=${DTYPE:-fp16} ;;
+  *) echo "There is no ladder $ladder." >&2; exit 2 ;;
+esac
+mkdir -p "$reports"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# time_version NAME SUBMISSION EXERCISE
+time_version() {
+  echo "== $1"
+  "$build/onepass" grade ${DEVICE:+--device "$DEVICE"} --no-nvcc --submission "$2" "$3" | grep ' of .*[a-z]  ' || true
+  "$build/onepass" measure ${DEVICE:+--device "$DEVICE"} --submission "$2" --report "$reports/$1.json" \
+    --rows "${ROWS:-16384}" --cols "${COLS:-4096}" --dtype "${DTYPE:-bf16}" "$3"
+}
+
+time_version 0_plain "$repository/solutions" "$plain"
+for version in "$here/$ladder"/*.cu; do
+  name=$(basename "$version" .cu)
+  mkdir -p "$work/$name/$folder"
+  cp "$version" "$work/$name/$folder/$(basename "$fast").cu"
+  time_version "$name" "$work/$name" "$fast"
+done
+time_version last "$repository/solutions" "$fast"
