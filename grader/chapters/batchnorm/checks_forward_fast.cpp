@@ -2,6 +2,9 @@
 // traffic that made them, on the simulator. Those of TODO 1 look at save_mean and save_rstd, those
 // of TODO 2 at the running statistics, those of TODO 3 and 4 at y. Until TODO 5 channels have at
 // most 8,192 elements, and 256 where space is 1.
+#include <functional>
+#include <utility>
+
 #include "chapters/batchnorm/checks_of_forward.h"
 #include "chapters/common/requests.h"
 
@@ -13,8 +16,11 @@ const ForwardChecks checks(kForwardFast);
 
 /// Runs it, and counts what it asks of memory.
 using Require = std::function<void(const Case& call, const verdict::Traffic& traffic)>;
-void count(Dtype dtype, const Shape& shape, const Require& require) {
-  const Case call = call_of(kForwardFast, random_arguments(dtype, shape));
+void count(Dtype dtype, const Shape& shape, const Require& require,
+           const Arrangement& arrangement = {}) {
+  Arguments arguments = random_arguments(dtype, shape);
+  arguments.arrangement = arrangement;
+  const Case call = call_of(kForwardFast, std::move(arguments));
   if (const auto traffic = expect_and_count<forward_mistakes>(call, outputs_of(expected, kY))) {
     require(call, *traffic);
   }
@@ -38,9 +44,11 @@ std::int64_t pack_of(Dtype dtype) {
   return 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
 }
 
-// Channels that no block's registers hold: by a little, of an odd space, 2-D, with a last part that
-// is short, and of more parts than scratch has room for.
-const std::vector<Shape> kLarge = {{3, 2, 5504}, {5, 2, 3301}, {1030, 35, 1}, {1, 3, 16392}};
+// Channels as large as a block's registers, and that no block's registers hold: by a little, of an
+// odd space, of one element less than whole chunks, and of whole chunks; 2-D.
+const std::vector<Shape> kLarge = {{2, 1, 8192},  {3, 2, 5504}, {5, 2, 4915},
+                                   {1, 3, 24576}, {512, 3, 1},  {1030, 35, 1}};
+// Of more parts than scratch has room for, the last of them short; and of an odd space.
 const std::vector<Shape> kLargest = {{131200, 1, 1}, {3, 1, 21881}};
 
 /// Stretches of each channel lie about means of their own.
@@ -133,6 +141,9 @@ TEST_SUITE("batchnorm/forward_fast") {
       count(dtype, {3, 2, pack_of(dtype)}, in_packs);
       count(dtype, {2, 3, 5 * pack_of(dtype)}, in_packs);
       count(dtype, {1, 1, 8192}, in_packs);
+      // On a boundary of 16 bytes, and of no more.
+      count(dtype, {2, 2, pack_of(dtype)}, in_packs,
+            {{"x", {0, pack_of(dtype)}}, {"y", {0, 3 * pack_of(dtype)}}});
     }
   }
 

@@ -53,12 +53,10 @@ void batchnorm_evaluate(const T* x, const T* weight, const T* bias, const float*
 
 /// Exercise 4.3. What batchnorm_forward gives, of the same arguments, and with less traffic:
 ///
-///   - Where space is more than 1 and batch * space at most 8,192, each element of x is loaded
-///   once.
-///   - Whatever the sizes, each is loaded at most twice.
+///   - Where space is more than 1, and batch * space at most 8,192, x is loaded once.
+///   - Whatever the sizes, it is loaded at most twice.
 ///   - Where x and y are aligned to 16 bytes, and space comes to a multiple of 16 bytes, x is
-///   loaded
-///     and y is stored 16 bytes at a time.
+///     loaded and y is stored 16 bytes at a time.
 ///   - A channel of 65,536 elements or more is shared by eight blocks at least.
 ///
 /// What counts as a load is said in exercise 1.4 (onepass/rmsnorm.h).
