@@ -15,6 +15,9 @@ case $ladder in
   layernorm_forward) folder=02_layernorm plain=layernorm/forward fast=layernorm/forward_fast ;;
   layernorm_backward) folder=02_layernorm plain=layernorm/backward_fused fast=layernorm/backward_fast ;;
   rope) folder=03_rope plain=rope/half_split fast=rope/fast ;;
+  batchnorm_forward)
+    folder=04_batchnorm plain=batchnorm/forward fast=batchnorm/forward_fast
+    ROWS=${ROWS:-256} COLS=${COLS:-100352} DTYPE=${DTYPE:-fp16} ;;
   *) echo "There is no ladder $ladder." >&2; exit 2 ;;
 esac
 mkdir -p "$reports"

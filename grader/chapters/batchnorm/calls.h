@@ -13,7 +13,7 @@ namespace onepass::batchnorm {
 
 using namespace common;
 
-extern const Function kForward, kEvaluate;
+extern const Function kForward, kEvaluate, kForwardFast;
 
 struct Arguments {
   Matrix x;                          // [batch * channels, space]
@@ -24,15 +24,15 @@ struct Arguments {
   Arrangement arrangement;
 };
 
-/// Of 4.1 or 4.2.
+/// Of any of them.
 Case call_of(const Function& function, Arguments arguments);
 
 bool is_training(const Case& call);
 Inputs inputs_of(const Case& call);
 /// The same with this for x, [channels, count].
 Inputs inputs_of(const Case& call, Field x);
-/// What "y", "running_mean", "running_var", "save_mean" or "save_rstd" must be after a call of 4.1,
-/// and "y" after one of 4.2.
+/// What "y", "running_mean", "running_var", "save_mean" or "save_rstd" must be after a call of 4.1
+/// or 4.3, and "y" after one of 4.2.
 Expectation expected(const Case& call, const std::string& output);
 
 /// The same from the inputs themselves.

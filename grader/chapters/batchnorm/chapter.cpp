@@ -82,6 +82,8 @@ std::vector<Exercise> exercises() {
                measurement_of(kForward, "channels", sampled_forward)),
       exercise("evaluate", "Evaluation", "4.2 Evaluation",
                measurement_of(kEvaluate, "batch * channels", sampled_evaluate)),
+      exercise("forward_fast", "At the speed of memory", "4.3 At the speed of memory",
+               measurement_of(kForwardFast, "channels", sampled_forward)),
   };
 }
 

@@ -251,8 +251,9 @@ Table evaluation_mistakes() {
 std::vector<verdict::Oracle> forward_mistakes() {
   return common::oracles<Hooks>(
       joined<Hooks>({placed(common::variance_about_0(), in_norm), statistics_mistakes(),
-                     placed(common::scaling_mistakes(words()), in_norm), running_mistakes(),
-                     channel_mistakes(), placed(common::statistics_mistakes(words()), in_norm)}),
+                     slice_mistakes(), placed(common::scaling_mistakes(words()), in_norm),
+                     running_mistakes(), channel_mistakes(),
+                     placed(common::statistics_mistakes(words()), in_norm)}),
       output_of);
 }
 

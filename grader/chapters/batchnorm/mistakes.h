@@ -16,5 +16,7 @@ std::vector<verdict::Oracle> evaluate_mistakes();
 
 /// Of 4.1: those in where the running statistics go.
 common::Table<Hooks> running_mistakes();
+/// Of 4.1 and 4.3: those in how the parts of a channel are put together.
+common::Table<Hooks> slice_mistakes();
 
 }  // namespace onepass::batchnorm

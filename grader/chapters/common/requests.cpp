@@ -51,18 +51,49 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
 
 }  // namespace
 
+namespace {
+
+/// How many times over the tensor was loaded.
+double times_loaded(const verdict::Case& call, const Requests& loads, const std::string& buffer) {
+  const verdict::Buffer& tensor = call.buffer(buffer);
+  return loads.bytes / static_cast<double>(tensor.rows * tensor.cols) /
+         static_cast<double>(verdict::size_of(tensor.dtype));
+}
+
+}  // namespace
+
 void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traffic,
                          const std::string& buffer) {
   const Requests loads = requests_of(traffic, buffer, AccessType::read);
-  const verdict::Buffer& tensor = call.buffer(buffer);
-  const double times = loads.bytes / static_cast<double>(tensor.rows * tensor.cols) /
-                       static_cast<double>(verdict::size_of(tensor.dtype));
+  const double times = times_loaded(call, loads, buffer);
   if (times > kOnce) {
     fail(call, "loaded-twice", loads,
          fmt::format("{} was loaded {:.2g} times over: keep a thread's values of the row where "
                      "they are needed again, in registers (or in shared memory), and load each "
                      "only once.",
                      buffer, times));
+  }
+}
+
+void require_loaded_at_most(int most, const verdict::Case& call, const verdict::Traffic& traffic,
+                            const std::string& buffer) {
+  const Requests loads = requests_of(traffic, buffer, AccessType::read);
+  const double times = times_loaded(call, loads, buffer);
+  if (times > most * kOnce) {
+    fail(call, "loaded-twice", loads,
+         fmt::format("{} was loaded {:.2g} times over, and {} times are enough: keep a thread's "
+                     "values of a part in registers, until its mean and its squares are there.",
+                     buffer, times, most));
+  }
+}
+
+void require_blocks(std::int64_t least, const verdict::Case& call,
+                    const verdict::Traffic& traffic) {
+  if (traffic.fewest_blocks < least) {
+    fail(call, "few-blocks", {},
+         fmt::format("one launch that reads it all has {} block{}: most of a GPU's "
+                     "multiprocessors have nothing to do. Share the work among {} blocks at least.",
+                     traffic.fewest_blocks, traffic.fewest_blocks == 1 ? "" : "s", least));
   }
 }
 

@@ -1,6 +1,7 @@
 // What a call asked of one tensor, counted by the simulator: lessons of traffic that need no clock.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "verdict/case.h"
@@ -12,6 +13,13 @@ namespace onepass::common {
 /// Ends the check unless the tensor was loaded at most once.
 void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traffic,
                          const std::string& buffer);
+
+/// The same, of so many times.
+void require_loaded_at_most(int times, const verdict::Case& call, const verdict::Traffic& traffic,
+                            const std::string& buffer);
+
+/// Ends the check unless each launch that reads much has so many blocks.
+void require_blocks(std::int64_t least, const verdict::Case& call, const verdict::Traffic& traffic);
 
 /// Ends the check if the tensor, an output, was loaded.
 void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traffic,

@@ -153,6 +153,7 @@ PREPARE = {
     "rope/fast": rope_half_split,
     "batchnorm/forward": batchnorm(True),
     "batchnorm/evaluate": batchnorm(False),
+    "batchnorm/forward_fast": batchnorm(True),
 }
 
 

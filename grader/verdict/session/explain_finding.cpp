@@ -198,8 +198,8 @@ std::string place_advice(const Case& call, const std::string& buffer) {
 
 std::string scratch_advice(const std::string& buffer) {
   return buffer +
-         " has room for a limited number of groups of rows, and for no more than there are rows: "
-         "take no more groups than the header grants, and count in floats, not in bytes.";
+         " has room for a limited number of partial results: take no more groups of rows, or parts "
+         "of a channel, than the header grants, and count in floats, not in bytes.";
 }
 
 std::optional<std::int64_t> first_far_row(const Case& call) {

@@ -1,0 +1,193 @@
+// The checks of exercise 4.3. Of the results as those of 4.1 (checks_of_forward.h); and of the
+// traffic that made them, on the simulator. Those of TODO 1 look at save_mean and save_rstd, those
+// of TODO 2 at the running statistics, those of TODO 3 and 4 at y. Until TODO 5 channels have at
+// most 8,192 elements, and 256 where space is 1.
+#include <functional>
+#include <utility>
+
+#include "chapters/batchnorm/checks_of_forward.h"
+#include "chapters/common/requests.h"
+
+namespace onepass::batchnorm::forward_fast_checks {
+namespace {
+
+const Names kSaved = {"save_mean", "save_rstd"};
+const ForwardChecks checks(kForwardFast);
+
+/// Runs it, and counts what it asks of memory.
+using Require = std::function<void(const Case& call, const verdict::Traffic& traffic)>;
+void count(Dtype dtype, const Shape& shape, const Require& require,
+           const Arrangement& arrangement = {}) {
+  Arguments arguments = random_arguments(dtype, shape);
+  arguments.arrangement = arrangement;
+  const Case call = call_of(kForwardFast, std::move(arguments));
+  if (const auto traffic = expect_and_count<forward_mistakes>(call, outputs_of(expected, kY))) {
+    require(call, *traffic);
+  }
+}
+
+void loaded_once(const Case& call, const verdict::Traffic& traffic) {
+  require_loaded_once(call, traffic, "x");
+}
+void loaded_twice(const Case& call, const verdict::Traffic& traffic) {
+  require_loaded_at_most(2, call, traffic, "x");
+}
+void in_packs(const Case& call, const verdict::Traffic& traffic) {
+  require_packs(call, traffic, "x", verdict::AccessType::read);
+  require_packs(call, traffic, "y", verdict::AccessType::write);
+}
+void by_many_blocks(const Case& call, const verdict::Traffic& traffic) {
+  require_blocks(8, call, traffic);
+}
+
+std::int64_t pack_of(Dtype dtype) {
+  return 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
+}
+
+// Channels as large as a block's registers, and that no block's registers hold: by a little, of an
+// odd space, of one element less than whole chunks, and of whole chunks; 2-D.
+const std::vector<Shape> kLarge = {{2, 1, 8192},  {3, 2, 5504}, {5, 2, 4915},
+                                   {1, 3, 24576}, {512, 3, 1},  {1030, 35, 1}};
+// Of more parts than scratch has room for, the last of them short; and of an odd space.
+const std::vector<Shape> kLargest = {{131200, 1, 1}, {3, 1, 21881}};
+
+/// Stretches of each channel lie about means of their own.
+Arguments uneven(Dtype dtype, const Shape& shape) {
+  constexpr std::int64_t kStretch = 100;
+  const verdict::Random draw = numbers("stretch", dtype, shape);
+  Arguments arguments = random_arguments(dtype, shape);
+  arguments.x = changed(arguments.x, [&](auto row, auto s, double value) {
+    const std::int64_t j = row / shape.channels * shape.space + s;
+    return value + 2.0 * draw.normal(static_cast<std::uint64_t>(j / kStretch));
+  });
+  return arguments;
+}
+
+TEST_SUITE("batchnorm/forward_fast") {
+  // ---- TODO 1: mean and rstd ----
+
+  CHECK_CASE("2-D input: mean and rstd of a channel go over all samples", points(2), todo(1)) {
+    checks.two_dimensional(kSaved, Dtype::fp32);
+  }
+
+  CHECK_CASE("3-D and 4-D input: over all positions too", points(2), todo(1)) {
+    checks.three_and_four_dimensional(kSaved);
+  }
+
+  CHECK_CASE("one large number in a channel of small ones counts wherever it is", points(1),
+             todo(1)) {
+    checks.one_large_number(kSaved);
+  }
+
+  CHECK_CASE("mean 100 and 1000: the variance does not drown in the mean", points(2), todo(1)) {
+    checks.large_means();
+    checks.mean_is_added_up_in_fp32();
+  }
+
+  CHECK_CASE("mean and rstd of an x that starts at any address", points(1), todo(1)) {
+    checks.arrangements(kSaved, {"x", "save_mean", "save_rstd"});
+    checks.eps_is_added_as_given();
+  }
+
+  // ---- TODO 2: running statistics ----
+
+  CHECK_CASE("running_mean and running_var move by momentum; the variance is divided by count - 1",
+             points(2), todo(2)) {
+    checks.running_statistics_move();
+  }
+
+  CHECK_CASE("momentum 0 keeps the running statistics, momentum 1 replaces them", points(1),
+             todo(2)) {
+    checks.momentum_0_and_1();
+  }
+
+  // ---- TODO 3: y ----
+
+  CHECK_CASE("2-D input: y is (x - mean) * rstd * weight + bias", points(1), todo(3)) {
+    checks.two_dimensional(kY, Dtype::bf16);
+  }
+
+  CHECK_CASE("3-D and 4-D input: each element of y is written where x has it", points(2), todo(3)) {
+    checks.three_and_four_dimensional(kY);
+    checks.far_channels(kSavedAndY);
+  }
+
+  CHECK_CASE("fp16 and bf16: y is rounded once, at the very end", points(1), todo(3)) {
+    checks.y_is_rounded_once();
+    checks.equal_numbers();
+  }
+
+  CHECK_CASE("up to 8,192 elements a channel each element of x is loaded once", points(3),
+             todo(3)) {
+    for (Dtype dtype : kEveryDtype) {
+      count(dtype, {2, 3, 49}, loaded_once);
+      count(dtype, {3, 2, 1001}, loaded_once);
+      count(dtype, {2, 1, 4096}, loaded_once);
+    }
+    count(Dtype::fp32, {1, 1, 8191}, loaded_once);
+  }
+
+  CHECK_CASE("called again, on other numbers or the same, it is right again; an empty tensor",
+             points(1), todo(3)) {
+    checks.empty_tensor();
+    checks.called_again();
+  }
+
+  // ---- TODO 4: 16 bytes ----
+
+  CHECK_CASE("aligned channels: x is loaded and y is stored 16 bytes at a time", points(3),
+             todo(4)) {
+    for (Dtype dtype : kEveryDtype) {
+      count(dtype, {3, 2, pack_of(dtype)}, in_packs);
+      count(dtype, {2, 3, 5 * pack_of(dtype)}, in_packs);
+      count(dtype, {1, 1, 8192}, in_packs);
+      // On a boundary of 16 bytes, and of no more.
+      count(dtype, {2, 2, pack_of(dtype)}, in_packs,
+            {{"x", {0, pack_of(dtype)}}, {"y", {0, 3 * pack_of(dtype)}}});
+    }
+  }
+
+  CHECK_CASE("x, y, weight and bias may start at any address", points(2), todo(4)) {
+    checks.arrangements(kY, {"x", "weight", "bias", "y"});
+    checks.vectors_at_any_address();
+  }
+
+  // ---- TODO 5: large channels ----
+
+  CHECK_CASE("mean, rstd and the running statistics of large channels", points(3), todo(5)) {
+    for (const Shape& shape : kLarge) {
+      for (Dtype dtype : kEveryDtype) {
+        checks.check(kAll, uneven(dtype, shape));
+      }
+    }
+    for (const Shape& shape : kLargest) {
+      checks.check(kAll, uneven(Dtype::fp32, shape));
+    }
+    checks.check(kSaved, random_arguments(Dtype::fp32, {3, 1, 22003}, 1000.0));
+    checks.eps_in_large_channels();
+  }
+
+  CHECK_CASE("sizes beyond what an int can number, and those past a grid's ends", points(2),
+             todo(5)) {
+    checks.far(kSavedAndY);
+    checks.random_shapes_and_values();
+  }
+
+  CHECK_CASE("large channels: x is loaded twice at most, 16 bytes at a time", points(2), todo(5)) {
+    for (Dtype dtype : kEveryDtype) {
+      count(dtype, {2, 1, 8200}, in_packs);
+      count(dtype, {1, 1, 20001}, loaded_twice);
+    }
+    count(Dtype::fp16, {1200, 1, 1}, loaded_twice);
+  }
+
+  CHECK_CASE("a channel of 65,536 elements is shared by eight blocks at least", points(3),
+             todo(5)) {
+    count(Dtype::fp32, {1, 1, 65536}, by_many_blocks);
+    count(Dtype::fp16, {2, 1, 32768 + 8}, by_many_blocks);
+    count(Dtype::bf16, {65536, 1, 1}, by_many_blocks);
+  }
+}
+
+}  // namespace
+}  // namespace onepass::batchnorm::forward_fast_checks

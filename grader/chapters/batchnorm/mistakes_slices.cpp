@@ -1,0 +1,106 @@
+// Mistakes of chapter 4 in how the statistics of a channel's parts are put together, where several
+// blocks share a channel: each has so many elements that follow one another.
+#include <algorithm>
+
+#include "chapters/batchnorm/mistakes.h"
+
+namespace onepass::batchnorm {
+
+namespace {
+
+using common::ForwardHooks;
+
+constexpr std::int64_t kFewest = 64, kMost = 16384;  // elements of a part
+
+struct Part {
+  double count = 0.0, mean = 0.0, squares = 0.0;
+};
+
+Part part_of(const Field& x, std::int64_t row, std::int64_t first, std::int64_t end) {
+  Part part = {static_cast<double>(end - first)};
+  for (std::int64_t j = first; j < end; ++j) {
+    part.mean += x(row, j) / part.count;
+  }
+  for (std::int64_t j = first; j < end; ++j) {
+    part.squares += (x(row, j) - part.mean) * (x(row, j) - part.mean);
+  }
+  return part;
+}
+
+/// From a channel's parts to the statistics that are taken for its own.
+using Merge = Part (*)(const std::vector<Part>& parts);
+
+Part weighed(const std::vector<Part>& parts, double (*weight)(const Part&), bool between) {
+  Part all;
+  for (const Part& part : parts) {
+    all.count += weight(part);
+    all.mean += weight(part) * part.mean;
+  }
+  all.mean /= all.count;
+  for (const Part& part : parts) {
+    const double distance = part.mean - all.mean;
+    all.squares += part.squares + (between ? weight(part) * distance * distance : 0.0);
+  }
+  return all;
+}
+
+Part nothing_between(const std::vector<Part>& parts) {
+  return weighed(
+      parts, [](const Part& part) { return part.count; }, false);
+}
+
+Part as_equal(const std::vector<Part>& parts) {
+  double count = 0.0;
+  for (const Part& part : parts) {
+    count += part.count;
+  }
+  std::vector<Part> equal = parts;
+  for (Part& part : equal) {
+    part.count = count / static_cast<double>(parts.size());
+  }
+  return weighed(
+      equal, [](const Part& part) { return part.count; }, true);
+}
+
+/// Of every channel, of parts of so many elements; nothing where it has no two of them.
+common::RowSum merged(std::int64_t length, Merge merge, double (*result)(const Part&, double)) {
+  return [=](verdict::Dtype, const Field& x) -> std::optional<Field> {
+    if (x.cols <= length) {
+      return std::nullopt;
+    }
+    return verdict::field_of(x.rows, 1, [&](auto row, auto) {
+      std::vector<Part> parts;
+      for (std::int64_t first = 0; first < x.cols; first += length) {
+        parts.push_back(part_of(x, row, first, std::min(first + length, x.cols)));
+      }
+      return result(merge(parts), static_cast<double>(x.cols));
+    });
+  };
+}
+
+}  // namespace
+
+common::Table<Hooks> slice_mistakes() {
+  common::Mistake<Hooks> mistake{"welford-counts", {}};
+  const std::pair<const char*, Merge> merges[] = {
+      {"The squares within the parts of a channel were added up as they are: the distance of each "
+       "part's mean from the channel's belongs to them, squared, times the part's count.",
+       nothing_between},
+      {"The parts of a channel were put together as if each had equally many elements: weigh them "
+       "with the counts that there are. The last part has fewer.",
+       as_equal}};
+  for (const auto& [sentence, merge] : merges) {
+    for (std::int64_t length = kFewest; length <= kMost; length *= 2) {
+      const ForwardHooks hooks = {
+          .sum =
+              merged(length, merge, [](const Part& all, double count) { return all.mean * count; }),
+          .square = [](const common::Element& e) { return e.x; },
+          .sum_of_squares =
+              merged(length, merge, [](const Part& all, double) { return all.squares; })};
+      mistake.ways.push_back({sentence, {.norm = [hooks](const Inputs&) { return hooks; }}});
+    }
+  }
+  return {mistake};
+}
+
+}  // namespace onepass::batchnorm
