@@ -91,7 +91,7 @@ TEST_SUITE("rmsnorm/backward_fast") {
       check_loaded_once(5, 64, dtype);
       check_loaded_once(600, 8, dtype);   // more rows than there is room for groups
       check_loaded_once(2, 1001, dtype);  // odd
-      check_loaded_once(2, 1000, dtype, {{"dy", {24, 1}}, {"x", {24, 0}}});
+      check_loaded_once(2, 1000, dtype, {{"dy", {24, 1}}, {"x", {24, 0}}, {"dx", {20000, 0}}});
     }
     check_loaded_once(1, 8192, Dtype::fp32);
     check_loaded_once(1, 8192, Dtype::bf16);
