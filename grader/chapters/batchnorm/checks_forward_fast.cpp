@@ -48,8 +48,9 @@ std::int64_t pack_of(Dtype dtype) {
 // odd space, of one element less than whole chunks, and of whole chunks; 2-D.
 const std::vector<Shape> kLarge = {{2, 1, 8192},  {3, 2, 5504}, {5, 2, 4915},
                                    {1, 3, 24576}, {512, 3, 1},  {1030, 35, 1}};
-// Of more parts than scratch has room for, the last of them short; and of an odd space.
-const std::vector<Shape> kLargest = {{131200, 1, 1}, {3, 1, 21881}};
+// Of more parts than scratch has room for, the last of them short; and of one element more than
+// eight.
+const std::vector<Shape> kLargest = {{131200, 1, 1}, {1, 1, 65537}};
 
 /// Stretches of each channel lie about means of their own.
 Arguments uneven(Dtype dtype, const Shape& shape) {
