@@ -74,6 +74,15 @@ Measurement measurement_of(const Function& function, const Extent& sampled,
   return measurement;
 }
 
+/// Channels too large to be kept on chip: x is read twice.
+Measurement forward_fast() {
+  Measurement measurement = measurement_of(kForwardFast, "channels", sampled_forward);
+  for (verdict::Shape& shape : measurement.bandwidth) {
+    shape.times_least = 1.5;
+  }
+  return measurement;
+}
+
 /// The forward pass by channels: all of x belongs to the sample, and of y the channels of sample 0.
 /// Evaluation by rows of x, each a sample's channel.
 std::vector<Exercise> exercises() {
@@ -83,7 +92,7 @@ std::vector<Exercise> exercises() {
       exercise("evaluate", "Evaluation", "4.2 Evaluation",
                measurement_of(kEvaluate, "batch * channels", sampled_evaluate)),
       exercise("forward_fast", "At the speed of memory", "4.3 At the speed of memory",
-               measurement_of(kForwardFast, "channels", sampled_forward)),
+               forward_fast()),
   };
 }
 

@@ -7,6 +7,7 @@
 
 #include "chapters/batchnorm/checks_of_forward.h"
 #include "chapters/common/requests.h"
+#include "chapters/common/speed.h"
 
 namespace onepass::batchnorm::forward_fast_checks {
 namespace {
@@ -188,6 +189,10 @@ TEST_SUITE("batchnorm/forward_fast") {
     count(Dtype::fp16, {2, 1, 32768 + 8}, by_many_blocks);
     count(Dtype::bf16, {65536, 1, 1}, by_many_blocks);
   }
+
+  // ---- Speed ----
+
+  SPEED_CHECKS(5, checks.check(kAll, random_arguments(Dtype::bf16, {8, 3, 64})))
 }
 
 }  // namespace

@@ -11,11 +11,11 @@ constexpr double kRoom = 1.005;  // for sectors that two rows share
 }  // namespace
 
 void require_speed(const SpeedStep& step) {
-  const std::optional<verdict::Speed>& speed = session().speed();
+  const std::optional<verdict::Speed>& speed = verdict::session().speed();
   if (!speed) {
     return;
   }
-  const bool is_timed = session().device() == "gpu";
+  const bool is_timed = verdict::session().device() == "gpu";
   if (is_timed ? speed->percent_of_copy >= step.percent_of_copy
                : speed->over_least <= kRoom * step.over_least) {
     return;
@@ -27,11 +27,12 @@ void require_speed(const SpeedStep& step) {
                      "this call asks for {:.2f} times the least traffic ({}), and {:g} "
                      "times is",
                      speed->over_least, speed->in_words, step.over_least);
-  session().fail(speed->call, {.message = fmt::format("The result is right, but {} wanted for this "
-                                                      "point. What to do next, the ladder tells "
-                                                      "in the exercise's section.",
-                                                      reached),
-                               .mistake = "slower-than-a-copy"});
+  verdict::session().fail(speed->call,
+                          {.message = fmt::format("The result is right, but {} wanted for this "
+                                                  "point. What to do next, the ladder tells "
+                                                  "in the exercise's section.",
+                                                  reached),
+                           .mistake = "slower-than-a-copy"});
 }
 
 }  // namespace onepass::common

@@ -2,7 +2,7 @@
 // others.
 #pragma once
 
-#include "chapters/common/check.h"
+#include "verdict/session/session.h"
 
 namespace onepass::common {
 
@@ -17,7 +17,8 @@ void require_speed(const SpeedStep& step);
 
 }  // namespace onepass::common
 
-/// The steps, each a check of the exercise's last TODO. right: calls that have to be right first.
+/// In a checks_*.cpp: the steps, each a check of the exercise's last TODO. right: calls that have
+/// to be right first.
 #define SPEED_CHECKS(last_todo, right)                                                            \
   CHECK_CASE("speed: 40 % of a copy's; on the simulator 2 times the least traffic", points(1),    \
              todo(last_todo)) {                                                                   \

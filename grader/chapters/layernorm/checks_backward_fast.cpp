@@ -1,6 +1,7 @@
 // The checks of exercise 2.6. Of the results as those of 2.4 (checks_of_backward.h); and of the
 // traffic that made them, on the simulator. Until TODO 4 rows have at most 8,192 columns.
 #include "chapters/common/requests.h"
+#include "chapters/common/speed.h"
 #include "chapters/layernorm/checks_of_backward.h"
 
 namespace onepass::layernorm::backward_fast_checks {
@@ -153,6 +154,10 @@ TEST_SUITE("layernorm/backward_fast") {
     sweep_wide_ways(kBackwardFast, checks.rows_of(kOfBackward, true));
     sweep_wide_far_apart(kBackwardFast, checks.rows_of(kOfBackward));
   }
+
+  // ---- Speed ----
+
+  SPEED_CHECKS(4, checks.rows_of(kOfBackward)(Dtype::bf16, 5, 520, {}))
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // traffic that made them, on the simulator. Those of TODO 1 look at mean and rstd only. Until TODO
 // 4 rows have at most 8,192 columns.
 #include "chapters/common/requests.h"
+#include "chapters/common/speed.h"
 #include "chapters/layernorm/checks_of_forward.h"
 
 namespace onepass::layernorm::forward_fast_checks {
@@ -143,6 +144,10 @@ TEST_SUITE("layernorm/forward_fast") {
     checks.large_means_of_wide_rows();
     checks.eps_in_wide_rows();
   }
+
+  // ---- Speed ----
+
+  SPEED_CHECKS(4, checks.rows_of(kOfForward)(Dtype::bf16, 3, 520, {}))
 }
 
 }  // namespace

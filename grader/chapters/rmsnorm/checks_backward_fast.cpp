@@ -1,6 +1,7 @@
 // The checks of exercise 1.6. Of the results as those of 1.3 (checks_of_backward.h); and of the
 // traffic that made them, on the simulator. Until TODO 4 rows have at most 8,192 columns.
 #include "chapters/common/requests.h"
+#include "chapters/common/speed.h"
 #include "chapters/rmsnorm/checks_of_backward.h"
 
 namespace onepass::rmsnorm::backward_fast_checks {
@@ -186,6 +187,10 @@ TEST_SUITE("rmsnorm/backward_fast") {
     sweep_wide_ways(kBackwardFast, checks.rows_of(kOfBoth));
     sweep_wide_far_apart(kBackwardFast, checks.rows_of(kOfBoth));
   }
+
+  // ---- Speed ----
+
+  SPEED_CHECKS(4, checks.rows_of(kOfBoth)(Dtype::bf16, 5, 520, {}))
 }
 
 }  // namespace

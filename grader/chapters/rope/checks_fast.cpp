@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "chapters/common/requests.h"
+#include "chapters/common/speed.h"
 #include "chapters/rope/checks_q_and_k.h"
 #include "chapters/rope/mistakes.h"
 #include "chapters/rope/shapes.h"
@@ -193,6 +194,10 @@ TEST_SUITE("rope/fast") {
       }
     });
   }
+
+  // ---- Speed ----
+
+  SPEED_CHECKS(3, kSplitPairs.check({.dtype = Dtype::bf16, .tokens = 3}))
 }
 
 }  // namespace

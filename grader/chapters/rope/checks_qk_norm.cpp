@@ -1,6 +1,7 @@
 // The checks of exercise 3.5. Those of TODO 1 look at q in calls in which nothing turns; those of
 // TODO 2 at q only; those of TODO 3 at q and k.
 #include "chapters/common/requests.h"
+#include "chapters/common/speed.h"
 #include "chapters/rope/checks_q_and_k.h"
 #include "chapters/rope/mistakes.h"
 #include "chapters/rope/shapes.h"
@@ -142,6 +143,10 @@ TEST_SUITE("rope/qk_norm") {
              points(1), todo(3)) {
     check_drawn_shapes(kBoth);
   }
+
+  // ---- Speed ----
+
+  SPEED_CHECKS(3, kBoth.check({.dtype = Dtype::bf16, .tokens = 3}))
 }
 
 }  // namespace

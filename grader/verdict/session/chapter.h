@@ -20,6 +20,8 @@ namespace onepass::verdict {
 struct Shape {
   contract::Sizes sizes;
   Dtype dtype = Dtype::fp32;
+  /// What points for speed hold for the least there: as many times each input and output once.
+  double times_least = 1.0;
 };
 
 /// How an exercise is measured.
@@ -35,8 +37,6 @@ struct Measurement {
   /// The extent that a call's sample has some rows of.
   contract::Extent sampled_rows = "rows";
   const contract::Function* function = nullptr;  // what is called: it outlives this
-  /// The bytes that any kernel moves for it, where that is more than each input and output once.
-  double times_least = 1.0;
   /// A call of that shape. Its inputs are hash filled, from seeds that depend on `seed`.
   std::function<Case(const Shape&, std::uint64_t seed)> make_case;
   /// What the outputs must be in some rows of a timed call. `rows` are their numbers. `sampled` is

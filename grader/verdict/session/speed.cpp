@@ -90,13 +90,14 @@ const Shape& shape_to_time(const Measurement& measurement, std::int64_t l2_bytes
 
 Speed Session::speed_in_traffic() {
   const Measurement& measurement = *settings_.measurement;
-  const Case call = measurement.make_case(measurement.traffic.back(), settings_.seed);
+  const Shape& shape = measurement.traffic.back();
+  const Case call = measurement.make_case(shape, settings_.seed);
   const Run run = complete(call, {}, kNobodyAsked, true);
   const std::string wrong = verify_answer(run.answer, call, settings_.seed, measurement);
   if (!wrong.empty()) {
     fail(call, {.message = wrong});
   }
-  return traffic_over_least(call, traffic_of(run), measurement.times_least);
+  return traffic_over_least(call, traffic_of(run), shape.times_least);
 }
 
 /// Nothing where this GPU has too little memory.
@@ -124,7 +125,7 @@ std::optional<Speed> Session::speed_in_time() {
   if (!measured.error.empty()) {
     fail(call, {.message = measured.error});
   }
-  const double own = measured.timings[0].gigabytes_per_second * measurement.times_least;
+  const double own = measured.timings[0].gigabytes_per_second * shape.times_least;
   const double copy = measured.timings[1].gigabytes_per_second;
   return Speed{.call = call,
                .percent_of_copy = 100.0 * own / copy,
