@@ -34,6 +34,7 @@ void check_long_walks(const Outputs& outputs) {
   const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many);
   checks.check(outputs, random_x(Dtype::fp32, 12001, 3), ForwardChecks::kEps,
                {{"x", {4}}, {"y", {1}}});
+  checks.check(outputs, random_x(Dtype::fp32, 16 * 4 * 132, 3));  // whole turns of a ring of four
   checks.check(outputs, random_x(Dtype::fp16, 800, 4104));
 }
 
@@ -94,6 +95,7 @@ TEST_SUITE("layernorm/forward_fast") {
       check_loaded_once(1, 8192, dtype);
     }
     check_loaded_once(3000, 8, Dtype::fp32);  // more rows than there are blocks
+    check_loaded_once(2, 1000, Dtype::fp16, {{"x", {20000, 0}}});  // far apart, but no wider
     check_loaded_once(1, 4097 + 2 * session().random().integer(0, 0, 2047), Dtype::fp32);
     check_loaded_once(1, 8191, Dtype::fp16);
   }
@@ -141,7 +143,7 @@ TEST_SUITE("layernorm/forward_fast") {
   }
 
   CHECK_CASE("mean and rstd of wide rows, of large means too", points(2), todo(4)) {
-    checks.large_means_of_wide_rows();
+    checks.large_means_of_wide_rows(kStatistics);
     checks.eps_in_wide_rows();
   }
 
