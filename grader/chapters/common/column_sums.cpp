@@ -144,6 +144,19 @@ Ways rounded_sums() {
   return all;
 }
 
+/// Each product is rounded before it is added, whether its x_hat was rounded too or not.
+Ways rounded_terms() {
+  const char* const sentence =
+      "Each product was rounded to the 16-bit type before it was added: multiply and add as "
+      "floats.";
+  const auto sums = [](Dtype dtype, const Field& terms) -> std::optional<Field> {
+    return dtype == Dtype::fp32 ? std::nullopt : std::optional(column_sums(rounded(dtype, terms)));
+  };
+  const auto as_it_is = [](Backward& pass) { pass.rounded_x_hat = false; };
+  return {{sentence, {.column_sums = sums}, verdict::kSixteenBitNoise},
+          {sentence, {.x_hat = as_it_is, .column_sums = sums}, verdict::kSixteenBitNoise}};
+}
+
 }  // namespace
 
 Table<BackwardHooks> column_sum_mistakes() {
@@ -165,6 +178,7 @@ Table<BackwardHooks> column_sum_mistakes() {
   const Table<BackwardHooks> rest = {
       {"accumulated-into-garbage", garbage_added()},
       {"half-partials", rounded_sums()},
+      {"half-partials", rounded_terms()},
   };
   return joined<BackwardHooks>({wrong_sums, placed(ways_to_lose(kLostRows), only_rows),
                                 placed(ways_to_lose(kDoubledRows), twice_rows), rest});
