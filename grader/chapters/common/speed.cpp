@@ -29,8 +29,8 @@ void require_speed(const SpeedStep& step) {
                      speed->over_least, speed->in_words, step.over_least);
   verdict::session().fail(speed->call,
                           {.message = fmt::format("The result is right, but {} wanted for this "
-                                                  "point. What to do next, the ladder tells "
-                                                  "in the exercise's section.",
+                                                  "point. What brings more, the exercise's "
+                                                  "section tells.",
                                                   reached),
                            .mistake = "slower-than-a-copy"});
 }
