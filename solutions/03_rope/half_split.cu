@@ -24,7 +24,7 @@ constexpr int kThreads = 256;  // threads a block
 /// pairs of the head are turned.
 template <typename T, typename Table>
 __device__ inline void turn(T* x, int i, int half, const Table* cos, const Table* sin) {
-  // TODO 1, the pair: it is element i and the one half further on. Turn it as in 3.1. The tables
+  // TODO 1: the pair. It is element i and the one half further on. Turn it as in 3.1. The tables
   // may be of 16 bits too: convert to float whatever you read.
   // [solution 1]
   const float a = static_cast<float>(x[i]);
