@@ -246,14 +246,11 @@ Variant<T> held_variant(int packs) {
   return {rmsnorm_held_kernel<T, V, kPacks, false>, 32 * warps, warps == 1 ? 4 : 1, 1};
 }
 
-/// A cluster a row, if possible of blocks with half the threads that they may have: then there are
-/// two on a multiprocessor, and one loads while the other waits for its cluster.
+/// A cluster a row: four blocks of half as many threads as a block may have, so that there is room
+/// for two on a multiprocessor, and one loads while the other waits for its cluster; or eight.
 template <typename T, int V, int kPacks>
 Variant<T> shared_variant(int packs) {
-  int blocks = 2;
-  while (blocks < kMostBlocks && packs > blocks * kPacks * kMostThreads / 2) {
-    blocks *= 2;
-  }
+  const int blocks = packs <= 2 * kPacks * kMostThreads ? 4 : kMostBlocks;
   const int warps = (packs + blocks * 32 * kPacks - 1) / (blocks * 32 * kPacks);
   return {rmsnorm_held_kernel<T, V, kPacks, true>, 32 * warps, 1, blocks};
 }
