@@ -11,6 +11,7 @@ repository=$(cd "$here/../.." && pwd)
 build=${2:-$repository/build}
 reports=$build/ladder/$ladder
 case $ladder in
+  rmsnorm_forward) folder=01_rmsnorm plain=rmsnorm/forward fast=rmsnorm/forward_fast ;;
   rmsnorm_backward) folder=01_rmsnorm plain=rmsnorm/backward fast=rmsnorm/backward_fast ;;
   layernorm_forward) folder=02_layernorm plain=layernorm/forward fast=layernorm/forward_fast ;;
   layernorm_backward) folder=02_layernorm plain=layernorm/backward_fused fast=layernorm/backward_fast ;;

@@ -11,17 +11,20 @@
 // sum may be the same buffer as residual, and y the same as x: then the function works in place.
 //
 // Four tensors pass through memory: x and residual come in, sum and y go out. The sum is not read
-// back: like the row in exercise 1.4 it waits in registers, in packs of 16 bytes.
+// back: like the row in exercise 1.4 it waits in registers, in packs of 16 bytes, and wide rows are
+// shared by the blocks of a cluster.
 //
 // Grade it:   make -C build grade_rmsnorm
 // Read first: docs/01_rmsnorm.md, "1.5 With the residual"
 
+#include <cooperative_groups.h>
 #include <onepass/rmsnorm.h>
 
 namespace onepass {
 
 constexpr int kMostThreads = 512;  // of a row, and of a block
 constexpr int kMostWarps = kMostThreads / 32;
+constexpr int kMostBlocks = 8;  // of a cluster
 
 /// V neighbouring columns, loaded and stored in one access.
 template <typename T, int V>
@@ -38,7 +41,9 @@ __device__ inline float warp_sum(float value) {
 }
 
 /// The sum of `value` over all threads of a row, in each of them (exercise 1.4). A row has the
-/// threads that share threadIdx.y: one warp, or all warps of the block.
+/// threads that share threadIdx.y: one warp, or all of the block. Where kShared, all blocks of the
+/// cluster have it.
+template <bool kShared>
 __device__ inline float row_sum_of(float value) {
   __shared__ float partial[kMostWarps];
   value = warp_sum(value);
@@ -51,26 +56,51 @@ __device__ inline float row_sum_of(float value) {
     partial[warp] = value;
   }
   __syncthreads();
-  return warp_sum(lane < blockDim.x / 32 ? partial[lane] : 0.0f);
+  value = warp_sum(lane < blockDim.x / 32 ? partial[lane] : 0.0f);
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
+  if (kShared) {
+    __shared__ float shares[kMostBlocks];
+    const auto cluster = cooperative_groups::this_cluster();
+    if (threadIdx.x < cluster.num_blocks()) {
+      cluster.map_shared_rank(shares, threadIdx.x)[cluster.block_rank()] = value;
+    }
+    cluster.sync();  // behind it each looks at its own memory, so that a block may end
+    value = 0.0f;
+    for (unsigned block = 0; block < cluster.num_blocks(); ++block) {
+      value += shares[block];
+    }
+  }
+#endif
+  return value;
 }
 
-/// Thread t has packs t, t + blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y.
-template <typename T, int V, int kPacks>
+/// Thread t has packs t, t + blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y. Where
+/// kShared, a cluster has the row, and x_row and its kin begin with this block's part.
+template <typename T, int V, int kPacks, bool kShared>
 __global__ void __launch_bounds__(kMostThreads)
     rmsnorm_residual_kernel(const T* x, int64_t x_stride, const T* residual,
                             int64_t residual_stride, const T* weight, T* sum, int64_t sum_stride,
                             T* y, int64_t y_stride, float* rstd, int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
-  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  const int blocks = kShared ? gridDim.x / rows : 1;  // of a row
+  const int64_t row = static_cast<int64_t>(blockIdx.x / blocks) * blockDim.y + threadIdx.y;
   if (row >= rows) {
     return;  // a whole warp; where a row has several, each block has one row
   }
-  const int packs = cols / V;  // of a row
-  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
-  const auto* residual_row = reinterpret_cast<const RowPack*>(residual + row * residual_stride);
-  auto* sum_row = reinterpret_cast<RowPack*>(sum + row * sum_stride);
-  const auto* weights = reinterpret_cast<const RowPack*>(weight);
-  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
+  const int first = blockIdx.x % blocks * blockDim.x * kPacks;  // of the row's packs, this block's
+  const int packs = cols / V - first;                           // from there to the end of the row
+  const bool leads = first == 0 && threadIdx.x == 0;            // one thread of the row does
+  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride) + first;
+  const auto* residual_row =
+      reinterpret_cast<const RowPack*>(residual + row * residual_stride) + first;
+  auto* sum_row = reinterpret_cast<RowPack*>(sum + row * sum_stride) + first;
+  const auto* weights = reinterpret_cast<const RowPack*>(weight) + first;
+  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride) + first;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
+  if (kShared) {
+    cooperative_groups::this_cluster().barrier_arrive();  // this block has begun
+  }
+#endif
 
   // All loads come before the first store. sum_row may be residual_row, so a load that stands after
   // a store has to wait for it.
@@ -84,35 +114,56 @@ __global__ void __launch_bounds__(kMostThreads)
       other[p] = residual_row[i];
     }
   }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  if (kShared) {
+    cooperative_groups::this_cluster().barrier_wait();  // all have: row_sum_of() may write to them
+  }
+#endif
 
   // TODO 1: add other to held, element by element: as floats, rounded to T. What is in held
   // afterwards is the sum, as it is stored and as it is normalised. Store its packs in sum_row,
   // those that are there: pack i with i < packs.
 
-  // TODO 2: reduce held to the row's rstd, as in exercise 1.4, and save it in rstd[row].
+  // TODO 2: reduce held to the row's rstd, as in exercise 1.4, with row_sum_of<kShared>(). Let the
+  // thread that leads save it in rstd[row].
 
   // TODO 3: make the packs of y from held and the packs of weights, and store them in y_row.
 }
 
-/// A kernel, and how many columns a thread of it holds.
+/// A kernel, how many columns a thread of it holds, and how many blocks a row has.
 template <typename T>
 struct Variant {
   void (*kernel)(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
                  const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride, float* rstd,
                  int rows, int cols, float eps);
   int columns;
+  int blocks;
 };
 
-/// The narrowest that is wide enough. Beyond 64 columns a thread the registers may not last.
+inline bool has_clusters() {
+  int device = 0;
+  int clusters = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, device);
+  return clusters != 0;
+}
+
+/// The narrowest that is wide enough. 32 columns a thread and as many blocks as that takes; without
+/// clusters more columns, though beyond 64 the registers may not last.
 template <typename T, int V>
 Variant<T> variant_for(int cols) {
   if (cols <= 32 * kMostThreads) {
-    return {rmsnorm_residual_kernel<T, V, 32 / V>, 32};
+    return {rmsnorm_residual_kernel<T, V, 32 / V, false>, 32, 1};
+  }
+  for (int blocks = 2; blocks <= kMostBlocks && has_clusters(); blocks *= 2) {
+    if (cols <= blocks * 32 * kMostThreads) {
+      return {rmsnorm_residual_kernel<T, V, 32 / V, true>, 32, blocks};
+    }
   }
   if (cols <= 64 * kMostThreads) {
-    return {rmsnorm_residual_kernel<T, V, 64 / V>, 64};
+    return {rmsnorm_residual_kernel<T, V, 64 / V, false>, 64, 1};
   }
-  return {rmsnorm_residual_kernel<T, V, 128 / V>, 128};
+  return {rmsnorm_residual_kernel<T, V, 128 / V, false>, 128, 1};
 }
 
 /// Can every row of a tensor be accessed in packs of 16 bytes (exercise 1.4)?
@@ -134,13 +185,19 @@ void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t r
                        is_aligned(residual, residual_stride, cols) && is_aligned(weight, 0, cols) &&
                        is_aligned(sum, sum_stride, cols) && is_aligned(y, y_stride, cols);
   const Variant<T> variant = aligned ? variant_for<T, V>(cols) : variant_for<T, 1>(cols);
-  const int warps = (cols + 32 * variant.columns - 1) / (32 * variant.columns);
+  const int columns = variant.blocks * 32 * variant.columns;  // of a row's blocks, with a warp each
+  const int warps = (cols + columns - 1) / columns;
   const int rows_each = warps == 1 ? 4 : 1;  // narrow rows share a block
   const int64_t blocks = (static_cast<int64_t>(rows) + rows_each - 1) / rows_each;
   const dim3 block(32 * warps, rows_each);
-  variant.kernel<<<static_cast<unsigned>(blocks), block, 0, stream>>>(
-      x, x_stride, residual, residual_stride, weight, sum, sum_stride, y, y_stride, rstd, rows,
-      cols, eps);
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {static_cast<unsigned>(variant.blocks), 1, 1};
+  const unsigned attributes = variant.blocks > 1 ? 1 : 0;  // not every GPU knows this one
+  const unsigned grid = static_cast<unsigned>(blocks * variant.blocks);
+  const cudaLaunchConfig_t config = {grid, block, 0, stream, &cluster, attributes};
+  cudaLaunchKernelEx(&config, variant.kernel, x, x_stride, residual, residual_stride, weight, sum,
+                     sum_stride, y, y_stride, rstd, rows, cols, eps);
 }
 
 }  // namespace onepass

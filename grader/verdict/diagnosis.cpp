@@ -287,6 +287,10 @@ Diagnosis explain_launch_error(const Case& call, const std::string& error) {
   if (error.find("nvcc allows") != std::string::npos) {
     return {"launch-failed", "The simulator ran it; for a GPU it would not be compiled."};
   }
+  if (error.find("cudaErrorInvalidClusterSize") != std::string::npos) {
+    return {"launch-failed",
+            "Launch clusters of 8 blocks or fewer, and as many blocks as give whole clusters."};
+  }
   const bool bad_value =
       error.find("Invalid") != std::string::npos || error.find("invalid") != std::string::npos;
   if (is_grid_negative(error)) {

@@ -152,6 +152,8 @@ TEST_CASE("a launch error is told by what the call asked for") {
   CHECK(told(1, 65537, "The grid is 1 x 65537 x 1: from 1").mistake == "grid-limit");
   CHECK(told(65537, 1, "The grid is 0 x 1 x 1: a launch").mistake == "launch-failed");
   CHECK(told(65537, 1, "The block is 2048 x 1 x 1: it may").mistake == "launch-failed");
+  const std::string clusters = "The clusters are 16 x 1 x 1 blocks (cudaErrorInvalidClusterSize)";
+  CHECK(told(1, 65536, clusters).mistake == "launch-failed");
   CHECK(told(1, 1024).mistake == "launch-failed");
   const Diagnosis no_memory = explain_launch_error(
       contract::call(turn, Dtype::fp32, {.sizes = {{"tokens", 65537}, {"dim", 1}}, .seed = 1}),
