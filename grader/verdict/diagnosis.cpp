@@ -29,6 +29,19 @@ double distance(double got, double oracle, double value, double bound) {
   return std::isnan(ratio) ? std::numeric_limits<double>::infinity() : ratio;
 }
 
+/// What is left of the bound in a row where the oracle's numbers are so much smaller than the right
+/// ones: among numbers near 0 a bound that was made for large ones tells nothing apart.
+double shrinkage(const Field& right, const Field& oracle, std::int64_t row) {
+  constexpr double kLeast = 1.0 / 1024;  // what cancels leaves the rounding of what was added
+  double largest_right = 0.0;
+  double largest_oracle = 0.0;
+  for (std::int64_t col = 0; col < right.cols; ++col) {
+    largest_right = std::max(largest_right, std::abs(right(row, col)));
+    largest_oracle = std::max(largest_oracle, std::abs(oracle(row, col)));
+  }
+  return largest_oracle < largest_right ? std::max(kLeast, largest_oracle / largest_right) : 1.0;
+}
+
 /// The mean distance of `got` from the oracle, or nothing if the oracle does not explain it.
 std::optional<double> mean_distance(const Matrix& got, const Expectation& expectation,
                                     const Field& oracle, double slack) {
@@ -38,6 +51,7 @@ std::optional<double> mean_distance(const Matrix& got, const Expectation& expect
   std::int64_t foreseen = 0;
   bool is_number = false;  // of those that are wrong, any: NaN comes of anything
   for (std::int64_t row = 0; row < got.rows(); ++row) {
+    const double left = shrinkage(expectation.value, oracle, row);
     for (std::int64_t col = 0; col < got.cols(); ++col) {
       const double right = expectation.value(row, col);
       const double limit = expectation.bound(row, col);
@@ -45,8 +59,8 @@ std::optional<double> mean_distance(const Matrix& got, const Expectation& expect
       // infinite.
       const double result = round_to(got.dtype(), oracle(row, col));
       const double element = got.get(row, col);
-      const double off = std::min(distance(element, oracle(row, col), right, limit),
-                                  distance(element, result, right, limit));
+      const double off = std::min(distance(element, oracle(row, col), right, left * limit),
+                                  distance(element, result, right, left * limit));
       // Noise makes no 0 of another number.
       if (!(off <= slack) || (element == 0.0 && std::abs(result) > limit)) {
         return std::nullopt;
