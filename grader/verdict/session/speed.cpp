@@ -58,8 +58,10 @@ Speed traffic_over_least(const Case& call, const Traffic& traffic, double times_
   double all_least = 0.0;
   for (const LineTraffic& line : traffic.lines) {
     const Access access = {line.buffer, line.type};
-    const bool is_small =
-        contract::tensor_of(call, line.buffer) != nullptr && !least.contains(access);
+    const bool is_large = std::any_of(least.begin(), least.end(), [&](const auto& one) {
+      return one.first.first == line.buffer;
+    });
+    const bool is_small = !is_large && contract::tensor_of(call, line.buffer) != nullptr;
     if (line.space == MemorySpace::global && !is_small) {
       asked[access] += static_cast<double>(line.units);
       all_asked += static_cast<double>(line.units);
