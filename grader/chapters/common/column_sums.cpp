@@ -83,8 +83,7 @@ const std::vector<Loss> kDoubledRows = {
     {"stripe-added-twice",
      {16, 32, 8, 4, 2, 64, 128, 256, 512},
      "One row in {n}, beginning with row 0, was added twice: whose sum begins with the first "
-     "group's "
-     "goes on with the second.",
+     "group's goes on with the second.",
      [](auto row, auto, auto groups) { return row % groups == 0; }},
     {"stripe-added-twice",
      {16, 32, 8, 4, 2, 64, 128, 256, 512},
