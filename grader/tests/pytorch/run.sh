@@ -2,11 +2,12 @@
 # Do the references agree with PyTorch? Is the module a drop-in? How fast are PyTorch's operators?
 # Run it where there is PyTorch for CUDA and a GPU:
 #
-#   cmake -B build && make -C build agreement onepass_torch_library
+#   cmake -B build && make -C build all agreement onepass_torch_library
 #   grader/tests/pytorch/run.sh BUILD RESULT
 #
 # RESULT becomes a folder with agreement.json (docs/data/agreement.json), agreement.md (its tables,
-# for docs/agreement.md), module.txt and timing.md. PYTHON names the Python that has PyTorch.
+# for docs/agreement.md), module.txt, solutions.json, a report on the solutions, and timing.md, their
+# speed beside PyTorch's (for docs/measured.md). PYTHON names the Python that has PyTorch.
 set -eu
 if [ $# -ne 2 ]; then
   echo "Usage: grader/tests/pytorch/run.sh BUILD RESULT" >&2
@@ -37,5 +38,7 @@ done
 "$build/bin/agreement" table "$result/agreement.json" > "$result/agreement.md"
 "$python" "$here/module_test.py" > "$result/module.txt" 2>&1 || status=1
 tail -n 3 "$result/module.txt"
-"$python" "$here/timing.py" > "$result/timing.md" || status=1
+"$build/onepass" grade --submission solutions --device gpu --report "$result/solutions.json" ||
+  status=1
+"$python" "$here/timing.py" "$result/solutions.json" > "$result/timing.md" || status=1
 exit $status
