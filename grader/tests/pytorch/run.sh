@@ -38,7 +38,7 @@ done
 "$build/bin/agreement" table "$result/agreement.json" > "$result/agreement.md"
 "$python" "$here/module_test.py" > "$result/module.txt" 2>&1 || status=1
 tail -n 3 "$result/module.txt"
-"$build/onepass" grade --submission solutions --device gpu --report "$result/solutions.json" ||
-  status=1
+"$build/onepass" grade --submission "$here/../../../solutions" --device gpu \
+  --report "$result/solutions.json" || status=1
 "$python" "$here/timing.py" "$result/solutions.json" > "$result/timing.md" || status=1
 exit $status

@@ -158,15 +158,11 @@ def median_ms(call, flush):
     return statistics.median(times)
 
 
-def gbs(entry, who):
-    return (entry[who + "_gbs"] or {}).get("median")
-
-
 def table_row(exercise, entry, flush):
     rows, cols, dtype = entry["rows"], entry["cols"], entry["dtype"]
     by, call = PREPARE[exercise](rows, cols, DTYPES[dtype])
     pytorch = entry["bytes"] / median_ms(call, flush) / 1e6
-    naive, solution, copy = (gbs(entry, who) for who in ("naive", "student", "copy"))
+    naive, solution, copy = (entry[who + "_gbs"] for who in ("naive", "student", "copy"))
     figures = (naive, pytorch, solution, copy)
     shown = " | ".join("-" if figure is None else f"{figure:.0f}" for figure in figures)
     percent = f"{100 * solution / copy:.0f} %" if solution and copy else "-"
