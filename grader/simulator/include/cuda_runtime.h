@@ -6,6 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
 #ifdef __SANITIZE_THREAD__
 // The compiler puts no call before what these read and write: so they are the simulator's own.
 extern "C" {
