@@ -127,6 +127,7 @@ TEST_SUITE("rope/backward") {
   CHECK_CASE("no tokens, many tokens: each is turned back", points(1), todo(2)) {
     check_dx(random_x(Dtype::fp32, 300, 3 * 2), 3);
     expect_nothing_done(kBackward);
+    check_long_walks(kBackward, expect_dx);
     sweep_large_sizes(kBackward, {{"tokens"}, {"heads"}, {"head_dim"}}, expect_dx);
     check_far_tokens(kBackward, outputs_of(expected, {"dx"}));
   }

@@ -164,6 +164,7 @@ TEST_SUITE("rope/interleaved") {
     check_turned(random_x(Dtype::fp32, 1, 64), 1);
     expect_nothing_done(kInterleaved);
     check_turned(random_x(Dtype::fp16, 257, 3 * 6), 3);
+    check_long_walks(kInterleaved, expect_x);
     sweep_large_sizes(kInterleaved, {{"tokens"}, {"heads"}, {"head_dim"}}, expect_x);
     check_far_tokens(kInterleaved, outputs_of(expected, {"x"}));
   }

@@ -248,6 +248,7 @@ void check_sizes(const Subject& subject) {
   subject.check({.tokens = 129, .head_dim = 4});
   // 1,025 pairs: one more than whole blocks, of any usual number of threads, have.
   subject.check({.tokens = 1, .q_heads = 4, .k_heads = 1, .head_dim = 410});
+  check_long_walks(subject.functions->int32, [&](const Case& call) { subject.expect(call); });
   sweep_large_sizes(subject.functions->int32,
                     {{"tokens", "table_rows"},
                      {"q_heads"},

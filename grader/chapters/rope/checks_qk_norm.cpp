@@ -131,6 +131,7 @@ TEST_SUITE("rope/qk_norm") {
     expect_nothing_done(kQkNorm.int32);
     kBoth.check({.tokens = 129, .head_dim = 4});
     check_many_heads();
+    check_long_walks(kQkNorm.int32, [](const Case& call) { kBoth.expect(call); });
     sweep_large_sizes(kQkNorm.int32, {{"head_dim"}, {"rotary_dim", "head_dim"}},
                       [](const Case& call) { kBoth.expect(call); });
   }

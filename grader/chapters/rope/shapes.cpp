@@ -99,6 +99,22 @@ void check_quarter_turns(const Function& function, const CheckCall& check) {
   }
 }
 
+void check_long_walks(const Function& function, const CheckCall& check) {
+  constexpr std::int64_t kThreads = 132 * 2048;  // of the largest GPU of the workbook's
+  constexpr std::int64_t kHeads = 5, kPairs = 11;
+  verdict::contract::Arguments arguments;
+  arguments.seed = verdict::session().random().bits(3);
+  for (const verdict::contract::Size& size : function.sizes) {
+    const bool is_width = size.name == "head_dim" || size.name == "rotary_dim";
+    const bool is_heads = size.name == "heads" || size.name == "q_heads";
+    arguments.sizes[size.name] = is_width                 ? 2 * kPairs
+                                 : is_heads               ? kHeads
+                                 : size.name == "k_heads" ? 2
+                                                          : kThreads / (kHeads * kPairs) + 2;
+  }
+  check(call(function, Dtype::fp16, std::move(arguments)));
+}
+
 void check_far_tokens(const Function& function, const verdict::Outputs& outputs) {
   check_far_rows(function, "tokens", {{"heads", 2}, {"head_dim", 32}}, outputs);
   constexpr std::int64_t kHeads = 8;  // tokens * kHeads fits an int, and three pairs each do not

@@ -49,6 +49,10 @@ std::vector<Arrangement> drawn_arrangements(const Function& function, std::uint6
 /// nevertheless if it lies elsewhere.
 void check_quarter_turns(const Function& function, const CheckCall& check);
 
+/// More pairs than a GPU runs threads at once, in odd numbers of heads and pairs: threads that go
+/// on come to other pairs of other heads, and to the next token in the middle of one.
+void check_long_walks(const Function& function, const CheckCall& check);
+
 /// Of a function whose tables have a row a token: so many tokens that the pairs, then the elements
 /// of a table too, are beyond 2^31 and 2^32.
 void check_far_tokens(const Function& function, const verdict::Outputs& outputs);
