@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "chapters/common/rows.h"
 #include "chapters/common/sixteen_bit_sums.h"
@@ -20,6 +21,24 @@ RowSum with_surplus(std::int64_t threads, bool last) {
     Field sums = row_sums(terms);
     for (std::int64_t row = 0; row < terms.rows; ++row) {
       sums(row, 0) += surplus(threads, terms.cols) * terms(row, last ? terms.cols - 1 : 0);
+    }
+    return sums;
+  };
+}
+
+/// A loop over whole packs goes on while one is left; the columns one by one begin behind the last
+/// step that all threads have.
+RowSum with_tail_twice(std::int64_t step, std::int64_t pack) {
+  return [=](Dtype, const Field& terms) -> std::optional<Field> {
+    const std::int64_t begin = terms.cols / step * step, end = terms.cols / pack * pack;
+    if (begin == end) {
+      return std::nullopt;
+    }
+    Field sums = row_sums(terms);
+    for (std::int64_t row = 0; row < terms.rows; ++row) {
+      for (std::int64_t col = begin; col < end; ++col) {
+        sums(row, 0) += terms(row, col);
+      }
     }
     return sums;
   };
@@ -109,7 +128,18 @@ Table<RowSum> wrong_shares(const RowWords& words) {
                              with_surplus(threads, last)});
     }
   }
-  return joined<RowSum>({placed(lost_columns(words), sum_of), {narrow}});
+  Mistake<RowSum> twice{"tail-counted-twice", {}};
+  for (std::int64_t threads : {256, 1024, 512, 128, 64, 32}) {
+    for (std::int64_t pack : {4, 8, 2}) {
+      twice.ways.push_back(
+          {fmt::format("Some {0}s count twice: the loop that takes {1} at once goes on while {1} "
+                       "are left, and those taken one by one begin already behind the last step "
+                       "of the whole block. Let them begin where that loop has ended.",
+                       words.column, pack),
+           with_tail_twice(threads * pack, pack)});
+    }
+  }
+  return joined<RowSum>({placed(lost_columns(words), sum_of), {narrow, twice}});
 }
 
 Table<RowSum> wrong_totals() {
@@ -158,10 +188,12 @@ std::vector<RowSum> sums_in_sixteen_bits() {
 std::vector<WrongCount> wrong_counts() {
   std::vector<WrongCount> all = {{"the stride, which counts what lies between the rows too",
                                   [](double, double stride) { return stride; }}};
-  for (double pack : {8.0, 4.0, 2.0}) {
+  for (const auto& [part, pack] :
+       {std::pair("an eighth of the columns, as if by packs of 8", 8.0),
+        std::pair("a quarter of the columns, as if by packs of 4", 4.0),
+        std::pair("half of the columns (as if by packs of 2), or adding up each twice,", 2.0)}) {
     all.push_back(
-        {fmt::format("a {:g}th of the columns, as if by packs of {:g}", pack, pack),
-         [pack](double cols, double) { return cols < pack ? cols : std::floor(cols / pack); }});
+        {part, [n = pack](double cols, double) { return cols < n ? cols : std::floor(cols / n); }});
   }
   const char* const padded = "a width that is rounded up, to whole packs, warps or blocks";
   for (double group : {1024.0, 512.0, 256.0, 128.0, 64.0, 32.0, 16.0, 8.0, 4.0}) {
