@@ -333,6 +333,16 @@ CASE(cuda_freed_memory, "use-after-free", {"after its memory was freed"}) {
   cudaFree(freed);
   copy<float><<<1, 64>>>(freed, y.data(), 64);
 }
+// An index that leads past what was freed there came from elsewhere.
+CASE(past_freed_memory, "out-of-bounds-global", {"an address that belongs to no buffer"}) {
+  Device<float> y(64);
+  float* past = nullptr;
+  {
+    Device<float> x(64);
+    past = x.data() + 100;
+  }
+  copy<float><<<1, 1>>>(past, y.data(), 1);
+}
 CASE_OF_EACH_SIZE(null, "null-pointer", {"Reads through a null pointer"}, {{"here", 0}}) {
   Device<T> y(64);
   copy<T><<<1, 64>>>(nullptr, y.data(), 64);

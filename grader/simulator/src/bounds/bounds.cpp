@@ -19,10 +19,11 @@ std::string verb(const Access& access) {
 /// An address so far from every buffer that none of them can be said to be meant.
 std::string far_text(const Allocation& nearest, const Access& access) {
   const std::size_t mebibytes = nearest.distance(access.address) >> 20;
-  return verb(access) + bytes_text(access.size) +
-         " at an address that belongs to no buffer: the nearest one, " + nearest.label.name +
-         ", is " + std::to_string(mebibytes) +
-         " MiB away. The index is probably wrong: not set, negative, or too large for its type.";
+  return verb(access) + bytes_text(access.size) + " at an address that belongs to no buffer" +
+         (nearest.freed ? ""
+                        : ": the nearest one, " + nearest.label.name + ", is " +
+                              std::to_string(mebibytes) + " MiB away") +
+         ". The index is probably wrong: not set, negative, or too large for its type.";
 }
 
 /// Where a null pointer may come from.
@@ -69,7 +70,7 @@ Finding BoundsChecker::outside_device(const AccessEvent& event) const {
   Finding found = finding(Kind::out_of_bounds_global, event, "");
   if (memory == nullptr) {
     found.message = verb(access) + "device memory, of which nothing is allocated.";
-  } else if (memory->distance(access.address) > DeviceMemory::kGap) {
+  } else if (memory->distance(access.address) > (memory->freed ? 0 : DeviceMemory::kGap)) {
     found.message = far_text(*memory, access);
   } else {
     const ElementName element = device_element(*memory, access.address, access.size);
@@ -78,7 +79,9 @@ Finding BoundsChecker::outside_device(const AccessEvent& event) const {
     found.message = verb(access) + element.text;
     if (memory->freed) {
       found.kind = Kind::use_after_free;
-      found.message += " after its memory was freed.";
+      found.message +=
+          " after its memory was freed: the pointer was kept, or an index leads there from another "
+          "buffer.";
     } else {
       found.message += ": " + element.distance + '.';
     }
@@ -112,9 +115,9 @@ Finding BoundsChecker::elsewhere(const AccessEvent& event) const {
   }
   return finding(Kind::host_pointer, event,
                  verb(access) +
-                     "an address that is not the device's: host memory, or a pointer "
-                     "that was never set. Kernels can use only what cudaMalloc() and "
-                     "its kin give.");
+                     "an address that is not the device's: host memory, a pointer that was "
+                     "never set, or an index that leads far away. Kernels can use only what "
+                     "cudaMalloc() and its kin give.");
 }
 
 ErrorCode BoundsChecker::report_outside(AccessEvent event) {
