@@ -309,9 +309,10 @@ Diagnosis explain_launch_error(const Case& call, const std::string& error) {
       error.find("Invalid") != std::string::npos || error.find("invalid") != std::string::npos;
   if (is_grid_negative(error)) {
     if (is_beyond_int(call)) {
-      return {"index-overflow",
-              "The number of blocks was computed in an int, and came out negative: compute it in "
-              "64 bits, as int64_t."};
+      return {
+          "index-overflow",
+          "The number of blocks came out negative, or beyond 2^31 - 1: compute it in 64 bits, as "
+          "int64_t, and give a block so much to do that there are no more."};
     }
     return {"launch-failed", "The number of blocks came out negative: look at how it is computed."};
   }

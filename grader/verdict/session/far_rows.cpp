@@ -19,6 +19,8 @@ constexpr double kWholeShare = 0.75, kCutShare = 0.25;
 // So many times the rows of a sample are rows that there may be.
 constexpr std::int64_t kMostThreadsOfGrid = std::int64_t{1} << 28;
 
+constexpr double kMostBlocksOfGrid = 2147483647.0;  // in x
+
 const char* const kFloatAdvice =
     "Among fewer rows it goes well, and it goes wrong already where an int could count every byte "
     "and every thread. A float has 24 bits: compute indices and numbers of blocks in integers.";
@@ -41,6 +43,14 @@ std::string spread_size(const Case& few, const Case& call) {
     name = number != few.integer(size) ? size : name;
   }
   return name;
+}
+
+/// The blocks of a call with as many for each row as one that was tried.
+double blocks_for(const Case& call, const Case& tried, std::int64_t blocks, const Case& few) {
+  const std::string size = spread_size(few, tried);
+  return size.empty() ? 0.0
+                      : static_cast<double>(blocks) * static_cast<double>(call.integer(size)) /
+                            static_cast<double>(tried.integer(size));
 }
 
 /// Bytes from the first row of the outputs to the last. few: the same call, with few rows.
@@ -141,6 +151,9 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
     return tried.right == true || (at_far.failure && tried.right.has_value());
   };
   const FarRows at_near = try_near();
+  const double wanted = at_near.sampled.launches == 1
+                            ? blocks_for(far, spread(apart.near), at_near.sampled.blocks, few)
+                            : 0.0;
   const bool right_near = goes_well(at_near);
   // The number of blocks has lost its upper bits. (That no rows seem right near may be for blocks
   // too many, of which the last one has nothing to do.)
@@ -160,6 +173,14 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
   if (fewer) {
     failure.message = fmt::format("There are {} blocks, fewer than the {} for fewer rows.",
                                   at_far.sampled.blocks, at_near.sampled.blocks);
+  }
+  if (wanted > kMostBlocksOfGrid && (fewer || failure.status == Status::launch_error)) {
+    failure.mistake = "grid-limit";
+    failure.message = fmt::format(
+        "With as many blocks for each of the {} as among fewer of them there are to be {:.0f}, and "
+        "a grid has 2^31 - 1 at most. Give a block more to do, or let it go on in a loop.",
+        spread_size(few, far), wanted);
+    fail(far, failure);
   }
   bool is_overflow = fewer, divided = false, rounded = false, in_float = false;
   if (!fewer && right_near) {
