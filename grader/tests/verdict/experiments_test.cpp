@@ -79,16 +79,17 @@ struct Found {
   bool confirmed = false;
   int calls = 0;
 };
+double usual(std::int64_t row, std::int64_t col) {
+  return 1.0 + static_cast<double>((row + 5 * col) % 7);
+}
 Found find(std::int64_t cols, const std::function<Counts(const Case&)>& function,
-           std::vector<Oracle> oracles, bool again = true) {
+           std::vector<Oracle> oracles, bool again = true, decltype(&usual) element = usual) {
   const auto answer_of = [&](const Case& call) {
     const Field sums = sums_of(call, function(call));
     return Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan};
   };
-  const Case call = contract::call(
-      kSum, {.values = {{"x", matrix_of(Dtype::fp32, 3, cols, [](auto row, auto col) {
-                           return 1.0 + (row + 5 * col) % 7;
-                         })}}});
+  const Case call =
+      contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, 3, cols, element)}}});
   const Answer answer = answer_of(call);
   const Expectation right = expected(call);
   const Comparison comparison = compare(answer["sums"], right.value, right.bound, std::nullopt);
@@ -148,6 +149,22 @@ TEST_CASE(
             100, [&](const Case& call) { return call.dtype() == Dtype::fp32 ? every_fourth : all; },
             both)
             .names == "");
+}
+
+TEST_CASE("of many columns one part comes to as much as another, and is not taken for it") {
+  const Counts first_half = [](std::int64_t col, std::int64_t cols) { return 2 * col < cols; };
+  const Counts last_half = [](std::int64_t col, std::int64_t cols) { return 2 * col >= cols; };
+  const auto constant = [](std::int64_t row, std::int64_t) {
+    return 1.0 + static_cast<double>(row);
+  };
+  const auto find_one = [&](const char* mistake, Counts counts) {
+    return find(
+               8192, [&](const Case&) { return first_half; }, {oracle(mistake, counts)}, true,
+               constant)
+        .names;
+  };
+  CHECK(find_one("first-half", first_half) == "first-half");
+  CHECK(find_one("last-half", last_half) == "");
 }
 
 TEST_CASE("where a mistake leaves its trace, the call must be wrong, however much is changed") {
