@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "verdict/contract/call.h"
+#include "verdict/session/boundary.h"
 #include "verdict/session/experiments.h"
 
 using namespace onepass::verdict;
@@ -204,6 +205,30 @@ TEST_CASE("who comes near much is named only if a call in which it leaves no tra
                  }};
   CHECK(find(100, one_block, {noisy}).names == "noise");
   CHECK(find(100, but_the_last, {noisy}).names == "");
+}
+
+TEST_CASE("from which size on a call goes wrong is told by two calls of sizes side by side") {
+  const Case call =
+      contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, 6, 1000, usual)}}});
+  const auto where_right = [&](const std::function<std::optional<bool>(const Case&)>& is_right) {
+    const std::optional<Boundary> found = find_boundary(call, is_right);
+    return found ? found->sentence() : "";
+  };
+  CHECK(where_right([](const Case& other) { return other.integer("cols") <= 300; }) ==
+        "With cols = 296 the same call is right, with cols = 304 it is not.");
+  CHECK(where_right([](const Case& other) { return other.integer("rows") < 4; }) ==
+        "With rows = 3 the same call is right, with rows = 4 it is not.");
+  CHECK(where_right([](const Case&) { return false; }) == "");
+  CHECK(where_right([](const Case&) { return true; }) == "");
+  // Who is right here and there has no such size; nor has who takes too long.
+  CHECK(where_right([](const Case& other) { return other.integer("cols") / 8 % 2 == 1; }) == "");
+  CHECK(where_right([](const Case& other) {
+          return other.integer("cols") == 600 ? std::nullopt
+                                              : std::optional(other.integer("cols") < 700);
+        }) == "With cols = 696 the same call is right, with cols = 704 it is not.");
+  CHECK(where_right([](const Case& other) {
+          return other.integer("cols") > 500 ? std::nullopt : std::optional(true);
+        }) == "");
 }
 
 TEST_CASE("without another call that comes to its end nothing is confirmed") {
