@@ -68,6 +68,39 @@ std::vector<Loss> missing_steps() {
        true}};
 }
 
+/// Of `blocks` that share a row each has as many vectors at once as it has threads.
+template <std::int64_t blocks, std::int64_t vector>
+Loss one_block_of() {
+  return {
+      "one-part-only",
+      {128, 256, 512, 1024},
+      "This is the sum over one block's {column}s only, {n} threads' of each turn: where several "
+      "blocks share a {row}, as in a cluster, their sums have to meet.",
+      [](auto col, auto, auto threads) { return col / vector / threads % blocks == 0; }};
+}
+
+const std::vector<Loss> kLostParts = {
+    one_block_of<2, 1>(),
+    one_block_of<4, 1>(),
+    one_block_of<8, 1>(),
+    one_block_of<2, 4>(),
+    one_block_of<4, 4>(),
+    one_block_of<8, 4>(),
+    one_block_of<2, 8>(),
+    one_block_of<4, 8>(),
+    one_block_of<8, 8>(),
+    {"one-part-only",
+     {2048, 4096, 8192, 16384, 32768},
+     "This is the sum over the first {n} {column}s only: those behind, which other blocks of a "
+     "cluster may have, or the same threads later, are never added to it.",
+     [](auto col, auto, auto most) { return col < most; }},
+    {"one-part-only",
+     {2, 4, 8},
+     "This is the sum over the first of {n} equal parts of the {row} only: where {n} blocks share "
+     "a {row}, "
+     "as in a cluster, their sums have to meet.",
+     [](auto col, auto cols, auto parts) { return col < (cols + parts - 1) / parts; }}};
+
 const std::vector<Loss> kLostLanes = {
     // The shares of a warp's lanes, or of the warps, are never all added up.
     {"one-warp-only",
@@ -77,11 +110,11 @@ const std::vector<Loss> kLostLanes = {
     {"one-warp-only",
      {256, 1024, 512, 128, 64},
      kOfFirstWarp,
-     [](auto col, auto, auto threads) { return col / 4 % threads < 32; }},
+     [](auto col, auto cols, auto threads) { return cols % 4 == 0 && col / 4 % threads < 32; }},
     {"one-warp-only",
      {256, 1024, 512, 128, 64},
      kOfFirstWarp,
-     [](auto col, auto, auto threads) { return col / 8 % threads < 32; }},
+     [](auto col, auto cols, auto threads) { return cols % 8 == 0 && col / 8 % threads < 32; }},
     {"one-warp-only",
      {256, 1024, 512, 128, 64},
      "This is the sum over the {column}s of thread 0 only: the other lanes' shares are never added "
@@ -186,8 +219,9 @@ Table<Counted> parts_of_vectors(const RowWords& words) {
 
 Table<Counted> lost_columns(const RowWords& words) {
   std::vector<Loss> all;
-  for (const std::vector<Loss>& losses : {kLostLanes, missing_steps<1>(), missing_steps<4>(),
-                                          missing_steps<8>(), missing_steps<2>(), kLostEnds}) {
+  for (const std::vector<Loss>& losses :
+       {kLostLanes, missing_steps<1>(), missing_steps<4>(), missing_steps<8>(), missing_steps<2>(),
+        kLostEnds, kLostParts}) {
     all.insert(all.end(), losses.begin(), losses.end());
   }
   return joined<Counted>({ways_to_lose(all, words), parts_of_vectors(words)});

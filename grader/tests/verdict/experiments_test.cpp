@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "verdict/contract/call.h"
+#include "verdict/session/boundary.h"
 #include "verdict/session/experiments.h"
 
 using namespace onepass::verdict;
@@ -79,16 +80,17 @@ struct Found {
   bool confirmed = false;
   int calls = 0;
 };
+double usual(std::int64_t row, std::int64_t col) {
+  return 1.0 + static_cast<double>((row + 5 * col) % 7);
+}
 Found find(std::int64_t cols, const std::function<Counts(const Case&)>& function,
-           std::vector<Oracle> oracles, bool again = true) {
+           std::vector<Oracle> oracles, bool again = true, decltype(&usual) element = usual) {
   const auto answer_of = [&](const Case& call) {
     const Field sums = sums_of(call, function(call));
     return Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan};
   };
-  const Case call = contract::call(
-      kSum, {.values = {{"x", matrix_of(Dtype::fp32, 3, cols, [](auto row, auto col) {
-                           return 1.0 + (row + 5 * col) % 7;
-                         })}}});
+  const Case call =
+      contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, 3, cols, element)}}});
   const Answer answer = answer_of(call);
   const Expectation right = expected(call);
   const Comparison comparison = compare(answer["sums"], right.value, right.bound, std::nullopt);
@@ -150,6 +152,22 @@ TEST_CASE(
             .names == "");
 }
 
+TEST_CASE("of many columns one part comes to as much as another, and is not taken for it") {
+  const Counts first_half = [](std::int64_t col, std::int64_t cols) { return 2 * col < cols; };
+  const Counts last_half = [](std::int64_t col, std::int64_t cols) { return 2 * col >= cols; };
+  const auto constant = [](std::int64_t row, std::int64_t) {
+    return 1.0 + static_cast<double>(row);
+  };
+  const auto find_one = [&](const char* mistake, Counts counts) {
+    return find(
+               8192, [&](const Case&) { return first_half; }, {oracle(mistake, counts)}, true,
+               constant)
+        .names;
+  };
+  CHECK(find_one("first-half", first_half) == "first-half");
+  CHECK(find_one("last-half", last_half) == "");
+}
+
 TEST_CASE("where a mistake leaves its trace, the call must be wrong, however much is changed") {
   Oracle vectors = oracle("vector-partly-used", every_fourth);
   vectors.noise.harmless = unaligned;
@@ -187,6 +205,30 @@ TEST_CASE("who comes near much is named only if a call in which it leaves no tra
                  }};
   CHECK(find(100, one_block, {noisy}).names == "noise");
   CHECK(find(100, but_the_last, {noisy}).names == "");
+}
+
+TEST_CASE("from which size on a call goes wrong is told by two calls of sizes side by side") {
+  const Case call =
+      contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, 6, 1000, usual)}}});
+  const auto where_right = [&](const std::function<std::optional<bool>(const Case&)>& is_right) {
+    const std::optional<Boundary> found = find_boundary(call, is_right);
+    return found ? found->sentence() : "";
+  };
+  CHECK(where_right([](const Case& other) { return other.integer("cols") <= 300; }) ==
+        "With cols = 296 the same call is right, with cols = 304 it is not.");
+  CHECK(where_right([](const Case& other) { return other.integer("rows") < 4; }) ==
+        "With rows = 3 the same call is right, with rows = 4 it is not.");
+  CHECK(where_right([](const Case&) { return false; }) == "");
+  CHECK(where_right([](const Case&) { return true; }) == "");
+  // Who is right here and there has no such size; nor has who takes too long.
+  CHECK(where_right([](const Case& other) { return other.integer("cols") / 8 % 2 == 1; }) == "");
+  CHECK(where_right([](const Case& other) {
+          return other.integer("cols") == 600 ? std::nullopt
+                                              : std::optional(other.integer("cols") < 700);
+        }) == "With cols = 696 the same call is right, with cols = 704 it is not.");
+  CHECK(where_right([](const Case& other) {
+          return other.integer("cols") > 500 ? std::nullopt : std::optional(true);
+        }) == "");
 }
 
 TEST_CASE("without another call that comes to its end nothing is confirmed") {

@@ -163,6 +163,17 @@ TEST_CASE("a race in global memory: an update lost, in place, or nothing that or
   CHECK(named(call, finding) == "unordered-blocks");
   finding.buffer = "z";
   CHECK(named(call, finding) == "in-place-race");
+  // Who reads what it has no business with mostly writes it, too.
+  Run run;
+  run.findings = {finding, finding};
+  run.findings[1].parties[1].action = "writes 4 bytes";
+  const auto nobody = [](const Case&) { return false; };
+  CHECK(explain_finding(call, run, finding, nobody).mistake == std::nullopt);
+  run.findings[1].habit = simulator::Habit::same_value;
+  CHECK(explain_finding(call, run, finding, nobody).mistake == "in-place-race");
+  run.findings[1].habit = simulator::Habit::none;
+  run.findings[1].buffer = "y";
+  CHECK(explain_finding(call, run, finding, nobody).mistake == "in-place-race");
 }
 
 TEST_CASE("a race is advised about by what it lacks") {

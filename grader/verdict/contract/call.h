@@ -78,6 +78,11 @@ std::optional<Case> in_dtype(const Case& call, Dtype dtype);
 /// filled call.
 std::optional<Case> one_element_off(const Case& call);
 
+/// The same call with a few elements, one of 256 or so, many times as large, in the inputs that
+/// have rows: the sum over some of the columns comes to no other sum's. Nothing of a hash filled
+/// call.
+std::optional<Case> with_outliers(const Case& call);
+
 /// The same call with rows that lie nearer: gaps of more than `most` elements are closed, or, if
 /// `most` is not 0, as small as leaves each row aligned as it was; it is at least 128 then. Nothing
 /// if no gap is so large, or of a hash filled call.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "verdict/contract/call.h"
+#include "verdict/values/random.h"
 
 namespace onepass::verdict::contract {
 namespace {
@@ -161,6 +162,29 @@ std::optional<Case> one_element_off(const Case& call) {
   return !changed ? std::nullopt
                   : std::optional(contract::call(*call.contract(), call.dtype(),
                                                  std::move(taken->arguments), taken->arrangement));
+}
+
+std::optional<Case> with_outliers(const Case& call) {
+  constexpr double kTimes = 32.0, kMost = 32768.0;  // which fp16 holds
+  std::optional<Taken> taken = taken_with_values(call);
+  if (!taken) {
+    return std::nullopt;
+  }
+  const Random draw(0);
+  for (auto& [name, values] : taken->arguments.values) {
+    const Tensor& tensor = *call.contract()->find(name);
+    if (tensor.rows != Extent(1) && tensor.cols != Extent(1) && !is_integer(values->dtype())) {
+      const Matrix before = *values;
+      values = matrix_of(before.dtype(), before.rows(), before.cols(), [&](auto row, auto col) {
+        const auto number = static_cast<std::uint64_t>(row * before.cols() + col);
+        const double value = before.get(row, col);
+        const bool is_one = draw.integer(number, 0, 255) == 0 && std::abs(value) * kTimes < kMost;
+        return is_one ? value * kTimes : value;
+      });
+    }
+  }
+  return contract::call(*call.contract(), call.dtype(), std::move(taken->arguments),
+                        taken->arrangement);
 }
 
 std::optional<Case> with_gaps(const Case& call, std::int64_t most) {

@@ -28,6 +28,14 @@ constexpr std::int64_t kMostAsked = std::int64_t{1} << 21;
 constexpr std::int64_t kStepsOfRow =
     256;  // at least: an oracle adds up as the threads of a block do
 
+std::int64_t elements_of(const Case& call) {
+  std::int64_t elements = 0;
+  for (const Buffer& buffer : call.buffers()) {
+    elements += buffer.null || buffer.role == Role::output ? 0 : buffer.rows * buffer.cols;
+  }
+  return elements;
+}
+
 /// Those that explain this output too.
 std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& wrong) {
   return that_explain(wrong.call, wrong.expectation, wrong.answer[wrong.expectation.output],
@@ -82,6 +90,32 @@ void drop_confined(std::vector<Suspect>& suspects, const Case& call,
              });
     });
   }
+}
+
+/// Drops those that fit by chance: of many columns the half of them comes to as much as another
+/// half, as near as a bound for so many additions tells. Not so where a few are much larger.
+void drop_accidental(std::vector<Suspect>& suspects, const Case& call,
+                     const std::function<Expectation(const Case&)>& expected,
+                     const Attempt& attempt) {
+  const auto is_exact = [](const Suspect& one) { return one.oracle->noise.slack <= kSlack; };
+  const bool any =
+      elements_of(call) >= kFew && std::any_of(suspects.begin(), suspects.end(), is_exact);
+  const std::optional<Case> other = any ? contract::with_outliers(call) : std::nullopt;
+  const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
+  if (!answer) {
+    return;
+  }
+  const Expectation expectation = expected(*other);
+  const Comparison comparison = comparison_of(*answer, expectation);
+  if (comparison.right()) {
+    return;
+  }
+  const std::vector<Suspect> left = question(suspects, {*other, *answer, expectation, comparison});
+  std::erase_if(suspects, [&](const Suspect& suspect) {
+    return is_exact(suspect) && std::none_of(left.begin(), left.end(), [&](const Suspect& one) {
+             return one.oracle == suspect.oracle;
+           });
+  });
 }
 
 /// Do those that are nearest say the same?
@@ -156,14 +190,6 @@ std::optional<Variation> varied(const Case& call, const Varying& change) {
   std::optional<Case> changed =
       is_other ? contract::resized(call, sizes, kMostTriedAgain, change.root) : std::nullopt;
   return changed ? std::optional(Variation{std::move(*changed), is_alike}) : std::nullopt;
-}
-
-std::int64_t elements_of(const Case& call) {
-  std::int64_t elements = 0;
-  for (const Buffer& buffer : call.buffers()) {
-    elements += buffer.null || buffer.role == Role::output ? 0 : buffer.rows * buffer.cols;
-  }
-  return elements;
 }
 
 /// What it costs an oracle to go through a call: by elements, and what a block has by its threads.
@@ -294,6 +320,7 @@ Causes find_causes(const WrongOutput& wrong,
     }
   }
   drop_confined(suspects, wrong.call, expected, oracles, attempt);
+  drop_accidental(suspects, wrong.call, expected, attempt);
   std::vector<Diagnosis> nearest_ones = nearest(suspects);
   confirmed = confirmed && nearest_ones.size() == 1;
   return {confirmed ? by_distance(suspects) : std::move(nearest_ones), confirmed};

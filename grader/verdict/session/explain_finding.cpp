@@ -95,8 +95,18 @@ Diagnosis with_advice(const Finding& finding, const std::optional<std::string>& 
   return {mistake, account_of(finding) + "\n" + advice};
 }
 
+/// Do two threads write to that tensor in one place, and not the same?
+bool is_written_by_two(const Run& run, const std::string& buffer) {
+  return std::any_of(run.findings.begin(), run.findings.end(), [&](const Finding& finding) {
+    return finding.kind == Kind::global_race && finding.buffer == buffer &&
+           finding.habit != simulator::Habit::same_value &&
+           std::all_of(finding.parties.begin(), finding.parties.end(),
+                       [](const Party& party) { return party.action.starts_with("writes"); });
+  });
+}
+
 /// Two threads change one place, or one reads what the other changes.
-Diagnosis explain_global_race(const Case& call, const Finding& finding) {
+Diagnosis explain_global_race(const Case& call, const Run& run, const Finding& finding) {
   const Party& one = finding.parties[0];
   const Party& other = finding.parties[1];
   if (one.block != other.block &&
@@ -123,7 +133,13 @@ Diagnosis explain_global_race(const Case& call, const Finding& finding) {
                        "Each element of it is one block's: look at the index of the other, which "
                        "has no business there.");
   }
-  if (buffer != nullptr && buffer->role == Role::in_place) {
+  const bool is_in_place = buffer != nullptr && buffer->role == Role::in_place;
+  if (is_in_place && is_written_by_two(run, finding.buffer)) {
+    return with_advice(finding, std::nullopt,
+                       "Two threads write to one place of it, too, and each element is one's to "
+                       "change: look at the index of the other, which has no business there.");
+  }
+  if (is_in_place) {
     return with_advice(finding, "in-place-race",
                        "Who comes second reads what the first has written: let one thread read "
                        "into registers all that it changes, before it writes any of it.");
@@ -324,7 +340,7 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
     return with_advice(finding, mistake_of(*returned), sentence_of(*returned));
   }
   if (finding.kind == Kind::global_race && finding.parties.size() == 2) {
-    return explain_global_race(call, finding);
+    return explain_global_race(call, run, finding);
   }
   const Finding* written = in_one_place(run.findings);
   if (written != nullptr && finding.kind == Kind::shared_race &&

@@ -208,7 +208,12 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
   const Poison poison = next_turn().poison;
   bool right = true;
   in_turn(call, {poison}, [&](const Turn& turn) {
-    in_time([&] { right = is_right_in_sample(call, turn, outputs); });
+    try {
+      in_time([&] { right = is_right_in_sample(call, turn, outputs); });
+    } catch (const CheckFailed&) {
+      look_for_boundary(call, outputs);
+      throw;
+    }
   });
   if (!right) {
     look_for_cut_grid(call, outputs);
@@ -216,7 +221,12 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
   const std::uint64_t most = in_full_ ? kFullAccesses : kFewAccesses;
   const Turn all = {poison, simulator::BlockOrder::rising, 0, 0, most};
   if (!right && !in_time([&] {
-        compare(call, complete(call, all, goes_right(outputs)).answer, outputs, oracles);
+        try {
+          compare(call, complete(call, all, goes_right(outputs)).answer, outputs, oracles);
+        } catch (const CheckFailed&) {
+          look_for_boundary(call, outputs);
+          throw;
+        }
       }) &&
       in_full_) {
     check_.warnings.push_back(fmt::format(

@@ -183,14 +183,15 @@ Answer Session::expect(const Case& call, const Outputs& outputs,
   }
   Answer answer;
   in_turn(call, next_turn(), [&](const Turn& turn) {
-    if (sample_ != Sample::of_wide || !is_right_in_sample(call, turn, outputs)) {
-      try {
+    try {
+      if (sample_ != Sample::of_wide || !is_right_in_sample(call, turn, outputs)) {
         answer = complete(call, turn, goes_right(outputs)).answer;
-      } catch (const CheckFailed&) {
-        look_past_the_end(call, outputs, oracles);
-        throw;
+        compare(call, answer, outputs, oracles);
       }
-      compare(call, answer, outputs, oracles);
+    } catch (const CheckFailed&) {
+      look_past_the_end(call, outputs, oracles);
+      look_for_boundary(call, outputs);
+      throw;
     }
   });
   if (side_by_side_) {

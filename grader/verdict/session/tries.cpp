@@ -5,6 +5,7 @@
 
 #include "verdict/compare.h"
 #include "verdict/contract/call.h"
+#include "verdict/session/boundary.h"
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
 #include "verdict/session/session.h"
@@ -77,6 +78,33 @@ void Session::look_past_the_end(const Case& call, const Outputs& outputs,
       check_.failure = with_reason(*check_.failure, cause.mistake->c_str(), cause.sentence);
       return;
     }
+  }
+}
+
+/// Who has no other reason is told from which size on it goes wrong.
+void Session::look_for_boundary(const Case& call, const Outputs& outputs) {
+  Failure& failure = *check_.failure;
+  const bool is_known = (failure.mistake && failure.mistake != "accumulated-into-garbage") ||
+                        !failure.possible.empty() || failure.status == Status::not_started ||
+                        failure.status == Status::timed_out;
+  if (is_known || !check_.find_causes) {
+    check_.causes_left = check_.causes_left || !is_known;
+    return;
+  }
+  const std::optional<Boundary> found = find_boundary(call, [&](const Case& other) {
+    const std::optional<Run> run = retry(other);
+    if (!run) {
+      return std::optional<bool>();
+    }
+    const bool ended = !judge_ending(other, *run, kNobodyAsked);
+    return std::optional(
+        ended && std::all_of(outputs.begin(), outputs.end(), [&](const auto& of) {
+          const auto [output, value, bound] = of(other);
+          return verdict::compare(run->answer[output], value, bound, run->answer.poison).right();
+        }));
+  });
+  if (found) {
+    failure.message += "\n" + found->sentence();
   }
 }
 

@@ -1,0 +1,30 @@
+// From which size on a call goes wrong, found by calls between the one that does and a small one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "verdict/case.h"
+
+namespace onepass::verdict {
+
+/// The same call with `right` for that size is right, and with `wrong`, the next one, is not. Of
+/// columns that is the next number that fills as many vectors.
+struct Boundary {
+  std::string size;
+  std::int64_t right = 0, wrong = 0;
+
+  std::string sentence() const;
+};
+
+/// Is that call right? Nothing if it takes too long to know.
+using IsRight = std::function<std::optional<bool>(const Case&)>;
+
+/// Of the first size of which there is one: a call between the smallest and the last right one is
+/// right too, and one between the first wrong one and the largest wrong. Nothing if there is none,
+/// or if it would take calls that are too large.
+std::optional<Boundary> find_boundary(const Case& call, const IsRight& is_right);
+
+}  // namespace onepass::verdict
