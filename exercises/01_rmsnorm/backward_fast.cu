@@ -128,16 +128,22 @@ __global__ void __launch_bounds__(kMostThreads)
   // copy the first `stages`, if they are below rows: begin_row<kPacks>(ring + 2 * stage * packs,
   // its row of dy, its row of x, packs). Behind each __pipeline_commit(): a row is a batch. Commit
   // also where there is no row, for the batches are counted.
-  float next_rstd = rstd[blockIdx.x];
+  const int lane = threadIdx.x % 32;
+  float rstds = 0.0f;  // of a row of this lane, of the next 32 of this block
+  int step = 0;
   int stage = 0;
   int parity = 0;
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const RowPack* dy_row = ring + 2 * stage * packs;  // [packs]
     const RowPack* x_row = dy_row + packs;             // [packs]
-    const float row_rstd = next_rstd;
-    if (row + gridDim.x < rows) {
-      next_rstd = rstd[row + gridDim.x];
+    // Each lane loads rstd of another row, and hands it round when its turn comes: a wait for
+    // memory every 32 rows, not one a row.
+    if (step % 32 == 0) {
+      const int64_t mine = row + static_cast<int64_t>(lane) * gridDim.x;
+      rstds = mine < rows ? rstd[mine] : 0.0f;
     }
+    const float row_rstd = __shfl_sync(0xffffffff, rstds, step % 32);
+    ++step;
 
     // TODO 1, dx. Wait until this row has landed: __pipeline_wait_prior() for all batches but the
     // last stages - 1. Add up wdy * x̂ over this thread's packs of dy_row and x_row, those i that

@@ -135,19 +135,25 @@ __global__ void __launch_bounds__(kMostThreads)
     __pipeline_commit();
   }
   // [end]
-  float next_mean = mean[blockIdx.x];
-  float next_rstd = rstd[blockIdx.x];
+  const int lane = threadIdx.x % 32;
+  float means = 0.0f;  // of a row of this lane, of the next 32 of this block
+  float rstds = 0.0f;
+  int step = 0;
   int stage = 0;
   int parity = 0;
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const RowPack* dy_row = ring + 2 * stage * packs;  // [packs]
     const RowPack* x_row = dy_row + packs;             // [packs]
-    const float row_mean = next_mean;
-    const float row_rstd = next_rstd;
-    if (row + gridDim.x < rows) {
-      next_mean = mean[row + gridDim.x];
-      next_rstd = rstd[row + gridDim.x];
+    // Each lane loads mean and rstd of another row, and hands them round when its turn comes: a
+    // wait for memory every 32 rows, not one a row.
+    if (step % 32 == 0) {
+      const int64_t mine = row + static_cast<int64_t>(lane) * gridDim.x;
+      means = mine < rows ? mean[mine] : 0.0f;
+      rstds = mine < rows ? rstd[mine] : 0.0f;
     }
+    const float row_mean = __shfl_sync(0xffffffff, means, step % 32);
+    const float row_rstd = __shfl_sync(0xffffffff, rstds, step % 32);
+    ++step;
 
     // TODO 1, dx. Wait until this row has landed: __pipeline_wait_prior() for all batches but the
     // last stages - 1. Add up wdy and wdy * x̂ over this thread's packs of dy_row and x_row, those i
