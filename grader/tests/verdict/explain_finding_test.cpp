@@ -176,6 +176,15 @@ TEST_CASE("a race in global memory: an update lost, in place, or nothing that or
   CHECK(explain_finding(call, run, finding, nobody).mistake == "in-place-race");
 }
 
+TEST_CASE("who leaves a tensor is told that, and not of the race that the same index makes") {
+  Finding of_index = race("writes 4 bytes", 30, "reads 4 bytes", 40);
+  of_index.kind = Kind::global_race;
+  const Finding outside = access(Kind::out_of_bounds_global, 195, 2);
+  CHECK(telling_error({of_index, outside})->kind == Kind::out_of_bounds_global);
+  CHECK(telling_error({race("writes 4 bytes", 30, "reads 4 bytes", 40), outside})->kind ==
+        Kind::shared_race);  // whose number may be what led outside
+}
+
 TEST_CASE("a race is advised about by what it lacks") {
   Finding finding = race("writes 4 bytes", 30, "reads 4 bytes", 40);
   CHECK(mistake_of(finding) == "missing-barrier");

@@ -240,7 +240,10 @@ const Finding* telling_error(const std::vector<Finding>& findings) {
                          Kind::uninitialised_global})) {
       return first;
     }
-    if (is_any(finding, {Kind::barrier_divergence, Kind::deadlock})) {
+    // Who leaves a tensor takes what is not its own: the race is of the same index.
+    const bool is_index =
+        first->kind == Kind::global_race && finding.kind == Kind::out_of_bounds_global;
+    if (is_index || is_any(finding, {Kind::barrier_divergence, Kind::deadlock})) {
       return &finding;
     }
   }
