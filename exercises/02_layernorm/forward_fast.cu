@@ -7,24 +7,29 @@
 //                                 y[r][c] = (x[r][c] - mean[r]) * rstd[r] * weight[c] + bias[c]
 //
 // The function of exercise 2.1, which walks over a row three times. Here the row is loaded once,
-// and the walks are on the chip. The blocks are persistent: there are a few for each
-// multiprocessor, and each takes many rows.
-//   - Rows come through a ring in shared memory, by asynchronous copies. While one is summed, the
-//     next ones are on their way.
-//   - A thread has the same columns in every row, so it loads their weights and biases once.
-//   - It moves 16 bytes at a time, a pack of neighbouring columns, where the rows are aligned.
+// and the walks are on the chip.
+//   - A row lies in shared memory while it is walked over. Asynchronous copies bring it there, past
+//     the registers, so that there is room for many blocks on a multiprocessor, and while some sum,
+//     the rows of others are on their way.
+//   - A thread moves 16 bytes at a time, a pack of neighbouring columns, where the rows are
+//   aligned.
+//   - A narrow row is a warp's work. No barrier, and several rows a block.
+//   - A row too wide for a block is shared by several, where the GPU has clusters (from sm_90 on).
+//     Elsewhere it is loaded three times.
 //
 // Grade it:   make -C build grade_layernorm
 // Read first: docs/02_layernorm.md, "2.5 Forward, at the speed of memory"
 
+#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 #include <onepass/layernorm.h>
 
 namespace onepass {
 
-constexpr int kMostThreads = 512;  // threads a block; also how many a multiprocessor gets
+constexpr int kMostThreads = 512;  // of a row, and of a block
 constexpr int kMostWarps = kMostThreads / 32;
-constexpr int kMostStages = 4;  // rows of the ring
+constexpr int kMostBlocks = 8;         // of a cluster: as many as any GPU takes that has clusters
+constexpr int kMostBytes = 64 * 1024;  // of a row in a block: an H100 has room for three such
 
 /// V neighbouring columns, copied, loaded and stored in one access.
 template <typename T, int V>
@@ -40,20 +45,40 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-/// The sum of `value` over all threads of the block, in every thread (exercise 1.1). `sum` is 0 and
-/// 1 in turn: the two sums of a row have slots of their own. A warp that is ahead writes to the
-/// other ones than those that a late warp may still be reading, so one barrier is enough.
-__device__ inline float block_sum_of(float value, int sum) {
+/// The sum of `value` over all threads of a row, in each of them (exercise 1.4). A row has the
+/// threads that share threadIdx.y: one warp, or all of the block. Where kShared, all blocks of the
+/// cluster have it. `sum` is 0 and 1 in turn: the two sums of a row have slots of their own. A warp
+/// that is ahead writes to the other ones than those that a late warp may still be reading.
+template <bool kShared>
+__device__ inline float row_sum_of(float value, int sum) {
   __shared__ float partial[2][kMostWarps];
+  value = warp_sum(value);
+  if (blockDim.x == 32) {
+    return value;
+  }
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
   const int warps = blockDim.x / 32;
-  value = warp_sum(value);
   if (lane == 0) {
     partial[sum][warp] = value;
   }
   __syncthreads();
-  return warp_sum(lane < warps ? partial[sum][lane] : 0.0f);
+  value = warp_sum(lane < warps ? partial[sum][lane] : 0.0f);
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
+  if (kShared) {
+    __shared__ float shares[2][kMostBlocks];
+    const auto cluster = cooperative_groups::this_cluster();
+    if (threadIdx.x < cluster.num_blocks()) {
+      cluster.map_shared_rank(shares[sum], threadIdx.x)[cluster.block_rank()] = value;
+    }
+    cluster.sync();  // behind it each looks at its own memory, so that a block may end
+    value = 0.0f;
+    for (unsigned block = 0; block < cluster.num_blocks(); ++block) {
+      value += shares[sum][block];
+    }
+  }
+#endif
+  return value;
 }
 
 /// Pack i of weight or bias; where there is none, of what changes nothing.
@@ -79,70 +104,58 @@ __device__ inline void begin_copy(RowPack* slot, const RowPack* source) {
   }
 }
 
-/// Begins to copy this thread's packs of a row, threadIdx.x, threadIdx.x + blockDim.x, ..., to a
-/// stage of the ring.
-template <int kPacks, typename RowPack, typename T>
-__device__ inline void begin_row(RowPack* stage, const T* x_row, int packs) {
-#pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      begin_copy(stage + i, reinterpret_cast<const RowPack*>(x_row) + i);
-    }
-  }
-}
-
-template <typename T, int V, int kPacks>
+/// For rows that fit into the shared memory of their blocks. Thread t has packs t, t + blockDim.x,
+/// ... of row blockIdx.x * blockDim.y + threadIdx.y. Where kShared, a cluster has the row, and
+/// x_row and y_row begin with this block's part.
+template <typename T, int V, bool kShared>
 __global__ void __launch_bounds__(kMostThreads)
-    ring_kernel(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
-                int64_t y_stride, float* mean, float* rstd, int rows, int cols, float eps,
-                int stages) {
+    held_kernel(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
+                int64_t y_stride, float* mean, float* rstd, int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
-  const int packs = cols / V;              // of a row
-  extern __shared__ float4 ring_memory[];  // [stages][packs], aligned to 16 bytes
-  RowPack* ring = reinterpret_cast<RowPack*>(ring_memory);
-  RowPack weights[kPacks] = {};  // of this thread's columns
-  RowPack biases[kPacks] = {};
-#pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      weights[p] = pack_or<RowPack>(weight, i, 1.0f);
-      biases[p] = pack_or<RowPack>(bias, i, 0.0f);
-    }
+  const int blocks = kShared ? gridDim.x / rows : 1;  // of a row
+  const int64_t row = static_cast<int64_t>(blockIdx.x / blocks) * blockDim.y + threadIdx.y;
+  if (row >= rows) {
+    return;  // a whole warp; where a row has several, each block has one row
   }
-
-  // TODO 1: fill the ring. Of this block's rows, blockIdx.x, blockIdx.x + gridDim.x, ..., begin to
-  // copy the first `stages`, if they are below rows: begin_row<kPacks>(ring + stage * packs, its
-  // row of x, packs). Behind each __pipeline_commit(): a row is a batch. Commit also where there is
-  // no row, for the batches are counted.
-  int stage = 0;
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const RowPack* x_row = ring + stage * packs;  // [packs]
-    float row_mean = 0.0f;
-    float row_rstd = 0.0f;
-
-    // TODO 1, the statistics. Wait until this row has landed: __pipeline_wait_prior() for all
-    // batches but the last stages - 1. Find row_mean and row_rstd as in 2.1, in two walks over this
-    // thread's packs of x_row, those i that begin_row() has copied. The sum for the mean is
-    // block_sum_of()'s sum 0, that of the squares sum 1. Let one thread save both results.
-
-    // TODO 2: y. Walk over the packs of x_row once more, and store those of y: (value - mean) *
-    // rstd, times weights[p], plus biases[p], as floats, each converted to T at the very end.
-
-    // TODO 1, refill: nobody needs this row any more. Begin to copy that which is `stages` steps
-    // further to its place, if there is one, and commit in any case. No barrier is needed, for each
-    // thread reads only what it has copied itself.
-    stage = stage + 1 < stages ? stage + 1 : 0;
+  const int part = (cols / V + blocks - 1) / blocks;  // of the row's packs, a block's
+  const int first = blockIdx.x % blocks * part;       // this block's first one
+  const int packs = min(part, cols / V - first);      // from there to its last
+  const bool leads = first == 0 && threadIdx.x == 0;  // one thread of the row does
+  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride) + first;
+  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride) + first;
+  extern __shared__ float4 shared_memory[];  // [blockDim.y][part], aligned to 16 bytes
+  RowPack* held = reinterpret_cast<RowPack*>(shared_memory) + threadIdx.y * part;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
+  if (kShared) {
+    cooperative_groups::this_cluster().barrier_arrive();  // this block has begun
   }
+#endif
+  float row_mean = 0.0f;
+  float row_rstd = 0.0f;
+
+  // TODO 1: the row, and its statistics. begin_copy() this thread's packs of x_row, i below packs,
+  // to held + i, all of them, and then wait: __pipeline_commit() and __pipeline_wait_prior(0).
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  if (kShared) {
+    cooperative_groups::this_cluster().barrier_wait();  // all have: row_sum_of() may write to them
+  }
+#endif
+  // TODO 1, the statistics: find row_mean and row_rstd as in 2.1, in two walks over the same packs
+  // of held. No barrier is needed, for each thread reads only what it has copied itself. The sum
+  // for the mean is row_sum_of<kShared>()'s sum 0, that of the squares sum 1. Let the thread that
+  // leads save both results.
+
+  // TODO 2: y. Walk over the packs of held once more, and store those of y_row: (value - mean) *
+  // rstd, times the weight, plus the bias, as floats, each converted to T at the very end. Pack i
+  // of held is the row's pack first + i: pack_or() gives those of weight and bias.
 }
 
-/// Rows that do not fit into the ring, or whose weights do not fit into registers: one block a row,
-/// which is read three times, as in 2.1, but with packs.
+/// For rows of any width on any GPU: one block a row, which is loaded three times, as in 2.1, but
+/// with packs.
 template <typename T, int V>
 __global__ void __launch_bounds__(kMostThreads)
     wide_kernel(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
-                int64_t y_stride, float* mean, float* rstd, int cols, float eps) {
+                int64_t y_stride, float* mean, float* rstd, int, int cols, float eps) {
   using RowPack = Pack<T, V>;
   const int64_t row = blockIdx.x;
   const RowPack* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
@@ -167,37 +180,45 @@ inline int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-/// How many rows the ring of a block may have, if `blocks` blocks share a multiprocessor. Of the
-/// shared memory 2 KB a block are for the slots of block_sum_of(), and for CUDA itself.
-inline int stages_for(int blocks, int64_t row_bytes) {
-  const int64_t room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) / blocks - 2048;
-  const int64_t stages = room / row_bytes;
-  return stages < kMostStages ? static_cast<int>(stages) : kMostStages;
+/// A kernel, and its launch: threads of a row in a block, rows of a block, blocks of a row, and the
+/// shared memory of a block.
+template <typename T>
+struct Variant {
+  void (*kernel)(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
+                 int64_t y_stride, float* mean, float* rstd, int rows, int cols, float eps);
+  int threads;
+  int rows;
+  int blocks;
+  int bytes;
+};
+
+/// `blocks` blocks of a cluster, or one, that hold a row of `packs` packs. A thread has four packs,
+/// and where that would be too many threads eight; column by column it has 16.
+template <typename T, int V>
+Variant<T> held_variant(int packs, int blocks) {
+  const int part = (packs + blocks - 1) / blocks;
+  const int bytes = part * static_cast<int>(sizeof(Pack<T, V>));
+  const int each = V == 1 ? 16 : part <= 4 * kMostThreads ? 4 : 8;
+  const int wanted = (part + 32 * each - 1) / (32 * each);
+  const int warps = wanted < kMostWarps ? wanted : kMostWarps;
+  const int rows = warps == 1 ? 4 : 1;  // narrow rows share a block
+  const auto kernel = blocks > 1 ? held_kernel<T, V, true> : held_kernel<T, V, false>;
+  return {kernel, 32 * warps, rows, blocks, rows * bytes};
 }
 
+/// One block while that is enough; then a cluster, if the row has packs.
 template <typename T, int V>
-void launch(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y, int64_t y_stride,
-            float* mean, float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
-  constexpr int kFew = 16;                  // columns a thread
-  constexpr int kMany = V > 1 ? 32 : kFew;  // one by one they take more registers than there are
-  const int columns = cols <= kFew * kMostThreads ? kFew : kMany;
-  const int warps = (cols + 32 * columns - 1) / (32 * columns);
-  const int64_t row_bytes = static_cast<int64_t>(cols) * sizeof(T);
-  const int each = warps <= kMostWarps ? kMostWarps / warps : 1;  // blocks of a multiprocessor
-  const int stages = stages_for(each, row_bytes);
-  if (warps <= kMostWarps && stages > 0) {
-    const auto kernel =
-        columns == kFew ? ring_kernel<T, V, kFew / V> : ring_kernel<T, V, kMany / V>;
-    const int most = attribute(cudaDevAttrMultiProcessorCount) * each;
-    const int blocks = most < rows ? most : rows;
-    const int ring_bytes = static_cast<int>(stages * row_bytes);
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ring_bytes);
-    kernel<<<blocks, 32 * warps, ring_bytes, stream>>>(x, x_stride, weight, bias, y, y_stride, mean,
-                                                       rstd, rows, cols, eps, stages);
-  } else {
-    wide_kernel<T, V><<<rows, kMostThreads, 0, stream>>>(x, x_stride, weight, bias, y, y_stride,
-                                                         mean, rstd, cols, eps);
+Variant<T> variant_for(int packs) {
+  const int64_t row_bytes = static_cast<int64_t>(packs) * sizeof(Pack<T, V>);
+  const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - 2048;  // 2048: row_sum_of()
+  const int most = room < kMostBytes ? room : kMostBytes;
+  if (row_bytes <= most) {
+    return held_variant<T, V>(packs, 1);
   }
+  // TODO 4, at last: where attribute(cudaDevAttrClusterLaunch) is not 0, give rows of packs of
+  // several values (V > 1) to the fewest blocks, 2, 4, ... up to kMostBlocks, that have room for
+  // them, each for `most` bytes: held_variant<T, V>(packs, blocks).
+  return {wide_kernel<T, V>, kMostThreads, 1, 1, 0};
 }
 
 template <typename T>
@@ -207,10 +228,22 @@ void layernorm_forward_fast(const T* x, int64_t x_stride, const T* weight, const
   if (rows == 0) {
     return;  // a grid of no blocks is a launch error
   }
+  constexpr int V = 16 / sizeof(T);
   const bool aligned = is_aligned(x, x_stride, cols) && is_aligned(weight, 0, cols) &&
                        is_aligned(bias, 0, cols) && is_aligned(y, y_stride, cols);
-  const auto launcher = aligned ? launch<T, 16 / sizeof(T)> : launch<T, 1>;
-  launcher(x, x_stride, weight, bias, y, y_stride, mean, rstd, rows, cols, eps, stream);
+  const Variant<T> variant = aligned ? variant_for<T, V>(cols / V) : variant_for<T, 1>(cols);
+  const int64_t blocks = (static_cast<int64_t>(rows) + variant.rows - 1) / variant.rows;
+  const dim3 block(variant.threads, variant.rows);
+  cudaFuncSetAttribute(variant.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, variant.bytes);
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {static_cast<unsigned>(variant.blocks), 1, 1};
+  const unsigned attributes = variant.blocks > 1 ? 1 : 0;  // not every GPU knows this one
+  const unsigned grid = static_cast<unsigned>(blocks * variant.blocks);
+  const size_t bytes = variant.bytes;
+  const cudaLaunchConfig_t config = {grid, block, bytes, stream, &cluster, attributes};
+  cudaLaunchKernelEx(&config, variant.kernel, x, x_stride, weight, bias, y, y_stride, mean, rstd,
+                     rows, cols, eps);
 }
 
 }  // namespace onepass

@@ -2,8 +2,8 @@
 // walks find it in the registers of its threads. A row that is too wide for them is loaded three
 // times, as in version 1.
 //
-// Version 1 loads every row three times. In version 3 rows are on their way while others are
-// summed.
+// Version 1 loads every row three times. In version 3 it is shared memory that holds the
+// row, and there is room for more blocks.
 
 #include <onepass/layernorm.h>
 
