@@ -12,7 +12,9 @@
 //     n[rotary_dim], ..., n[head_dim - 1] are rounded to T as they are
 //
 // Two operators of which each reads and writes q and k become one that does so once. What goes from
-// the first to the second stays in the registers of a warp: it has a head.
+// the first to the second stays in registers: a few lanes of a warp share a head. As in 3.4, each
+// moves 16 bytes at a time, has the same piece of several heads, and loads all of these before it
+// stores the first one.
 //
 // Grade it:   make -C build grade_rope
 // Read first: docs/03_rope.md, "3.5 RMSNorm of q and k first"
@@ -21,80 +23,142 @@
 
 namespace onepass {
 
-constexpr int kWarps = 4;  // of a block, and its heads
+constexpr int kThreads = 128;  // of a block
 
-/// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
-__device__ inline float warp_sum(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) {
+/// V neighbouring elements, moved 16 bytes at a time where they are as many.
+template <typename T, int V>
+struct alignas(V * sizeof(T) < 16 ? V * sizeof(T) : 16) Pack {
+  T values[V];
+};
+
+/// The sum of `value` over the lanes of a head, in each of them: `lanes` neighbours, a power of
+/// two.
+__device__ inline float head_sum(float value, int lanes) {
+  for (int offset = lanes / 2; offset > 0; offset /= 2) {
     value += __shfl_xor_sync(0xffffffff, value, offset);
   }
   return value;
 }
 
-/// Where the two elements of couple c of a head lie. The first `half` couples are the pairs that
-/// are turned; what is behind these follows two by two, so that every element is in one couple.
+/// Where the two packs of couple c of a head lie. The first `turned` couples hold the pairs that
+/// are turned; what is behind these follows two by two, so that every pack is in one couple.
 struct Couple {
   int first, second;
 
-  __device__ Couple(int c, int half) : first(c < half ? c : 2 * c), second(first + 1) {
-    if (c < half) {
-      second = c + half;
+  __device__ Couple(int c, int turned) : first(c < turned ? c : 2 * c), second(first + 1) {
+    if (c < turned) {
+      second = c + turned;
     }
   }
 };
 
-/// A warp a head: lane l has its couples l, l + 32, l + 64, ..., kEach of them or less. half: how
-/// many of the head's couples are turned. heads: of q and k, in all tokens.
-template <int kEach, typename T, typename Table, typename Position>
-__global__ void rope_qk_norm_kernel(T* q, int64_t q_stride, T* k, int64_t k_stride,
-                                    const T* q_weight, const T* k_weight, const Position* positions,
-                                    const Table* cos, const Table* sin, int64_t heads, int q_heads,
-                                    int k_heads, int head_dim, int half, float eps) {
-  const int64_t number = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.y;
-  if (number >= heads) {
-    return;  // a whole warp
-  }
+/// `lanes` threads for kHeads heads of a token or less, of q or of k: numbers group, group +
+/// groups, group + 2 * groups, ... Lane l has of each the couples l, l + lanes, ..., kEach of them
+/// or less. all: groups of all tokens. half: how many pairs of a head are turned.
+template <int kHeads, int kEach, int V, typename T, typename Table, typename Position>
+__global__ void __launch_bounds__(kThreads)
+    rope_qk_norm_kernel(T* q, int64_t q_stride, T* k, int64_t k_stride, const T* q_weight,
+                        const T* k_weight, const Position* positions, const Table* cos,
+                        const Table* sin, unsigned all, int q_heads, int k_heads, int head_dim,
+                        int half, float eps) {
+  using Elements = Pack<T, V>;
+  using Angles = Pack<Table, V>;
   const int lane = threadIdx.x;
-  const int couples = head_dim / 2;
-  const int64_t token = number / (q_heads + k_heads);
-  const int64_t head = number % (q_heads + k_heads);
-  T* x = nullptr;             // the head
+  const int lanes = blockDim.x;
+  const int couples = head_dim / 2 / V;
+  const int turned = half / V;
+  const int q_groups = (q_heads + kHeads - 1) / kHeads;
+  const int k_groups = (k_heads + kHeads - 1) / kHeads;
+  const unsigned number = blockIdx.x * blockDim.y + threadIdx.y;
+  const int64_t token = number / (q_groups + k_groups);
+  int group = number % (q_groups + k_groups);
+  int groups = q_groups;      // of q or of k
+  int heads = 0;              // of q or of k; none behind the last token
+  T* x = nullptr;             // this group's first one
   const T* weight = nullptr;  // [head_dim]
-  if (head < q_heads) {
-    x = q + token * q_stride + head * head_dim;
+  if (number < all && group < q_groups) {
+    heads = q_heads;
+    x = q + token * q_stride + group * head_dim;
     weight = q_weight;
   }
-  // TODO 3: heads from q_heads on are k's. They have a stride and a weight of their own.
-  if (x == nullptr) {
-    return;
-  }
+  // TODO 3: groups from q_groups on are k's, which have a stride and a weight of their own. `group`
+  // becomes the number among k's groups.
 
-  float a[kEach] = {};  // the couples' elements; zeros behind the last one
-  float b[kEach] = {};
+  const int64_t step = static_cast<int64_t>(groups) * head_dim;
+  Elements first[kHeads][kEach];  // packs of the couples, of those that there are
+  Elements second[kHeads][kEach];
 #pragma unroll
-  for (int e = 0; e < kEach; ++e) {
-    const int c = lane + 32 * e;
-    if (c < couples) {
-      a[e] = static_cast<float>(x[Couple(c, half).first]);
-      b[e] = static_cast<float>(x[Couple(c, half).second]);
+  for (int h = 0; h < kHeads; ++h) {
+    const int head = group + h * groups;
+    const auto* packs = reinterpret_cast<const Elements*>(x + h * step);
+#pragma unroll
+    for (int p = 0; p < kEach; ++p) {
+      const int c = lane + lanes * p;
+      if (head < heads && c < couples) {
+        first[h][p] = packs[Couple(c, turned).first];
+        second[h][p] = packs[Couple(c, turned).second];
+      }
+    }
+  }
+  int64_t row = 0;  // where the token's row of the tables begins
+  // TODO 2: it is row positions[token], of half cosines or sines. There is a token where group <
+  // heads.
+  Elements first_weight[kEach];  // what all these heads are multiplied and turned by
+  Elements second_weight[kEach];
+  Angles cosine[kEach];
+  Angles sine[kEach];
+#pragma unroll
+  for (int p = 0; p < kEach; ++p) {
+    const int c = lane + lanes * p;
+    if (group < heads && c < couples) {
+      const auto* packs = reinterpret_cast<const Elements*>(weight);
+      first_weight[p] = packs[Couple(c, turned).first];
+      second_weight[p] = packs[Couple(c, turned).second];
+    }
+    if (group < heads && c < turned) {
+      cosine[p] = reinterpret_cast<const Angles*>(cos + row)[c];
+      sine[p] = reinterpret_cast<const Angles*>(sin + row)[c];
     }
   }
 
-  // TODO 1: normalise the head. Add up the squares of all a and b; zeros add nothing. warp_sum()
-  // gives the head's sum. Multiply each element that is there, c < couples, by rstd and by its
-  // weight.
-
-  // TODO 2: turn the couples c < half by angle c of the token's row, positions[token], of half
-  // cosines and sines. What is in a and b stays fp32.
-
 #pragma unroll
-  for (int e = 0; e < kEach; ++e) {
-    const int c = lane + 32 * e;
-    if (c < couples) {
-      x[Couple(c, half).first] = static_cast<T>(a[e]);
-      x[Couple(c, half).second] = static_cast<T>(b[e]);
+  for (int h = 0; h < kHeads; ++h) {
+    const int head = group + h * groups;
+    float a[kEach][V];  // the couples' elements
+    float b[kEach][V];
+#pragma unroll
+    for (int p = 0; p < kEach; ++p) {
+#pragma unroll
+      for (int i = 0; i < V; ++i) {
+        a[p][i] = static_cast<float>(first[h][p].values[i]);
+        b[p][i] = static_cast<float>(second[h][p].values[i]);
+      }
+    }
+    // TODO 1: normalise the head. Add up the squares of a and b in the couples that are there,
+    // lane + lanes * p < couples. head_sum() gives the head's sum; all lanes must call it. Multiply
+    // each element by rstd and by its weight, first_weight[p].values[i] or
+    // second_weight[p].values[i].
+    // TODO 2, then: turn the couples lane + lanes * p < turned by cosine[p].values[i] and
+    // sine[p].values[i]. What is in a and b stays fp32.
+    auto* packs = reinterpret_cast<Elements*>(x + h * step);
+#pragma unroll
+    for (int p = 0; p < kEach; ++p) {
+#pragma unroll
+      for (int i = 0; i < V; ++i) {
+        first[h][p].values[i] = static_cast<T>(a[p][i]);
+        second[h][p].values[i] = static_cast<T>(b[p][i]);
+      }
+      const int c = lane + lanes * p;
+      if (head < heads && c < couples) {
+        packs[Couple(c, turned).first] = first[h][p];
+        packs[Couple(c, turned).second] = second[h][p];
+      }
     }
   }
+}
+
+inline bool is_aligned(const void* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
 }
 
 template <typename T, typename Table, typename Position>
@@ -105,20 +169,34 @@ void rope_qk_norm(T* q, int64_t q_stride, T* k, int64_t k_stride, const T* q_wei
   if (tokens == 0) {
     return;  // a grid of no blocks is a launch error
   }
-  const int64_t heads = static_cast<int64_t>(tokens) * (q_heads + k_heads);
-  const auto launch = [&](auto kernel) {
-    const auto blocks = static_cast<unsigned>((heads + kWarps - 1) / kWarps);
-    kernel<<<blocks, dim3(32, kWarps), 0, stream>>>(q, q_stride, k, k_stride, q_weight, k_weight,
-                                                    positions, cos, sin, heads, q_heads, k_heads,
-                                                    head_dim, rotary_dim / 2, eps);
+  const int half = rotary_dim / 2;
+  const auto launch = [&](auto kernel, int heads, int pack) {
+    int lanes = 1;
+    while (lanes < 32 && lanes * pack < head_dim / 2) {
+      lanes *= 2;
+    }
+    const unsigned groups = (q_heads + heads - 1) / heads + (k_heads + heads - 1) / heads;
+    const unsigned all = tokens * groups;
+    const dim3 block(lanes, kThreads / lanes);
+    kernel<<<(all + block.y - 1) / block.y, block, 0, stream>>>(
+        q, q_stride, k, k_stride, q_weight, k_weight, positions, cos, sin, all, q_heads, k_heads,
+        head_dim, half, eps);
   };
-  // Couples a lane: as few as hold the head, for each is registers.
-  if (head_dim <= 128) {
-    launch(rope_qk_norm_kernel<2, T, Table, Position>);
+  constexpr int V = 16 / sizeof(T);
+  const bool whole = half % V == 0 && head_dim % (2 * V) == 0 && q_stride % V == 0 &&
+                     k_stride % V == 0 && is_aligned(q) && is_aligned(k) && is_aligned(q_weight) &&
+                     is_aligned(k_weight) && is_aligned(cos) && is_aligned(sin);
+  // Heads a thread, and couples a lane: as many as the registers hold.
+  if (whole && head_dim <= 64 * V) {
+    launch(rope_qk_norm_kernel<4, 1, V, T, Table, Position>, 4, V);
+  } else if (whole) {
+    launch(rope_qk_norm_kernel<1, 16 / V, V, T, Table, Position>, 1, V);
+  } else if (head_dim <= 128) {
+    launch(rope_qk_norm_kernel<1, 2, 1, T, Table, Position>, 1, 1);
   } else if (head_dim <= 256) {
-    launch(rope_qk_norm_kernel<4, T, Table, Position>);
+    launch(rope_qk_norm_kernel<1, 4, 1, T, Table, Position>, 1, 1);
   } else {
-    launch(rope_qk_norm_kernel<16, T, Table, Position>);
+    launch(rope_qk_norm_kernel<1, 16, 1, T, Table, Position>, 1, 1);
   }
 }
 
