@@ -66,7 +66,8 @@ Sizes sizes_of(const Case& call);
 
 /// The same call with other sizes: rows and columns of its inputs are repeated (a single one in
 /// other numbers), or left out. Of real scalars the `root`-th root is taken; all other arguments
-/// and how the tensors lie stay. Nothing if the inputs would have more than `most` elements.
+/// and how the tensors lie stay. Nothing if the inputs would have more than `most` elements, or a
+/// size would be less than its function takes.
 std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most,
                             double root = 1.0);
 

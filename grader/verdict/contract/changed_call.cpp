@@ -107,6 +107,11 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
   for (const auto& [name, size] : sizes) {
     arguments.sizes[name] = size;
   }
+  if (std::any_of(function.sizes.begin(), function.sizes.end(), [&](const Size& size) {
+        return arguments.sizes[size.name] < std::min(size.least, before.at(size.name));
+      })) {
+    return std::nullopt;
+  }
   std::int64_t elements = 0;
   for (const Tensor& tensor : function.tensors) {
     if (arguments.values.count(tensor.name) > 0) {
