@@ -105,7 +105,8 @@ void check_far_channels(const Function& function, const verdict::Outputs& output
   check_far_rows(function, "channels", {{"batch", 1}, {"space", 40}}, outputs);
   check_most_rows(function, "channels", {{"batch", 1}, {"space", 3}}, outputs);
   if (verdict::session().device() != "cpu") {
-    return;  // what lies between the channels is anything on a GPU, and the second sample lies there
+    return;  // what lies between the channels is anything on a GPU, and the second sample lies
+             // there
   }
   // The second sample begins so far behind the first, and is 0 throughout, as is what lies between
   // the channels that have numbers. Thirds of all planes, which a sample of blocks has, are none of
