@@ -11,8 +11,7 @@
 //   - A row lies in shared memory while it is walked over. Asynchronous copies bring it there, past
 //     the registers, so that there is room for many blocks on a multiprocessor, and while some sum,
 //     the rows of others are on their way.
-//   - A thread moves 16 bytes at a time, a pack of neighbouring columns, where the rows are
-//   aligned.
+//   - A thread moves 16 bytes at a time, a pack of neighbouring columns, where rows are aligned.
 //   - A narrow row is a warp's work. No barrier, and several rows a block.
 //   - A row too wide for a block is shared by several, where the GPU has clusters (from sm_90 on).
 //     Elsewhere it is loaded three times.
