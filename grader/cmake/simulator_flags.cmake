@@ -13,6 +13,7 @@ set(ONEPASS_SIMULATOR_COMPILE_FLAGS
   # Steps that come after those calls are in, which neither add nor remove one: a tenth of the time.
   -fira-region=one -fno-forward-propagate -fno-if-conversion -fno-if-conversion2
   -fno-tree-sra -fno-ipa-sra -fno-thread-jumps -fno-tree-dominator-opts
+  -fno-ipa-reference-addressable      # a host variable that nobody writes is no constant of a kernel's
   -ffp-contract=off                   # the same arithmetic on every CPU
   -fwrapv                             # what overflows is seen, not optimised away
   -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset  # calls, however few bytes

@@ -13,6 +13,7 @@
 
 #include "driver/object/debug_info.h"
 #include "driver/object/names.h"
+#include "driver/text.h"
 
 namespace onepass::driver {
 namespace {
@@ -28,6 +29,7 @@ struct Use {
   const ObjectSymbol* symbol;
   std::string file;
   unsigned line;
+  bool is_call;
 };
 
 /// The functions of an assembly file, by symbol, and the files by their numbers.
@@ -91,6 +93,7 @@ class Assembly {
 
   void read_operands(std::string_view instruction) {
     std::size_t at = std::min(instruction.find_first_of(" \t"), instruction.size());
+    const bool is_call = instruction.substr(0, 4) == "call" || instruction.substr(0, 3) == "jmp";
     while (at < instruction.size()) {
       if (!continues_name(instruction[at])) {
         ++at;
@@ -107,7 +110,7 @@ class Assembly {
       }
       const auto symbol = is_register ? symbols_.end() : symbols_.find(name);
       if (symbol != symbols_.end()) {
-        uses_[function_].push_back({symbol->second, file(file_), line_});
+        uses_[function_].push_back({symbol->second, file(file_), line_, is_call});
       }
       at = end;
     }
@@ -123,15 +126,23 @@ class Assembly {
 class DeviceCode {
  public:
   DeviceCode(const ObjectFile& object, const std::string& bytes, const std::string& assembly,
-             const std::string& shown_file)
-      : object_(object), debug_(bytes), assembly_(assembly, object), shown_file_(shown_file) {}
+             const std::string& source, const std::string& shown_file)
+      : object_(object),
+        debug_(bytes),
+        assembly_(assembly, object),
+        source_(lines_of(source)),
+        shown_file_(shown_file) {}
 
   std::optional<CompileError> refused(bool with_functions) {
     for (const ObjectSymbol& symbol : object_.symbols) {
       const CompiledFunction* function = debug_.function_of(symbol);
-      if (function != nullptr && function->function->alignment == kKernelAlignment &&
-          symbol.kind != ObjectSymbol::Kind::undefined) {
+      if (function == nullptr || symbol.kind == ObjectSymbol::Kind::undefined) {
+        continue;
+      }
+      if (function->function->alignment == kKernelAlignment) {
         look_through(symbol, with_functions);
+      } else if (with_functions && is_students_host(*function->function)) {
+        look_at_host(symbol, *function);
       }
     }
     // The first line of those that are wrong.
@@ -188,10 +199,43 @@ class DeviceCode {
                         variable->name));
       }
     } else if (symbol.kind == ObjectSymbol::Kind::undefined && symbol.name.rfind("_ZT", 0) != 0 &&
-               !may_ask_for_in_kernels(symbol.name) && from != nullptr && !is_library(*from)) {
-      add(use.file, use.line, refusal(readable_name(symbol.name), *from, kNoDeviceVersion));
+               from != nullptr && !is_library(*from)) {
+      if (const std::string sentence = about_kernels_without(symbol.name); !sentence.empty()) {
+        add(use.file, use.line, sentence);
+      } else if (!may_ask_for_in_kernels(symbol.name)) {
+        add(use.file, use.line, refusal(readable_name(symbol.name), *from, kNoDeviceVersion));
+      }
     }
     return false;
+  }
+
+  /// Does the host call what only the device has?
+  void look_at_host(const ObjectSymbol& symbol, const CompiledFunction& function) {
+    look_at_calls_of_host(*function.function, function.calls);
+    for (const Use& use : assembly_.uses_of(symbol.name)) {
+      const CompiledFunction* callee = use.is_call ? debug_.function_of(*use.symbol) : nullptr;
+      if (callee != nullptr && is_device_only(*callee->function)) {
+        refuse_host(use.file, use.line, *callee->function, *function.function);
+      }
+    }
+  }
+
+  void look_at_calls_of_host(const Declared& caller, const std::vector<InlinedCall>& calls) {
+    for (const InlinedCall& call : calls) {
+      if (is_device_only(*call.function)) {
+        refuse_host(assembly_.file(call.file), call.line, *call.function, caller);
+      } else if (is_students_host(*call.function)) {
+        look_at_calls_of_host(*call.function, call.calls);
+      }
+    }
+  }
+
+  void refuse_host(const std::string& file, unsigned line, const Declared& callee,
+                   const Declared& caller) {
+    add(file, line,
+        fmt::format("calling a __device__ function(\"{}\") from a __host__ function(\"{}\") is not "
+                    "allowed: mark it __host__ __device__ for both to call it",
+                    callee.name, caller.name));
   }
 
   void look_at_calls(const Declared& caller, const std::vector<InlinedCall>& calls,
@@ -234,6 +278,35 @@ class DeviceCode {
   /// The compiler's, or a header's.
   bool is_library(const Declared& declared) const { return !is_students(declared); }
 
+  bool is_students_host(const Declared& function) const {
+    return is_students(function) && is_host(function);
+  }
+
+  /// Of the student's functions. One for host and device looks the same to the compiler; so it is
+  /// the source that has to say __device__ and not __host__, before the name.
+  bool is_device_only(const Declared& function) const {
+    if (function.alignment != kDeviceAlignment || !is_students(function) || function.is_lambda ||
+        function.line == 0 || function.line > source_.size()) {
+      return false;
+    }
+    std::string before = source_[function.line - 1];
+    before.resize(std::min(before.size(), before.find(own_name(function))));
+    for (unsigned line = function.line - 1; line > 0; --line) {
+      if (before.find_first_of(";{}#") != std::string::npos) {
+        break;
+      }
+      before = source_[line - 1] + ' ' + before;
+    }
+    before.erase(0, before.find_last_of(";{}#") + 1);
+    return before.find("__device__") != std::string::npos &&
+           before.find("__host__") == std::string::npos;
+  }
+
+  static std::string own_name(const Declared& function) {
+    const std::size_t scope = function.name.rfind("::");
+    return function.name.substr(scope == std::string::npos ? 0 : scope + 2);
+  }
+
   bool is_ours(const Declared& declared) const {
     return assembly_.file(declared.file).find("/grader/") != std::string::npos &&
            !is_students(declared);
@@ -269,6 +342,7 @@ class DeviceCode {
   const ObjectFile& object_;
   const DebugInfo debug_;
   const Assembly assembly_;
+  const std::vector<std::string> source_;
   const std::string& shown_file_;
   std::map<unsigned, CompileError> errors_;  // by line
 };
@@ -281,7 +355,7 @@ std::optional<CompileError> refused_device_code(const ObjectFile& object, const 
                                                 const std::string& shown_file) {
   // Host and device are one to the simulator. Code that tells them apart may call each other's.
   const bool one_for_both = source.find("__CUDA_ARCH__") == std::string::npos;
-  return DeviceCode(object, bytes, assembly, shown_file).refused(one_for_both);
+  return DeviceCode(object, bytes, assembly, source, shown_file).refused(one_for_both);
 }
 
 }  // namespace onepass::driver

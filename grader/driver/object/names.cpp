@@ -102,10 +102,27 @@ bool may_ask_for(const std::string& name) {
 }
 
 bool may_ask_for_in_kernels(const std::string& name) {
-  static const std::regex allowed(
-      "(?:" + one_of(kCompiler) + "|" + one_of(kCuda) + "|" + one_of(kMathematics) + "|" +
-      one_of(R"(mem(?:cpy|set) malloc free printf __assert_fail clock abs)") + ")$|" + kOurs);
+  static const std::regex allowed("(?:" + one_of(kCompiler) + "|" + one_of(kMathematics) + "|" +
+                                  one_of(R"(mem(?:cpy|set) printf __assert_fail clock abs)") +
+                                  ")$|" + kOurs);
   return name != kOurMemmove && begins_so(name, allowed);
+}
+
+std::string about_kernels_without(const std::string& name) {
+  static const std::regex heap("(?:malloc|free|_Zn[wa]m\\w*|_Zd[la]Pv\\w*)$");
+  static const std::regex exceptions("__cxa_(?:throw|allocate_exception|begin_catch)$");
+  static const std::regex runtime("cuda[A-Z]\\w*$");
+  if (begins_so(name, heap)) {
+    return "malloc() and new in a kernel, which take memory of the device's heap, cannot be "
+           "simulated on a CPU: grade this on a GPU";
+  }
+  if (begins_so(name, exceptions)) {
+    return "device code does not support exception handling";
+  }
+  if (begins_so(name, runtime)) {
+    return name + "() is called in a kernel: here only the host calls the runtime library";
+  }
+  return "";
 }
 
 bool may_define(const std::string& name, bool weak) {

@@ -30,4 +30,8 @@ std::string readable_name(const std::string& name);
 /// for the device, or the compiler has put the call there.
 bool may_ask_for_in_kernels(const std::string& name);
 
+/// What to say of a kernel that calls it, if that is more than that it is the host's: of the heap,
+/// exceptions and the runtime library. "" of all others.
+std::string about_kernels_without(const std::string& name);
+
 }  // namespace onepass::driver

@@ -92,8 +92,8 @@ void check_with_nvcc([[maybe_unused]] const std::string& text, [[maybe_unused]] 
   const ScratchFolder folder(fs::temp_directory_path());
   const std::string source = folder.path() / "a.cu";
   write_file(source, text);
-  const auto result = onepass::process::run({{ONEPASS_NVCC, "-std=c++17", "-arch=sm_90", "-cubin",
-                                              "-w", "-o", folder.path() / "a.cubin", source}},
+  const auto result = onepass::process::run({{ONEPASS_NVCC, "-std=c++17", "-arch=sm_90", "-c", "-w",
+                                              "-o", folder.path() / "a.o", source}},
                                             120);
   CHECK_MESSAGE(result.succeeded() == takes, result.output);
 #endif
@@ -141,6 +141,76 @@ TEST_SUITE("device code") {
     variable("kEps", "y[0] = larger(kEps, y[i]);");
   }
 
+  TEST_CASE("a variable that nobody writes is the host's all the same") {
+    const std::string text =
+        kBefore + "static int threads = 256;\nnamespace { float scale = 2; }\n";
+    for (const char* body : {"y[0] = threads;", "y[0] = scale * y[i];"}) {
+      const std::string wrong = text + kernel(body).substr(kBefore.size());
+      CAPTURE(body);
+      CHECK(refused(wrong).find("is undefined in device code") != std::string::npos);
+      check_with_nvcc(wrong, false);
+    }
+    const std::string right = kBefore + R"(
+      static const int threads = 256; static __device__ float scale = 2;
+      __global__ void k(float* y) { y[0] = threads + scale; })";
+    CHECK(refused(right) == "");
+    check_with_nvcc(right, true);
+  }
+
+  TEST_CASE("the host calls no function that only the device has") {
+    const auto with = [](const std::string& qualifiers, const std::string& call) {
+      return kBefore + fmt::format(R"(
+#define FOR_BOTH __host__ __device__
+struct Pack {{ int n; __device__ int size() const {{ return n; }} __device__ __host__ int both() const {{ return n; }} }};
+{} int blocks(int rows, int threads) {{
+  return (rows + threads - 1) / threads;
+}}
+__global__ void k(float* y, int n) {{ y[blocks(n, 32)] = Pack{{n}}.size(); }}
+template <typename T> void launch(T* y, int rows, Pack pack) {{
+  k<<<1, 32>>>(y, {});
+}}
+template void launch<float>(float*, int, Pack);
+)",
+                                   qualifiers, call);
+    };
+    for (const char* qualifiers : {"__device__", "__device__ __forceinline__", "inline __device__",
+                                   "static __device__", "template <int x = 1>\n__device__"}) {
+      const std::string wrong = with(qualifiers, "blocks(rows, 32)");
+      CAPTURE(qualifiers);
+      CHECK(refused(wrong).find(
+                "calling a __device__ function(\"blocks\") from a __host__ function(\"launch\") is "
+                "not allowed: mark it __host__ __device__") != std::string::npos);
+      check_with_nvcc(wrong, false);
+    }
+    CHECK(refused(with("__device__", "pack.size()")).find("function(\"Pack::size\")") !=
+          std::string::npos);
+    for (const char* qualifiers : {"__host__ __device__", "__device__ __host__ inline", "FOR_BOTH",
+                                   "__host__\n__device__"}) {
+      const std::string right = with(qualifiers, "blocks(rows, 32) + pack.both()");
+      CAPTURE(qualifiers);
+      CHECK(refused(right) == "");
+      check_with_nvcc(right, true);
+    }
+  }
+
+  TEST_CASE("what kernels do without is told by its name") {
+    const auto told = [](const std::string& body, const std::string& sentence, bool nvcc_takes) {
+      const std::string text = kernel(body);
+      CAPTURE(body);
+      CHECK(refused(text).find("a.cu:100: " + sentence) == 0);
+      check_with_nvcc(text, nvcc_takes);
+    };
+    const std::string heap = "malloc() and new in a kernel";
+    told("float* memory = new float[i]; memory[i - 1] = 1; y[12] = memory[i - 2]; delete[] memory;",
+         heap, true);
+    told(
+        "auto* m = static_cast<float*>(malloc(4 * i)); m[i - 1] = y[0]; y[12] = m[i - 2]; free(m);",
+        heap, true);
+    told("if (i < 0) throw 1;", "device code does not support exception handling", false);
+    told("cudaMemset(y, 0, 4);", "cudaMemset() is called in a kernel", false);
+    told("cudaDeviceSynchronize();", "cudaDeviceSynchronize() is called in a kernel", false);
+  }
+
   TEST_CASE("they are found through functions of the device") {
     const std::string text =
         kBefore +
@@ -173,8 +243,7 @@ TEST_SUITE("device code") {
       for (float f : {1.0f, 2.0f}) y[11] += f;
       if (y[i] < 0) printf("%f\n", y[i]);
       if (y[i] > 9) { printf("more\n"); printf("%s\n", "more"); printf("%c", 'x'); }
-      float* memory = new float[4]; memory[i] = 1; y[12] = memory[i - 1]; delete[] memory;
-      void* bytes = malloc(16); memcpy(bytes, y, 16); memset(y, 0, 4); free(bytes);
+      memcpy(y + 12, y, 16); memset(y, 0, 4);
       __shared__ float shared[12288]; shared[i] = 1; __syncthreads(); y[13] = shared[i - 1] + i;
     )") + R"(
       template __global__ void k<double>(double*, int);
