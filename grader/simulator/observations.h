@@ -161,6 +161,7 @@ struct Finding {
   std::int64_t index = -1;  // the element of that buffer, -1 if none
   Missing missing = Missing::nothing;
   Habit habit = Habit::none;
+  std::uintptr_t plain_read = 0;  // of a race with an atomic: where the other one reads plainly
 };
 
 // ---- Traffic --------------------------------------------------------------------------------

@@ -220,6 +220,36 @@ CASE(compare_and_swap_after_a_pause, "") {
   largest_by_swaps<<<4, 64>>>(zeros<unsigned>());
 }
 
+/// Who has nothing larger leaves at once, and swaps nothing.
+__device__ void take_larger(float* most, float mine) {
+  int* word = reinterpret_cast<int*>(most);
+  int old = *word;
+  while (mine > __int_as_float(old)) {
+    const int assumed = old;
+    old = atomicCAS(word, assumed, __float_as_int(mine));
+    if (old == assumed) break;
+  }
+}
+__global__ void largest_left_at_once(const float* x, float* most) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  take_larger(most, x[i]);
+  take_larger(most, x[i / 2]);
+  take_larger(most, x[100 - i % 100]);
+}
+CASE(compare_and_swap_loop_left_at_once, "") {
+  float* most = zeros<float>();
+  largest_left_at_once<<<4, 64>>>(counting(), most);
+  expect(most, 1, 255, 0);
+}
+
+__global__ void largest_by_exchange(const float* x, float* most) {
+  const float mine = x[threadIdx.x + blockDim.x * (1 - blockIdx.x)];
+  if (mine > *most) atomicExch(most, mine);  // here
+}
+CASE(larger_one_exchanged, "global-race", {"updated atomically"}) {
+  largest_by_exchange<<<2, 32>>>(counting(), zeros<float>());
+}
+
 enum class Then { adds, returns, reads_again, swaps_another, swaps_in_vain };
 
 template <Then then>

@@ -104,6 +104,18 @@ void Findings::add(Finding finding) {
   }
 }
 
+void Findings::withdraw_reads(const std::set<CodeAddress>& places) {
+  const auto begin = findings_.begin() + static_cast<std::ptrdiff_t>(launch_begin_);
+  // By lines: a function that is inlined twice has two places for one.
+  const auto is_there = [&](const Finding& finding) {
+    return finding.plain_read != 0 &&
+           std::any_of(places.begin(), places.end(), [&](CodeAddress place) {
+             return source_line(place) == source_line(finding.plain_read);
+           });
+  };
+  findings_.erase(std::remove_if(begin, findings_.end(), is_there), findings_.end());
+}
+
 std::vector<Finding> Findings::take() {
   launch_begin_ = 0;
   told_.clear();  // of host code between launches: the next call is told its own

@@ -44,6 +44,9 @@ class Findings {
     add({kind, kernel, std::move(message), warning, std::move(parties)});
   }
 
+  /// Takes back what the launch has told of plain reads at these places (races/first_reads.h).
+  void withdraw_reads(const std::set<CodeAddress>& places);
+
   std::vector<Finding> take();
 
   /// While this lives, a finding is put together. What memory that touches is not the kernel's to

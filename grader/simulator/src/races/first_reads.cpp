@@ -49,6 +49,7 @@ void FirstReads::settle_all(AccessEvent now) {
     const bool swaps = access.expected != nullptr && access.address == before.address &&
                        access.size == before.size;
     if (!swaps) tell(read);
+    if (swaps && confirms_first_read(access)) confirmed_.insert(before.site);
     return !swaps || confirms_first_read(access);
   };
   reads_.erase(std::remove_if(reads_.begin(), reads_.end(), is_settled), reads_.end());

@@ -9,9 +9,14 @@
 // word is changed only if it still holds that. So a read that races with an atomic is held back
 // until the thread uses the word again: is that a compare-and-swap that finds what it looks for,
 // the read has harmed nobody.
+//
+// The loop may also be left at once, as in a maximum of floats, while (value > old) { ... }. Then
+// no compare-and-swap follows, but the read stands where others of the launch have theirs
+// confirmed: so of such a place no race with an atomic is told.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "events/events.h"
@@ -39,6 +44,10 @@ class FirstReads {
     if (!reads_.empty()) settle_all(now);
   }
   void on(const ThreadReturn& event);
+  /// A compare-and-swap finds what it looks for: what the same thread has read there.
+  void confirm(const AccessRecord& read) { confirmed_.insert(sites_.address(read.site())); }
+  /// The places of reads that were confirmed in this launch.
+  const std::set<CodeAddress>& confirmed() const { return confirmed_; }
 
  private:
   struct Read {
@@ -64,6 +73,7 @@ class FirstReads {
   const Sites& sites_;
   RaceReport& report_;
   std::vector<Read> reads_;
+  std::set<CodeAddress> confirmed_;
 };
 
 }  // namespace simulator

@@ -207,6 +207,11 @@ void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent
   if (between == Reach::warp && !found.warning && is_volatile(earlier, access)) {
     found.habit = Habit::lanes_in_step;
   }
+  if (earlier_type == AccessType::read && access.type == AccessType::atomic) {
+    found.plain_read = site;
+  } else if (earlier_type == AccessType::atomic && access.type == AccessType::read) {
+    found.plain_read = access.site;
+  }
   if (values == Values::different && found.warning)
     found.message += " They write different values.";
   found.parties = {party(launch_, other_block, earlier.thread(), site,

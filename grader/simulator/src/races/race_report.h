@@ -1,6 +1,7 @@
 // The finding about a race: both parties, and what does not order them.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,11 @@ class RaceReport {
   /// The thread writes what another one of its block has read before, unwritten. Most likely the
   /// write is meant to come first.
   void early_read(const EarlyRead& read, AccessEvent write);
+
+  /// Takes back races of an atomic with plain reads at these places.
+  void withdraw_reads(const std::set<CodeAddress>& places) {
+    if (!places.empty()) findings_.withdraw_reads(places);
+  }
 
   /// A load by the read-only path reads what the launch has written.
   void read_only_load(const AccessRecord& earlier, AccessType type, AccessEvent load);

@@ -45,7 +45,14 @@ struct RaceShadow::Comparison {
 
   /// For an atomic.
   void compare_with_read(const AccessRecord& earlier, const AccessEvent& event) const {
-    if (is_old(earlier) || ordering.is_ordered(earlier, thread)) return;
+    if (is_old(earlier)) return;
+    if (ordering.is_ordered(earlier, thread)) {
+      if (earlier.thread() == thread && !is_of_another_block(earlier) &&
+          confirms_first_read(event.access)) {
+        first_reads.confirm(earlier);
+      }
+      return;
+    }
     if (!first_reads.hold_back(earlier, record, event)) {
       report.race(earlier, AccessType::read, event);
     }

@@ -56,7 +56,10 @@ class RaceChecker {
     lifetime_.on(event);
     early_begin_.on(event);
   }
-  void on(const LaunchEnd&) { report_.settle(); }
+  void on(const LaunchEnd&) {
+    report_.settle();
+    report_.withdraw_reads(first_reads_.confirmed());
+  }
   void on(const BarrierMet& event) {
     report_.settle();
     ordering_.on(event);
