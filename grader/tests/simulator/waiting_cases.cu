@@ -156,10 +156,10 @@ CASE(many_atomics_that_change_nothing, "") {  // they are work, not waiting
 // As many blocks as the device holds may wait for one another, and not one more.
 CASE(more_blocks_than_fit, "deadlock",
      {"Every block that has begun waits for a word in memory",
-      " 1 blocks of the grid have not begun"}) {
+      "One block of the grid has not begun"}) {
   meet_once<<<2 * 132 + 1, 1024, 4>>>(zeros<int>(1), zeros<float>());
 }
-CASE(more_blocks_than_shared_memory_holds, "deadlock", {"have not begun"}) {
+CASE(more_blocks_than_shared_memory_holds, "deadlock", {"has not begun"}) {
   cudaFuncSetAttribute(meet_once, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 << 10);
   meet_once<<<2 * 132 + 1, 64, 100 << 10>>>(zeros<int>(1), zeros<float>());
 }
@@ -180,7 +180,7 @@ CASE(as_many_blocks_as_static_shared_memory_holds, "") {
   meet_with_arrays<<<5 * 132 / 2, 32>>>(zeros<int>(1), zeros<float>());
   meet_with_arrays<<<5 * 132 - 200, 32>>>(zeros<int>(1), zeros<float>());
 }
-CASE(more_blocks_than_static_shared_memory_holds, "deadlock", {"have not begun"}) {
+CASE(more_blocks_than_static_shared_memory_holds, "deadlock", {"has not begun"}) {
   meet_with_arrays<<<5 * 132 + 1, 32>>>(zeros<int>(1), zeros<float>());
 }
 

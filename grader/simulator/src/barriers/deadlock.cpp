@@ -158,9 +158,11 @@ ErrorCode BarrierChecker::on(const AllBlocksWait& event) {
   std::string message =
       "Every block that has begun waits for a word in memory to change, and none will change it.";
   if (event.unstarted > 0) {
-    message += " " + std::to_string(event.unstarted) +
-               " blocks of the grid have not begun: they start only when others end, so a block "
-               "must not wait for them.";
+    message +=
+        (event.unstarted == 1 ? std::string(" One block of the grid has not begun: it starts")
+                              : " " + std::to_string(event.unstarted) +
+                                    " blocks of the grid have not begun: they start") +
+        " only when others end, so a block must not wait for them.";
   }
   if (event.at_grid > 0) {
     message = "This block waits for a word in memory to change, while " +
