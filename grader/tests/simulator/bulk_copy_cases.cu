@@ -48,6 +48,42 @@ CASE(bulk_load, "") {
   load<<<1, kThreads>>>(counting(), y, In());
   expect(y, kThreads, 63, -1);
 }
+/// By the names that they had before cuda::ptx.
+__global__ void by_older_names(const float* x, float* y, bool with_fence) {
+  namespace cde = cuda::device::experimental;
+  __shared__ __align__(16) float s[kThreads];
+  __shared__ Barrier bar;
+  if (threadIdx.x == 0) {
+    init(&bar, kThreads);
+    cde::fence_proxy_async_shared_cta();
+  }
+  __syncthreads();
+  Token token;
+  if (threadIdx.x == 0) {
+    cde::cp_async_bulk_global_to_shared(s, x, kBytes, bar);
+    token = cuda::device::barrier_arrive_tx(bar, 1, kBytes);
+  } else {
+    token = bar.arrive();
+  }
+  bar.wait(static_cast<Token&&>(token));
+  s[threadIdx.x] += 1;  // writes
+  if (with_fence) cde::fence_proxy_async_shared_cta();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    cde::cp_async_bulk_shared_to_global(y, s, kBytes);  // copies
+    cde::cp_async_bulk_commit_group();
+    cde::cp_async_bulk_wait_group_read<0>();
+  }
+}
+CASE(bulk_copies_by_older_names, "") {
+  float* y = zeros<float>();
+  by_older_names<<<1, kThreads>>>(counting(), y, true);
+  expect(y, kThreads, 1, 1);
+}
+CASE(bulk_copies_by_older_names_unfenced, "missing-proxy-fence", {"is written and then read"},
+     {{"writes", 0}, {"copies", 0}}) {
+  by_older_names<<<1, kThreads>>>(counting(), zeros<float>(), false);
+}
 CASE(bulk_load_from_another_row, "") {
   float* y = zeros<float>();
   In how;
