@@ -210,7 +210,8 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
   // nvcc lists the name that a #line gives, too.
   allowed.insert(allowed.end(), {folder, implementation.exercise->binding, implementation.shown});
   if (const auto header = first_forbidden(parse_dependencies(read_file(dependencies)), allowed)) {
-    return {{"", forbidden_include(*header, source, implementation.shown), ""}};
+    const CompileError error = forbidden_include(*header, source, implementation.shown);
+    return {{"", rewritten ? with_refused_header(error, source) : error, ""}};
   }
   if (product_ == Product::gpu_code) {
     return assemble(implementation, ptx, folder);
@@ -281,7 +282,11 @@ Builder::Attempt Builder::explain(const ToolResult& result, const std::string& t
           first_error(result.output, implementation.shown,
                       implementation.exercise->binding.string(), !toolchain_.rewriter.empty())) {
     const auto refused = refused_include(*error, implementation.source, implementation.shown);
-    return {{"", refused.value_or(*error), ""}, error->is_theirs ? "" : fault};
+    const CompileError told = refused.value_or(*error);
+    return {
+        {"", toolchain_.rewriter.empty() ? told : with_refused_header(told, implementation.source),
+         ""},
+        error->is_theirs ? "" : fault};
   }
   if (product_ == Product::gpu_code) {
     throw GraderFault(fault);

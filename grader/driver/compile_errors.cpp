@@ -89,10 +89,22 @@ std::string line_that_led_to(std::size_t error, const std::vector<std::string>& 
                              const std::string& file) {
   static const std::regex another(R"((?:^|[ )])(?:error|warning)\b.*: )");
   static const std::regex of_another(R"((?:^|[ )])(?:error|warning|note)\b.*: )");
+  // Of g++'s "required from" the one at the top is the use; below it stands who asked for that.
+  std::string found;
   for (std::size_t i = error; i-- > 0 && !std::regex_search(lines[i], of_another);) {
-    if (const std::string number = line_of(lines[i], file); !number.empty()) {
-      return number;
+    const bool is_required = lines[i].find("   required from ") != std::string::npos;
+    if (!is_required && !found.empty()) {
+      break;
     }
+    if (const std::string number = line_of(lines[i], file); !number.empty()) {
+      found = number;
+      if (!is_required) {
+        break;
+      }
+    }
+  }
+  if (!found.empty()) {
+    return found;
   }
   for (std::size_t i = error + 1; i < lines.size() && !std::regex_search(lines[i], another); ++i) {
     if (const std::string number = line_of(lines[i], file); !number.empty()) {
@@ -121,10 +133,15 @@ std::optional<std::string> about_names_of(std::size_t first,
   return std::nullopt;
 }
 
-// A header's static_assert() is a sentence to whoever uses it: what g++ puts before that is not.
+// A header's static_assert() or #error is a sentence to whoever uses it: what g++ puts around that
+// is not.
 std::string without_assertion(const std::string& message) {
   const std::string start = "static assertion failed: ";
-  return message.rfind(start, 0) == 0 ? message.substr(start.size()) : message;
+  static const std::regex error(R"re(^#error "(.*)"$)re");
+  std::smatch match;
+  return message.rfind(start, 0) == 0               ? message.substr(start.size())
+         : std::regex_search(message, match, error) ? match[1].str()
+                                                    : message;
 }
 
 // Names as the student writes them: no namespace of ours, "__half" however a compiler spells it.

@@ -29,6 +29,27 @@ bool is_on_no_device(const std::string& name, const std::string& kind) {
          name.rfind("cudaDevAttr", 0) != 0 && name.rfind("cudaError", 0) != 0;
 }
 
+/// What of CUDA's C++ libraries is not in the table, whose headers are another project's: the names
+/// that begin so are theirs, and these are what programs call them for short.
+const std::map<std::string, std::string> kLibraries = {
+    {"cuda", "cuda"},          {"cub", "cub"},        {"ptx", "cuda::ptx"},
+    {"cuda_ptx", "cuda::ptx"}, {"cptx", "cuda::ptx"}, {"cde", "cuda::device::experimental"},
+};
+
+/// Of a name with its scope: nothing if that is none of these libraries'.
+std::optional<std::string> about_library(const std::string& name) {
+  const std::size_t end = name.find("::");
+  const auto found = kLibraries.find(name.substr(0, end));
+  if (end == std::string::npos || found == kLibraries.end()) {
+    return std::nullopt;
+  }
+  const std::string full = found->second + name.substr(end);
+  return fmt::format(
+      "the simulator has no {}: if CUDA has it, it cannot be simulated on a CPU: grade this on a "
+      "GPU",
+      full);
+}
+
 /// The name that g++ does not know, as the table has it; empty if the message says something else.
 std::string unknown_name(const std::string& message) {
   static const std::regex header(R"(^(\S+): No such file or directory)");
@@ -83,7 +104,7 @@ std::optional<std::string> about_cuda_name(const std::string& message) {
     found = cuda_names().find(name.substr(0, name.find('/')) + "/*");
   }
   if (name.empty() || found == cuda_names().end()) {
-    return std::nullopt;
+    return about_library(name);
   }
   const std::string& section = found->second;
   const bool is_header = message.find("No such file") != std::string::npos;

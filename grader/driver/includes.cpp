@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <regex>
 #include <utility>
 
+#include "driver/cuda_names.h"
 #include "driver/files.h"
 #include "driver/text.h"
 
@@ -89,6 +91,24 @@ std::optional<CompileError> refused_include(const CompileError& error, const std
     found.location = error.location;
   }
   return found;
+}
+
+CompileError with_refused_header(CompileError error, const std::string& source) {
+  static const std::regex include(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  const std::size_t colon = error.location.rfind(':');
+  const std::vector<std::string> lines = lines_of(source);
+  const int number = colon == std::string::npos ? 0 : std::atoi(error.location.c_str() + colon + 1);
+  if (number < 1 || static_cast<std::size_t>(number) > lines.size()) {
+    return error;
+  }
+  const std::string line = lines[static_cast<std::size_t>(number) - 1].substr(0, kLongestInclude);
+  std::smatch match;
+  if (std::regex_search(line, match, include)) {
+    if (const auto told = about_cuda_name(match[1].str() + ": No such file or directory")) {
+      error.message = *told;
+    }
+  }
+  return error;
 }
 
 }  // namespace onepass::driver

@@ -30,4 +30,8 @@ CompileError forbidden_include(const std::filesystem::path& header, const std::s
 std::optional<CompileError> refused_include(const CompileError& error, const std::string& source,
                                             const std::string& shown_file);
 
+/// For the simulator: an error at an #include of a header of CUDA's that it does not have. Where a
+/// toolkit's headers lie in the compiler's own folders it is found there, and cannot be read.
+CompileError with_refused_header(CompileError error, const std::string& source);
+
 }  // namespace onepass::driver

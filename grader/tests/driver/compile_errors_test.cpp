@@ -49,6 +49,18 @@ TEST_CASE("g++: an error in a header is told at the line that led there") {
   CHECK(error.location == "exercises/01_rmsnorm/forward.cu:33");
 }
 
+TEST_CASE("g++: of several templates the line is told that uses the header") {
+  const CompileError error = doubtful(
+      "In file included from exercises/01_rmsnorm/forward.cu:15:\n"
+      "include/atomics.h: In instantiation of 'float4 atomicAdd(float4*, float4)':\n"
+      "exercises/01_rmsnorm/forward.cu:23:12:   required from 'void add(T*) [with T = float4]'\n"
+      "exercises/01_rmsnorm/forward.cu:26:4:   required from 'void kernel(T*) [with T = float4]'\n"
+      "exercises/01_rmsnorm/forward.cu:38:13:   required from here\n"
+      "include/atomics.h:9:3: error: static assertion failed: no atomicAdd() of float4\n");
+  CHECK(error.message == "no atomicAdd() of float4");
+  CHECK(error.location == "exercises/01_rmsnorm/forward.cu:23");
+}
+
 TEST_CASE("g++: a header that is not there") {
   const CompileError error = doubtful(
       "exercises/01_rmsnorm/forward.cu:16:10: fatal error: cub/cub.cuh: No such file or directory\n"

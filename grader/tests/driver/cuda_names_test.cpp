@@ -224,6 +224,39 @@ TEST_SUITE("CUDA's names") {
     }
   }
 
+  TEST_CASE("a name of CUDA's C++ libraries that is in no header of the simulator's") {
+    const auto told = [](const std::string& line, const std::string& name) {
+      const auto error = first_error(
+          messages_on("#include <cuda/ptx>\n#include <cuda/barrier>\n#include <cuda/std/utility>\n"
+                      "namespace ptx = cuda::ptx;\n#line 1\n" +
+                      line),
+          "names.cpp", "binding", true);
+      CAPTURE(line);
+      REQUIRE(error);
+      CHECK(error->message ==
+            "the simulator has no " + name +
+                ": if CUDA has it, it cannot be simulated on a CPU: grade this on "
+                "a GPU");
+    };
+    told("void f() { cuda::ptx::get_sreg_laneid(); }", "cuda::ptx::get_sreg_laneid");
+    told("template <typename T> void f(T* x) { ptx::mapa(ptx::space_cluster, x, 1u); }",
+         "cuda::ptx::mapa");
+    told("using ptx::st_async;", "cuda::ptx::st_async");
+    told("int f() { return cub::LaneId(); }", "cub::LaneId");
+    told("float f(float* x) { return cub::ThreadLoad<cub::LOAD_LDG>(x); }", "cub::ThreadLoad");
+    told("using Input = cub::CacheModifiedInputIterator<cub::LOAD_LDG, float>;",
+         "cub::CacheModifiedInputIterator");
+    told("float f(float& x) { return cuda::std::exchange(x, 1.0f); }", "cuda::std::exchange");
+    told("int f() { return cuda::ceil_div(5, 2); }", "cuda::ceil_div");
+    told("bool f(cuda::barrier<cuda::thread_scope_block>& b) { return b.try_wait_parity_for(1); }",
+         "cuda::barrier::try_wait_parity_for");
+    const auto own =
+        first_error(messages_on("namespace mine {}\nint f() { return mine::mapa(1); }"),
+                    "names.cpp", "binding", true);
+    REQUIRE(own);
+    CHECK(own->message == "'mapa' is not a member of 'mine'");
+  }
+
   TEST_CASE("a member that is gone from CUDA gets what there is instead") {
     const auto error = first_error(messages_on("int f(cudaDeviceProp p) { return p.clockRate; }"),
                                    "names.cpp", "binding", true);

@@ -43,3 +43,17 @@ TEST_CASE("the error names the student's #include") {
   CHECK(error.location == "mine.cu:3");
   CHECK(error.message.find("not forward.cu") != std::string::npos);
 }
+
+TEST_CASE("a header of CUDA's that the simulator does not have, found in a toolkit") {
+  const std::string source = "#include <vector>\n# include <curand_kernel.h>\nint i;\n";
+  const auto told = [&](const std::string& location) {
+    return with_refused_header({"'curandState' was not declared in this scope", location}, source)
+        .message;
+  };
+  CHECK(
+      told("mine.cu:2") ==
+      "<curand_kernel.h> (a library of CUDA's) cannot be simulated on a CPU: grade this on a GPU");
+  for (const char* location : {"mine.cu:1", "mine.cu:3", "mine.cu:4", "mine.cu:0", "mine.cu", ""}) {
+    CHECK(told(location) == "'curandState' was not declared in this scope");
+  }
+}
