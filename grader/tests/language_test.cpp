@@ -137,6 +137,10 @@ TEST_SUITE("CUDA's language") {
         "#include <cooperative_groups.h>\n"
         "__global__ void k() { cooperative_groups::this_grid().barrier_arrive(); }\n",
         "the grid's barrier in two halves", "student.cu:2");
+    stops_with("\n__global__ void k(float4* x) { atomicAdd(x, *x); }\n", "atomicAdd() of float4",
+               "student.cu:2");
+    stops_with("\n__global__ void __block_size__((128, 1, 1)) k() {}\n", "__block_size__",
+               "student.cu:2");
   }
 
   TEST_CASE("what nvcc does not allow of shared memory is refused in its words") {

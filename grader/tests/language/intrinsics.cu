@@ -86,6 +86,7 @@ __global__ void mathematics(float* f, double* d, int* i, unsigned* u, long long*
   *i += __clz(*i) + __ffs(*i) + __popcll(*l) + __clzll(*l) + __mulhi(*i, 3) + abs(*i);
   *l = clock64() + clock() + max(*l, 3ll) + __float2ll_rd(x) + __double_as_longlong(*d);
   *f += __int_as_float(*i) + __uint_as_float(*u) + __int2float_rn(*i) + __double2float_rz(*d);
+  __builtin_assume(*i > 0);
   if (isnan(x) || isinf(x)) *f = 0.0f;
   assert(*u != 12345u);
 }

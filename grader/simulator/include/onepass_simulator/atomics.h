@@ -7,6 +7,7 @@
 
 #include "bits.h"
 #include "indices.h"
+#include "vector_types.h"
 
 namespace simulator {
 
@@ -102,5 +103,17 @@ ONEPASS_ATOMIC(atomicInc, unsigned, increment)
 ONEPASS_ATOMIC(atomicDec, unsigned, decrement)
 ONEPASS_ATOMIC(atomicExch, float, exchange)
 ONEPASS_COMPARE_AND_SWAP(unsigned short)
+
+// GPUs before sm_90 have no such atomics.
+#define ONEPASS_REFUSED_ATOMIC(T)                                                             \
+  template <typename Unused = void>                                                           \
+  T atomicAdd(T*, T) {                                                                        \
+    static_assert(sizeof(Unused*) == 0,                                                       \
+                  "atomicAdd() of " #T " cannot be simulated on a CPU: grade this on a GPU"); \
+    return {};                                                                                \
+  }
+ONEPASS_REFUSED_ATOMIC(float2)
+ONEPASS_REFUSED_ATOMIC(float4)
+#undef ONEPASS_REFUSED_ATOMIC
 
 #undef ONEPASS_ATOMIC_INTEGER

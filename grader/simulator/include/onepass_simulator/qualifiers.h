@@ -44,6 +44,10 @@
 /// Where a declaration may not stand. A pragma may, everywhere; its sentence is one string.
 #define ONEPASS_STOP(sentence) ONEPASS_PRAGMA(GCC error sentence)
 #define ONEPASS_PRAGMA(...) _Pragma(#__VA_ARGS__)
+#define __block_size__(...) \
+  ONEPASS_STOP("__block_size__ cannot be simulated on a CPU: grade this on a GPU")
+/// A hint of nvcc's, which g++ does not have; the condition is not evaluated.
+#define __builtin_assume(...) static_cast<void>(sizeof((__VA_ARGS__) ? 1 : 0))
 // clang-format off
 #define ONEPASS_NO_HIDDEN_ASM "write asm and its text at one place, asm volatile(\"...\" : ...): other assembly cannot be simulated on a CPU"
 #define ONEPASS_NO_INITIALIZER "initializer not allowed for __shared__ variable: let the threads store its first values, then call __syncthreads()"
