@@ -60,6 +60,40 @@ CASE(blocks_are_shuffled, "") {
   }
 }
 
+/// Each adds one. Without a loop that is lost where another one has come between.
+__global__ void count_by_swaps(unsigned* global, bool again) {
+  __shared__ unsigned own;
+  if (threadIdx.x == 0) own = 0;
+  __syncthreads();
+  for (unsigned* word : {&own, global}) {
+    unsigned old = *word, assumed;
+    do {
+      assumed = old;
+      old = atomicCAS(word, assumed, assumed + 1);
+    } while (again && old != assumed);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) global[1 + blockIdx.x] = own;
+}
+std::vector<unsigned> counted_by_swaps(BlockOrder order, bool again) {
+  const Asked asked(order);
+  unsigned* count = zeros<unsigned>();
+  count_by_swaps<<<4, 48>>>(count, again);
+  std::vector<unsigned> counts(5);
+  cudaMemcpy(counts.data(), count, counts.size() * sizeof(unsigned), cudaMemcpyDeviceToHost);
+  return counts;
+}
+CASE(swaps_in_a_loop_count_all, "") {
+  for (const BlockOrder order : {BlockOrder::rising, BlockOrder::falling, BlockOrder::shuffled}) {
+    const std::vector<unsigned> counts = counted_by_swaps(order, true);
+    assert(counts == std::vector<unsigned>({192, 48, 48, 48, 48}));
+  }
+}
+CASE(a_swap_in_vain_shows_where_blocks_are_shuffled, "") {
+  const std::vector<unsigned> counts = counted_by_swaps(BlockOrder::shuffled, false);
+  assert(counts[1] < 48 || counts[0] < 192);
+}
+
 __global__ void note_turn_of_thread(unsigned* count, unsigned* turns) {
   turns[threadIdx.x] = atomicAdd(count, 1u);
 }

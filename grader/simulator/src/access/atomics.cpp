@@ -32,6 +32,23 @@ void count_try(Launch& launch, std::uintptr_t word, std::uint64_t operand) {
   }
 }
 
+/// Where blocks are shuffled, others come between what a thread has read and its first
+/// compare-and-swap, which would find that unchanged: so it fails here too, and who does not look
+/// at what it gives loses an update. Once for each thread, or threads would wait for one another in
+/// turn.
+void let_others_swap(Launch& launch, std::uintptr_t word, std::uint64_t comparand, unsigned size) {
+  Thread& thread = *launch.thread;
+  if (!launch.is_shuffled || thread.let_others_swap) return;
+  const Memory& memory = launch.machine.memory;
+  const bool is_there = memory.shared.in_static(word) || memory.shared.in_dynamic(word) ||
+                        (DeviceMemory::in_range(word) && memory.device.containing(word, size));
+  if (!is_there) return;
+  // One that would fail waits for others already.
+  if (std::memcmp(reinterpret_cast<const void*>(word), &comparand, size) != 0) return;
+  thread.let_others_swap = launch.met_others = true;
+  wait_for_others(launch);
+}
+
 void note_synchronisation(Launch& launch, std::uintptr_t word, CodeAddress atomic) {
   launch.met_others = true;
   const SharedMemory& shared = launch.machine.memory.shared;
@@ -73,7 +90,10 @@ std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   const auto word = reinterpret_cast<std::uintptr_t>(address);
   Launch* launch = launch_of_kernel();
-  if (launch != nullptr) note_synchronisation(*launch, word, site);
+  if (launch != nullptr) {
+    if (update == compare_and_swap) let_others_swap(*launch, word, comparand, size);
+    note_synchronisation(*launch, word, site);
+  }
   Access access = {word, size, size, AccessType::atomic, site, true};
   access.is_exchange = update == nullptr;
   if (update == compare_and_swap) access.expected = &comparand;
