@@ -1,4 +1,4 @@
-// Runs one of the simulator's cases on a GPU, for compute-sanitizer to look at: `run_case NAME`.
+// Runs some of the simulator's cases on a GPU, for compute-sanitizer: `run_case NAME...`.
 // Without a name it prints every case, with the kind of what the simulator finds in it or "-".
 #include <cuda_runtime.h>
 
@@ -42,13 +42,16 @@ int main(int count, char** arguments) {
     }
     return 0;
   }
-  for (const Case& one : cases()) {
-    if (one.name == arguments[1]) one.run();
+  for (int i = 1; i < count; ++i) {
+    for (const Case& one : cases()) {
+      if (one.name == arguments[i]) one.run();
+    }
+    const cudaError_t of_a_kernel = cudaDeviceSynchronize();
+    const cudaError_t of_a_call = cudaGetLastError();
+    const cudaError_t error = of_a_kernel != cudaSuccess ? of_a_kernel : of_a_call;
+    if (error != cudaSuccess) {
+      std::fprintf(stderr, "%s: %s\n", arguments[i], cudaGetErrorString(error));
+      return 1;
+    }
   }
-  const cudaError_t of_a_kernel = cudaDeviceSynchronize();
-  const cudaError_t of_a_call = cudaGetLastError();
-  const cudaError_t error = of_a_kernel != cudaSuccess ? of_a_kernel : of_a_call;
-  if (error == cudaSuccess) return 0;
-  std::fprintf(stderr, "%s: %s\n", arguments[1], cudaGetErrorString(error));
-  return 1;
 }
