@@ -8,6 +8,7 @@
 
 #include "simulator/simulator.h"
 #include "tests/simulator/cases.h"
+#include "worker/watched_calls_gpu.h"
 
 // What the cases ask of the simulator, as far as there is anything like it on a GPU.
 namespace simulator {
@@ -42,6 +43,7 @@ int main(int count, char** arguments) {
     }
     return 0;
   }
+  cudaDeviceSetLimit(cudaLimitStackSize, onepass::worker::kLocalMemory);  // as a worker does
   for (int i = 1; i < count; ++i) {
     for (const Case& one : cases()) {
       if (one.name == arguments[i]) one.run();
