@@ -75,7 +75,8 @@ struct Call {
   std::uint64_t most_blocks = 0;    // run a sample of so many blocks of each; 0: all,
   simulator::BlockOrder block_order = simulator::BlockOrder::rising;  // in this order
   std::uint64_t order_seed = 0;                                       // of a shuffled one
-  int sets = 1;  // "prepare": of buffers that take turns
+  bool profiled = false;  // on a GPU: its launcher returns when its work is done, so hold none back
+  int sets = 1;           // "prepare": of buffers that take turns
   // "run": of a second call of the function, on another stream, so that the work of both may run at
   // the same time. Without buffers there is none.
   std::map<std::string, double> beside_scalars = {};

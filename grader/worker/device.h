@@ -116,6 +116,10 @@ class Device {
   virtual void limit_accesses(uint64_t /*of_launch*/) {}
   virtual void choose_blocks(uint64_t /*most*/, simulator::BlockOrder, uint64_t /*seed*/) {}
 
+  /// From now on work begins when its launcher has returned, if the device can hold it back. Not
+  /// under a profiler, where a launcher returns when its work is done.
+  virtual void hold_back(bool) {}
+
   /// What the device saw during the last call.
   virtual wire::Observations take_observations() { return {}; }
 

@@ -149,7 +149,7 @@ class GpuDevice : public Device {
 
   Ending call(const Function& function, const ArgumentTable& table, double) override {
     wait("fill the buffers");
-    gate_.close({stream_});
+    if (holds_back_) gate_.close({stream_});
     return wait_for_end(enter_watched(function, table, stream_));
   }
 
@@ -161,12 +161,14 @@ class GpuDevice : public Device {
     if (stream_beside_ == nullptr) {
       check(cudaStreamCreate(&stream_beside_), "make a stream");
     }
-    gate_.close({stream_, stream_beside_});
+    if (holds_back_) gate_.close({stream_, stream_beside_});
     beside.stream = stream_beside_;
     std::string launcher_error = enter_watched(function, table, stream_);
     launcher_error += enter_watched(function, beside, stream_beside_);
     return wait_for_end(launcher_error);
   }
+
+  void hold_back(bool holds) override { holds_back_ = holds; }
 
   wire::Observations take_observations() override { return {watched_calls().take(), {}, {}}; }
 
@@ -185,7 +187,7 @@ class GpuDevice : public Device {
   }
 
   Ending wait_for_end(const std::string& launcher_error) {
-    if (gate_.has_expired()) {
+    if (holds_back_ && gate_.has_expired()) {
       watched_calls().add(simulator::host_waiting(
           "That it does not return before what was put on its stream is done, for two seconds,"));
     }
@@ -245,6 +247,7 @@ class GpuDevice : public Device {
   cudaStream_t stream_ = nullptr;
   cudaStream_t stream_beside_ = nullptr;  // of call_both()
   Gate gate_;
+  bool holds_back_ = true;
 };
 
 }  // namespace

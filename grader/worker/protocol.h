@@ -38,7 +38,7 @@
 
 namespace onepass::worker {
 
-constexpr int kProtocolVersion = 5;
+constexpr int kProtocolVersion = 6;
 constexpr int kRequestDescriptor = 3;  // in the worker: requests come in here,
 constexpr int kReplyDescriptor = 4;    // and replies go out here
 

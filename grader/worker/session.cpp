@@ -171,6 +171,7 @@ Message Session::run(const wire::Call& call, std::vector<Blob>& blobs) {
   }
   device_.limit_accesses(call.most_accesses);
   device_.choose_blocks(call.most_blocks, call.block_order, call.order_seed);
+  device_.hold_back(!call.profiled);
   Timing::BufferSet buffers, beside;
   wire::Ran ran;
   try {

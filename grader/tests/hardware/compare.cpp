@@ -41,6 +41,7 @@ void collect(const fs::path& folder, std::vector<Comparison>& all) {
   const std::vector<std::string> calls = lines_of(folder / "calls");
   const auto replies = read_replies(folder / "cpu.reply");
   const std::vector<Launch> profile = read_profile(folder / "gpu.csv");
+  const bool is_micro = name.rfind("micro-kernels", 0) == 0;
   std::size_t next = 0;
   if (replies.size() != calls.size()) {
     throw std::runtime_error(
@@ -51,8 +52,8 @@ void collect(const fs::path& folder, std::vector<Comparison>& all) {
       if (next == profile.size()) {
         throw std::runtime_error(name + ": the GPU made fewer launches than the simulator");
       }
-      const bool is_micro = launch.kernel == "kernel";  // launched through a pointer
-      all.push_back({name, is_micro ? "" : calls[call], is_micro ? calls[call] : launch.kernel,
+      const bool is_named = is_micro && launch.kernel == "kernel";  // launched through a pointer
+      all.push_back({name, is_named ? "" : calls[call], is_named ? calls[call] : launch.kernel,
                      launch.counts, profile[next++].counts});
     }
   }

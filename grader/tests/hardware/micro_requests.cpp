@@ -47,6 +47,7 @@ onepass::worker::Message request_for(const std::string& kernel, bool lines) {
   call.buffers = {buffer("x", elements, 1), buffer("y", elements, 2)};
   call.time_limit_s = 600.0;
   call.lines = lines;
+  call.profiled = true;
   return onepass::worker::message_of("run", call);
 }
 

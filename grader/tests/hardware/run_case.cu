@@ -1,4 +1,4 @@
-// Runs one of the simulator's cases on a GPU, for compute-sanitizer to look at: `run_case NAME`.
+// Runs some of the simulator's cases on a GPU, for compute-sanitizer: `run_case NAME...`.
 // Without a name it prints every case, with the kind of what the simulator finds in it or "-".
 #include <cuda_runtime.h>
 
@@ -8,6 +8,7 @@
 
 #include "simulator/simulator.h"
 #include "tests/simulator/cases.h"
+#include "worker/watched_calls_gpu.h"
 
 // What the cases ask of the simulator, as far as there is anything like it on a GPU.
 namespace simulator {
@@ -42,13 +43,17 @@ int main(int count, char** arguments) {
     }
     return 0;
   }
-  for (const Case& one : cases()) {
-    if (one.name == arguments[1]) one.run();
+  cudaDeviceSetLimit(cudaLimitStackSize, onepass::worker::kLocalMemory);  // as a worker does
+  for (int i = 1; i < count; ++i) {
+    for (const Case& one : cases()) {
+      if (one.name == arguments[i]) one.run();
+    }
+    const cudaError_t of_a_kernel = cudaDeviceSynchronize();
+    const cudaError_t of_a_call = cudaGetLastError();
+    const cudaError_t error = of_a_kernel != cudaSuccess ? of_a_kernel : of_a_call;
+    if (error != cudaSuccess) {
+      std::fprintf(stderr, "%s: %s\n", arguments[i], cudaGetErrorString(error));
+      return 1;
+    }
   }
-  const cudaError_t of_a_kernel = cudaDeviceSynchronize();
-  const cudaError_t of_a_call = cudaGetLastError();
-  const cudaError_t error = of_a_kernel != cudaSuccess ? of_a_kernel : of_a_call;
-  if (error == cudaSuccess) return 0;
-  std::fprintf(stderr, "%s: %s\n", arguments[1], cudaGetErrorString(error));
-  return 1;
 }

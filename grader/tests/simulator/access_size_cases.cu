@@ -244,4 +244,26 @@ CASE(float4_at_a_multiple_of_8, "misaligned", {"a multiple of 16"}) {
   copy_one_further<<<1, 32>>>(zeros<char>(), zeros<float4>(1));
 }
 
+/// 16 bytes a lane are one request in PTX as well.
+__global__ void copy_by_ptx(const float* x, float* y) {
+  float4 v;
+  asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+               : "l"(x + 4 * threadIdx.x));
+  asm volatile("st.global.cs.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(y + 4 * threadIdx.x), "f"(v.x),
+               "f"(v.y), "f"(v.z), "f"(v.w)
+               : "memory");
+}
+CASE(ptx_counts_as_one_request, "") {
+  simulator::take_traffic();
+  simulator::count_requests(true);
+  copy_by_ptx<<<1, 32>>>(zeros<float>(1), zeros<float>());
+  simulator::count_requests(false);
+  const auto traffic = simulator::take_traffic();
+  assert(traffic.at(0).lines.size() == 2);
+  for (const simulator::LineTraffic& line : traffic.at(0).lines) {
+    assert(line.requests == 1 && line.lane_bytes == 16 && line.units == 16);
+  }
+}
+
 }  // namespace

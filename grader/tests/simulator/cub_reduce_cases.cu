@@ -21,7 +21,8 @@ __global__ void reduce_all_ways() {
   __syncthreads();
   const int some = BlockReduce(temp).Sum(t + 1, threads - 3);
   __syncthreads();
-  const int more = BlockReduce(temp).Reduce(t + 1, cuda::std::plus<>(), threads + 1000);
+  constexpr int at_least_all = threads % 32 == 0 ? threads + 1000 : threads;
+  const int more = BlockReduce(temp).Reduce(t + 1, cuda::std::plus<>(), at_least_all);
   __syncthreads();
   const int lambda = BlockReduce(temp).Reduce(
       t, [](int a, int b) { return a | b; }, 1);
@@ -230,6 +231,32 @@ CASE(cub_called_by_the_block, "") {
 CASE(cub_of_another_block_shape, "assert",
      {"made for blocks of 128 x 1 x 1 threads", "blocks of 64 x 1 x 1"}, {{"reduces", 0}}) {
   first_warps<<<1, 64>>>(2);
+}
+
+/// Of more threads than there are: CUB goes on behind the last one where these are no whole warps.
+template <int threads, cub::BlockReduceAlgorithm algorithm>
+__global__ void of_too_many() {
+  using BlockReduce = cub::BlockReduce<int, threads, algorithm>;
+  __shared__ typename BlockReduce::TempStorage temp;
+  const int sum = BlockReduce(temp).Sum(1, threads + 1);  // reduces
+  if (threadIdx.x == 0) expect(sum == threads);
+}
+CASE(cub_more_valid_than_threads, "") {
+  of_too_many<64, cub::BLOCK_REDUCE_RAKING><<<1, 64>>>();
+  of_too_many<64, cub::BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY><<<1, 64>>>();
+  of_too_many<64, cub::BLOCK_REDUCE_WARP_REDUCTIONS><<<1, 64>>>();
+  of_too_many<20, cub::BLOCK_REDUCE_WARP_REDUCTIONS><<<1, 20>>>();
+  of_too_many<16, cub::BLOCK_REDUCE_RAKING><<<1, 16>>>();
+}
+CASE(cub_more_valid_than_threads_of_a_warp, "assert", {"num_valid is 21", "20 threads"},
+     {{"reduces", 0}}) {
+  of_too_many<20, cub::BLOCK_REDUCE_RAKING><<<1, 20>>>();
+}
+CASE(cub_more_valid_than_threads_by_raking, "assert", {"num_valid is 71"}, {{"reduces", 0}}) {
+  of_too_many<70, cub::BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY><<<1, 70>>>();
+}
+CASE(cub_more_valid_than_threads_by_warps, "assert", {"num_valid is 101"}, {{"reduces", 0}}) {
+  of_too_many<100, cub::BLOCK_REDUCE_WARP_REDUCTIONS><<<1, 100>>>();
 }
 
 /// One type for blocks of all sizes, as many kernels have it.

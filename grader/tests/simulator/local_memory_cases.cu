@@ -82,14 +82,14 @@ CASE(misaligned_structure_in_local, "misaligned",
 }
 
 __device__ float descend(float* y, int depth) {
-  volatile float frame[256];
-  frame[depth % 256] = y[32];  // overflows
-  return depth == 0 ? frame[0] : descend(y, depth - 1) + frame[depth % 256];
+  volatile float frame[64];
+  frame[depth % 64] = y[32];  // overflows
+  return depth == 0 ? frame[0] : descend(y, depth - 1) + frame[depth % 64];
 }
 __global__ void recursion(float* y, int depth) {
   y[threadIdx.x] = descend(y, static_cast<int>(threadIdx.x) == depth % 32 ? depth : 0);
 }
-CASE(shallow_recursion, "") {
+CASE(shallow_recursion, "") {  // 6 KiB, of the 8 that a worker asks a GPU for
   recursion<<<1, 32>>>(zeros<float>(), 20);
 }
 CASE(deep_recursion, "stack-overflow", {"need more than the 256 KiB"}, {{"overflows", 5}}) {

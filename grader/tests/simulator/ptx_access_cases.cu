@@ -3,7 +3,6 @@
 #include <cassert>
 #include <cstdint>
 
-#include "simulator/simulator.h"
 #include "tests/simulator/case_kernels.h"
 
 namespace {
@@ -14,28 +13,6 @@ __device__ inline float4 load_streaming(const float* p) {
                : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
                : "l"(p));
   return v;
-}
-__device__ inline void store_streaming(float* p, float4 v) {
-  asm volatile("st.global.cs.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "f"(v.x), "f"(v.y), "f"(v.z),
-               "f"(v.w)
-               : "memory");
-}
-
-// ---- Traffic: of 16 bytes a lane one request is made
-
-__global__ void copy_by_ptx(const float* x, float* y) {
-  store_streaming(y + 4 * threadIdx.x, load_streaming(x + 4 * threadIdx.x));
-}
-CASE(ptx_counts_as_one_request, "") {
-  simulator::take_traffic();
-  simulator::count_requests(true);
-  copy_by_ptx<<<1, 32>>>(zeros<float>(1), zeros<float>());
-  simulator::count_requests(false);
-  const auto traffic = simulator::take_traffic();
-  assert(traffic.at(0).lines.size() == 2);
-  for (const simulator::LineTraffic& line : traffic.at(0).lines) {
-    assert(line.requests == 1 && line.lane_bytes == 16 && line.units == 16);
-  }
 }
 
 // ---- Bounds, alignment, initialised memory

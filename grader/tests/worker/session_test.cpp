@@ -124,6 +124,21 @@ TEST_SUITE("worker session") {
     CHECK(reply.blobs[1] == floats({1, 2, 3, 4, 5, 6}));
   }
 
+  TEST_CASE("work is held back, call by call, unless it is profiled") {
+    struct HoldingDevice : PlainDevice {
+      void hold_back(bool holds) override { held_back.push_back(holds); }
+      std::vector<bool> held_back;
+    } device;
+    Session session(device);
+    student = [](const Arguments&) {};
+    wire::Call call = call_of({matrix("y", 2, 3, 3, true)});
+    for (const bool profiled : {false, true, false}) {
+      call.profiled = profiled;
+      CHECK_FALSE(is_refused(ask(session, "run", call)));
+    }
+    CHECK(device.held_back == std::vector<bool>{true, false, true});
+  }
+
   TEST_CASE("stray writes are told by the place of the first, or the nearest") {
     PlainDevice device;
     Session session(device);

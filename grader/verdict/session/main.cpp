@@ -195,6 +195,7 @@ void record_request(const Exercise& exercise, const RowsByCols& shape, const Opt
       exercise.measurement.make_case(shape_of(exercise, shape), options.seed), Poison::nan);
   request.call.time_limit_s = kRecordedLimit;
   request.call.lines = options.device == "cpu";
+  request.call.profiled = true;
   for (wire::BufferSpec& buffer : request.call.buffers) {
     buffer.send_back = false;
   }

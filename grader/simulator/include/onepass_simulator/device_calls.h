@@ -256,6 +256,8 @@ void exceed_launch_bounds(unsigned threads);
 
 /// A collective of CUB's is made for blocks of another shape: ends the launch.
 [[gnu::cold]] void wrong_block_shape(const char* collective, uint3 shape);
+/// It is to take more values than there are threads: ends the launch.
+[[gnu::cold]] void too_many_valid(const char* collective, int valid, int threads);
 
 /// Makes a value one that no thread may use: the result of a collective in a thread that has none.
 /// Bits that are known again where a kernel has stored them.

@@ -112,6 +112,17 @@ void wrong_block_shape(const char* collective, uint3 shape) {
             "stops", kErrorAssert);
 }
 
+void too_many_valid(const char* collective, int valid, int threads) {
+  Launch& launch = *launch_of_kernel();
+  const Findings::Writing writing(launch.machine.findings);
+  stop_with(launch, Kind::assertion, reinterpret_cast<CodeAddress>(__builtin_return_address(0)),
+            "num_valid is " + std::to_string(valid) + ", and this " + collective + " has " +
+                std::to_string(threads) +
+                " threads: it may be fewer, not more. On a GPU, values that no thread has given "
+                "would be added.",
+            "stops", kErrorAssert);
+}
+
 void make_undefined(void* value, std::size_t bytes, const char* collective) {
   Launch* launch = launch_of_kernel();
   if (launch == nullptr) return;

@@ -1,7 +1,8 @@
 // cub::BlockReduce: in thread 0, the values of all threads of a block together.
 //
 // Which thread writes and reads which word of the TempStorage, and in what order values meet, is as
-// in CUB; the padding that keeps its columns in different banks is not there.
+// in CUB; the padding that keeps its columns in different banks is not there. Where CUB would go on
+// to threads that are not there if num_valid is too large, kMayExceed is false.
 #pragma once
 
 #include "../onepass/collective.h"
@@ -21,6 +22,7 @@ namespace detail {
 template <typename T, int block_threads>
 struct ReduceByWarps {
   static constexpr int kWarps = (block_threads + 31) / 32;
+  static constexpr bool kMayExceed = kWarps == 1 || block_threads % 32 == 0;
   struct Storage {
     T of_warp[kWarps];
   };
@@ -46,6 +48,9 @@ template <typename T, int block_threads>
 struct ReduceByRaking {
   static constexpr int kRaking = block_threads < 32 ? block_threads : 32;
   static constexpr int kSegment = (block_threads + kRaking - 1) / kRaking;
+  static constexpr int kSegments = (block_threads + kSegment - 1) / kSegment;
+  static constexpr bool kMayExceed = block_threads > 32 ? block_threads % kSegments == 0
+                                                        : (block_threads&(block_threads - 1)) == 0;
   struct Storage {
     T of_thread[block_threads];
   };
@@ -77,6 +82,7 @@ struct ReduceInAnyOrder {
   static constexpr bool kIsRaking = block_threads % 32 != 0 || block_threads <= 32;
   static constexpr int kSegment = (block_threads - 32) / 32;
   using InOrder = ReduceByRaking<T, block_threads>;
+  static constexpr bool kMayExceed = !kIsRaking || InOrder::kMayExceed;
   using Storage = typename InOrder::Storage;
 
   template <typename Operation>
@@ -139,6 +145,9 @@ class BlockReduce {
   template <typename Operation>
   __forceinline__ T Reduce(T input, Operation operation, int num_valid) {
     detail::check_block_shape<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>("cub::BlockReduce", num_valid);
+    if (!Internal::kMayExceed && num_valid > kThreads) {
+      simulator::too_many_valid("cub::BlockReduce", num_valid, kThreads);
+    }
     const T result = Internal::reduce(storage_.Alias(), thread_, input, num_valid, operation);
     return thread_ == 0 ? result : detail::undefined_result(result, "cub::BlockReduce");
   }
