@@ -161,6 +161,9 @@ TEST_CASE("a race in global memory: an update lost, in place, or nothing that or
   finding.parties[1].block = {1, 0, 0};
   finding.missing = Missing::order;
   CHECK(named(call, finding) == "unordered-blocks");
+  call.add({.name = "v", .role = Role::in_place, .dtype = Dtype::fp32, .rows = 3, .cols = 1});
+  finding.buffer = "v";  // a number a row has no partner
+  CHECK(named(call, finding) == "unordered-blocks");
   finding.buffer = "z";
   CHECK(named(call, finding) == "in-place-race");
   // Who reads what it has no business with mostly writes it, too.
