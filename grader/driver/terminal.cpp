@@ -157,8 +157,9 @@ void write_lines(Out out, const Json& report, Style style) {
   }
 }
 
-// The TODO of a failed check. Where experiments know better, the first one that is wrong for sure;
-// and where they know of none, but that this one is right, the first of the others.
+// The TODO of a failed check, or whose line it names. Where experiments know better, the first one
+// that is wrong for sure; and where they know of none, but that this one is right, the first of the
+// others.
 int todo_at_fault(const Json& exercise, const Json& check) {
   const int own = check["todo"].get<int>();
   std::set<int> wrong, open;
@@ -172,7 +173,12 @@ int todo_at_fault(const Json& exercise, const Json& check) {
     }
   }
   const std::set<int>& faulty = wrong.empty() ? open : wrong;
-  return faulty.empty() || faulty.count(own) != 0 ? own : *faulty.begin();
+  for (const int todo : {check.value("todo_at_location", own), own}) {
+    if (faulty.count(todo) != 0) {
+      return todo;
+    }
+  }
+  return faulty.empty() ? own : *faulty.begin();
 }
 
 // The TODO of the failure that is told first.

@@ -93,4 +93,7 @@ TEST_CASE("a TODO that is wrong for sure is opened before one of which nothing i
   };
   CHECK(opened("wrong") == "Open next: first.cu, TODO 3\n");
   CHECK(opened("unknown") == "Open next: first.cu, TODO 2\n");
+  exercise["checks"][1]["todo_at_location"] = 3;  // a line of another TODO's
+  CHECK(opened("unknown") == "Open next: first.cu, TODO 3\n");
+  CHECK(opened("right") == "Open next: first.cu, TODO 2\n");
 }
