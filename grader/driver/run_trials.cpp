@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "driver/files.h"
 #include "driver/gpu_code/judge.h"
@@ -72,6 +73,24 @@ void Run::experiment() {
   }
 }
 
+namespace {
+
+/// A finding names a line, and the line may be another TODO's than the check.
+void note_todos_at_lines(Json& exercise, const Places& places) {
+  for (Json& check : exercise["checks"]) {
+    const std::string location = text(check, "location");
+    const std::size_t colon = location.rfind(':');
+    if (colon == std::string::npos) {
+      continue;
+    }
+    if (const auto todo = places.todo_at(std::atoi(location.c_str() + colon + 1))) {
+      check["todo_at_location"] = *todo;
+    }
+  }
+}
+
+}  // namespace
+
 void Run::conclude_on(const std::vector<Trial>& together) {
   for (std::size_t index = 0; index < items_.size(); ++index) {
     const TodoStates& todos = items_[index].todos;
@@ -80,7 +99,10 @@ void Run::conclude_on(const std::vector<Trial>& together) {
       fit = trial.index == index ? trial.passes.value_or(false) : fit;
     }
     if (!todos.empty()) {
-      update(index, [&](Json& exercise) { add_conclusion(exercise, todos, conclude(todos, fit)); });
+      update(index, [&](Json& exercise) {
+        add_conclusion(exercise, todos, conclude(todos, fit));
+        note_todos_at_lines(exercise, *items_[index].places);
+      });
     }
   }
 }

@@ -157,16 +157,28 @@ void write_lines(Out out, const Json& report, Style style) {
   }
 }
 
-// The TODO of a failed check; where that is known to be right, the first one that is not.
+// The TODO of a failed check, or whose line it names. Where experiments know better, the first one
+// that is wrong for sure; and where they know of none, but that this one is right, the first of the
+// others.
 int todo_at_fault(const Json& exercise, const Json& check) {
   const int own = check["todo"].get<int>();
-  std::set<int> faulty;
+  std::set<int> wrong, open;
   for (const Json& known : exercise.value("todos", Json::array())) {
-    if (text(known, "state") != name(TodoState::right)) {
-      faulty.insert(known["todo"].get<int>());
+    const std::string state = text(known, "state");
+    if (state == name(TodoState::wrong)) {
+      wrong.insert(known["todo"].get<int>());
+    }
+    if (state != name(TodoState::right)) {
+      open.insert(known["todo"].get<int>());
     }
   }
-  return faulty.empty() || faulty.count(own) != 0 ? own : *faulty.begin();
+  const std::set<int>& faulty = wrong.empty() ? open : wrong;
+  for (const int todo : {check.value("todo_at_location", own), own}) {
+    if (faulty.count(todo) != 0) {
+      return todo;
+    }
+  }
+  return faulty.empty() ? own : *faulty.begin();
 }
 
 // The TODO of the failure that is told first.

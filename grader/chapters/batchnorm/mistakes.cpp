@@ -133,14 +133,46 @@ Hooks divided_by(std::int64_t (*divisor)(const Inputs& in)) {
   }};
 }
 
-/// Element j of channel c is looked for at that place of the tensor.
-Hooks misplaced(std::int64_t (*place)(const Inputs& in, std::int64_t c, std::int64_t j)) {
-  return {.summed = [place](const Inputs& in) {
+/// Where element j of channel c is looked for in the tensor.
+using PlaceOf = std::int64_t (*)(const Inputs& in, std::int64_t c, std::int64_t j);
+
+std::int64_t channels_first(const Inputs& in, std::int64_t c, std::int64_t j) {
+  return c * in.count() + j;
+}
+std::int64_t channels_last(const Inputs& in, std::int64_t c, std::int64_t j) {
+  return j * in.channels() + c;
+}
+std::int64_t without_channel(const Inputs&, std::int64_t, std::int64_t j) {
+  return j;
+}
+
+std::function<Field(const Inputs&)> taken_from(PlaceOf place) {
+  return [place](const Inputs& in) {
     const Field tensor = as_tensor(in.x, in.batch);
     return verdict::field_of(in.channels(), in.count(), [&](auto c, auto j) {
       return tensor.values[static_cast<std::size_t>(place(in, c, j))];
     });
-  }};
+  };
+}
+
+/// In the sums, or for y.
+std::vector<common::Way<Hooks>> misplaced(const std::string& sentence, PlaceOf place) {
+  return {
+      {"The elements that are summed were looked for " + sentence, {.summed = taken_from(place)}},
+      {"The elements that y is made of were looked for " + sentence,
+       {.scaled = taken_from(place)}}};
+}
+
+common::Mistake<Hooks> misplaced_elements() {
+  common::Mistake<Hooks> mistake{"transposed-index", {}};
+  const std::pair<const char*, PlaceOf> places[] = {
+      {"as if x were [channels, batch, space]: it is [batch, channels, space].", channels_first},
+      {"as if the channel were the last dimension: x is [batch, channels, space].", channels_last}};
+  for (const auto& [sentence, place] : places) {
+    const auto ways = misplaced(sentence, place);
+    mistake.ways.insert(mistake.ways.end(), ways.begin(), ways.end());
+  }
+  return mistake;
 }
 
 /// Beside such running means the batch's own has no digits left: whoever takes one from the other
@@ -215,13 +247,10 @@ Table statistics_mistakes() {
                 return is_dwarfed(in) ? ForwardHooks{}
                                       : ForwardHooks{.mean = [](const Row&) { return 0.0; }};
               }}}}},
-      {"transposed-index",
-       {{"The elements were looked for as if x were [channels, batch, space]: it is [batch, "
-         "channels, space].",
-         misplaced([](const Inputs& in, auto c, auto j) { return c * in.count() + j; })},
-        {"The elements were looked for as if the channel were the last dimension: x is [batch, "
-         "channels, space].",
-         misplaced([](const Inputs& in, auto c, auto j) { return j * in.channels() + c; })}}},
+      misplaced_elements(),
+      {"position-ignored", misplaced("at x[j], whatever the channel: x is [batch, channels, "
+                                     "space], and c belongs in the index.",
+                                     without_channel)},
       one_pass_about_running_mean()};
 }
 

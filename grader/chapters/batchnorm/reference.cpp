@@ -51,7 +51,7 @@ std::optional<Field> y_of(const Inputs& all, const Hooks& hooks,
     used->mean = given(used->mean, *channel);
     used->rstd = given(used->rstd, *channel);
   }
-  return common::scaled_and_shifted(pass_of(in, in.x), *used, hooks.norm(in));
+  return common::scaled_and_shifted(pass_of(in, hooks.scaled(in)), *used, hooks.norm(in));
 }
 
 }  // namespace

@@ -59,6 +59,8 @@ struct Hooks {
   };
   /// The elements that the statistics are of. [channels, count]
   std::function<Field(const Inputs&)> summed = [](const Inputs& in) { return in.x; };
+  /// The elements that y is made of. [channels, count]
+  std::function<Field(const Inputs&)> scaled = [](const Inputs& in) { return in.x; };
   Move running_mean = [](const Running& r) { return r.moved_to(r.batch); };
   Move running_var = running_mean;
   /// What y is made with instead of the statistics that it is.

@@ -21,6 +21,15 @@ const char* const kSquaresRounded =
     "The squares were rounded to the 16-bit type, and in fp16 whatever is above 255 squares to "
     "infinity: convert to float first, then square.";
 
+const char* const kDistancesRounded =
+    "The distances from the mean were rounded to the 16-bit type before they were squared: convert "
+    "each element to float, and subtract in float.";
+
+/// Subtracted in the type of x, from a mean that is rounded to it.
+double rounded_distance(const Element& e) {
+  return round_to(e.dtype, e.x - round_to(e.dtype, e.mean));
+}
+
 double rounded_square(const Element& e) {
   return round_to(e.dtype, (e.x - e.mean) * (e.x - e.mean));
 }
@@ -243,10 +252,25 @@ Table<Hooks> one_pass_variance() {
 }
 
 Table<Hooks> sixteen_bit_squares(const ForwardWords& words) {
-  return {{"half-square-overflow",
-           {{kSquaresRounded, {.square = rounded_square}},
-            {kSquaresRounded, {.square = rounded_twice}}}},
-          {"half-accumulation", half_accumulation(words)}};
+  Table<Hooks> all = {{"half-square-overflow",
+                       {{kSquaresRounded, {.square = rounded_square}},
+                        {kSquaresRounded, {.square = rounded_twice}},
+                        {kSquaresRounded,
+                         {.square =
+                              [](const Element& e) {
+                                return round_to(e.dtype, rounded_distance(e) * rounded_distance(e));
+                              }}}}},
+                      {"half-accumulation", half_accumulation(words)}};
+  if (words.centred) {
+    const auto distance = [](const Element& e) { return round_to(e.dtype, e.x - e.mean); };
+    for (const auto& rounded :
+         {std::function(rounded_distance), std::function<double(const Element&)>(distance)}) {
+      all.push_back({"cast-order", {{kDistancesRounded, {.square = [rounded](const Element& e) {
+                                       return rounded(e) * rounded(e);
+                                     }}}}});
+    }
+  }
+  return joined<Hooks>({all});
 }
 
 }  // namespace onepass::common

@@ -161,7 +161,11 @@ Table<Hooks> scaling_mistakes(const ForwardWords& words) {
        {{say("The result is what 1 / (sqrt({v}) + eps) gives: eps belongs inside the root, "
              "sqrt({v} + eps).",
              words),
-         {.rstd = [](const Row& r) { return 1.0 / (std::sqrt(r.variance) + r.eps); }}}}},
+         {.rstd = [](const Row& r) { return 1.0 / (std::sqrt(r.variance) + r.eps); }}},
+        {say("The result is what 1 / sqrt({v}) + eps gives: eps belongs inside the root, as in "
+             "rsqrtf({v} + eps).",
+             words),
+         {.rstd = [](const Row& r) { return inverse_root(r.variance) + r.eps; }}}}},
       {"eps-ignored", eps_ignored(words)},
       {"eps-in-sum",
        {{say("eps was added to the sum, and divided with it: add it to {variance}.", words),

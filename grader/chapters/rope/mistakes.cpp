@@ -26,6 +26,12 @@ Turned rotated(Elements e, double cos, double sin) {
   return {e.first(), e.second()};
 }
 
+/// The signs stay where they are.
+Turned with_swapped_angles(const Elements& e) {
+  const double sign = e.backward ? -1.0 : 1.0;
+  return rotated(e, sign * e.sin, sign * e.cos);
+}
+
 /// The angle of a pair, computed from the position instead of read from the tables.
 double angle_at(const Heads& heads, const Place& at, double exponent) {
   const double share = static_cast<double>(at.i) / static_cast<double>(heads.half());
@@ -251,12 +257,13 @@ const Table<Turn> kMistakesOfAny = {
       {kSameSign,
        {.turn = [](const Elements& e) { return Turned(e.first(), -e.a * e.sin + e.b * e.cos); }}}}},
     {"cos-sin-swapped",
-     {{"Cosine and sine have changed places.",
+     {{"Cosine and sine have changed places.", {.turn = with_swapped_angles}},
+      {"Cosine and sine have changed places in the second element of each pair.",
        {.turn =
-            [](const Elements& e) {
-              const double sign = e.backward ? -1.0 : 1.0;
-              return rotated(e, sign * e.sin, sign * e.cos);
-            }}}}},
+            [](const Elements& e) { return Turned(e.first(), with_swapped_angles(e).second); }}},
+      {"Cosine and sine have changed places in the first element of each pair.",
+       {.turn =
+            [](const Elements& e) { return Turned(with_swapped_angles(e).first, e.second()); }}}}},
     {"in-place-race",
      {{"The second element of each pair was computed from the new first one: read both into "
        "registers before you write either.",

@@ -162,6 +162,18 @@ bool Places::is_begun(int todo) const {
                      [&](const Place& place) { return place.todo == todo && place.begun; });
 }
 
+std::optional<int> Places::todo_at(int line) const {
+  const auto line_of = [&](std::size_t at) {
+    return 1 + std::count(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  };
+  for (const auto& [todo, solution, yours, begun] : places) {
+    if (begun && line_of(yours.begin) <= line && line <= line_of(yours.end - 1)) {
+      return todo;
+    }
+  }
+  return std::nullopt;
+}
+
 std::string Places::with_solution(const std::set<int>& replaced) const {
   std::string text;
   std::size_t done = 0;

@@ -36,6 +36,8 @@ struct Places {
 
   std::set<int> todos() const;
   bool is_begun(int todo) const;
+  /// The TODO whose code has that line, counted from 1; nothing where none has.
+  std::optional<int> todo_at(int line) const;
   /// The file with the solution's code for these TODOs in place of the student's. All lines that
   /// stay have the numbers they had.
   std::string with_solution(const std::set<int>& replaced) const;

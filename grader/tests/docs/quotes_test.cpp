@@ -143,6 +143,37 @@ std::vector<Page> chapters() {
   return found;
 }
 
+/// What the first such line of a file says behind its start.
+std::string rest_of_line(const std::string& text, const std::string& start) {
+  for (const std::string& line : lines_of(text)) {
+    if (line.compare(0, start.size(), start) == 0) {
+      return line.substr(start.size());
+    }
+  }
+  return "";
+}
+
+/// Exercises "at the speed of memory", and those that are built like them.
+bool is_fast(const fs::path& exercise) {
+  const std::string name = exercise.stem().string();
+  return name.find("fast") != std::string::npos || name == "residual" || name == "qk_norm";
+}
+
+/// The section of a page below that heading.
+std::string section_of(const std::string& page, const std::string& heading) {
+  const std::size_t begin = page.find("\n## " + heading + "\n");
+  return begin == std::string::npos ? ""
+                                    : page.substr(begin, page.find("\n## ", begin + 1) - begin);
+}
+
+/// Hint n of a section.
+std::string hint_of(const std::string& section, int n) {
+  const std::size_t begin = section.find("<summary>Hint " + std::to_string(n) + ":");
+  return begin == std::string::npos
+             ? ""
+             : section.substr(begin, section.find("</details>", begin) - begin);
+}
+
 std::string joined(const Complaints& complaints) {
   std::string all;
   for (const std::string& one : complaints) {
@@ -280,18 +311,51 @@ TEST_CASE("each exercise names a page and a heading to read first") {
       continue;
     }
     const std::string path = fs::relative(entry.path(), kRoot).generic_string();
-    const std::string start = "// Read first: ";
-    const std::vector<std::string> lines = lines_of(text_in(path).value_or(""));
-    const auto line = std::find_if(lines.begin(), lines.end(), [&](const std::string& one) {
-      return one.compare(0, start.size(), start) == 0;
-    });
+    const std::string line = rest_of_line(text_in(path).value_or(""), "// Read first: ");
     INFO(path);
-    REQUIRE(line != lines.end());
-    const size_t quote = line->find(", \"");
+    const size_t quote = line.find(", \"");
     REQUIRE(quote != std::string::npos);
-    const std::string file = line->substr(start.size(), quote - start.size());
-    const std::string heading = line->substr(quote + 3, line->size() - quote - 4);
+    const std::string file = line.substr(0, quote);
+    const std::string heading = line.substr(quote + 3, line.size() - quote - 4);
     const Page page = parse_page(file, text_in(file).value_or(""));
     CHECK(std::count(page.headings.begin(), page.headings.end(), heading) == 1);
+  }
+}
+
+TEST_CASE("each exercise has three hints, in each of them one for each TODO of a plain one") {
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "exercises")) {
+    if (entry.path().extension() != ".cu") {
+      continue;
+    }
+    const std::string path = fs::relative(entry.path(), kRoot).generic_string();
+    const std::string text = text_in(path).value_or("");
+    const std::string read_first = rest_of_line(text, "// Read first: ");
+    const std::size_t quote = read_first.find(", \"");
+    REQUIRE(quote != std::string::npos);
+    const std::string heading = read_first.substr(quote + 3, read_first.size() - quote - 4);
+    const std::string section =
+        section_of(text_in(read_first.substr(0, quote)).value_or(""), heading);
+    for (int n = 1; n <= 3; ++n) {
+      const std::string hint = hint_of(section, n);
+      INFO(path << ", hint " << n);
+      CHECK(hint != "");
+      const auto has = [](const std::string& where, int todo) {
+        return where.find("TODO " + std::to_string(todo)) != std::string::npos;
+      };
+      for (int todo = 1; !is_fast(path) && has(text, todo); ++todo) {
+        INFO("TODO " << todo);
+        CHECK(has(hint, todo));
+      }
+    }
+  }
+}
+
+TEST_CASE("a plain solution has at most 160 lines") {
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "solutions")) {
+    if (entry.path().extension() == ".cu" && !is_fast(entry.path())) {
+      const std::string path = fs::relative(entry.path(), kRoot).generic_string();
+      INFO(path);
+      CHECK(lines_of(text_in(path).value_or("")).size() <= 160);
+    }
   }
 }

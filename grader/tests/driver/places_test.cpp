@@ -104,6 +104,18 @@ TEST_CASE("code below its TODO is that TODO's") {
         Codes{"for (;;) { if (a) { break; } } return a;", "", ""});
 }
 
+TEST_CASE("a line is of the TODO whose code it has") {
+  const std::string file = toy_with({{"will do.\n", "will do.\nresult =\n  2 * a;\n"}, kSecond});
+  const auto places = find_places(toy(), file);
+  REQUIRE(places);
+  std::string found;
+  for (int line = 1; line <= 24; ++line) {
+    const std::optional<int> todo = places->todo_at(line);
+    found += todo ? std::to_string(*todo) : ".";
+  }
+  CHECK(found == ".......11......2........");
+}
+
 TEST_CASE("a comment is no code") {
   const auto places = find_places(toy(), toy_with({{"will do.\n", "will do.\n// later /* */\n"}}));
   REQUIRE(places);

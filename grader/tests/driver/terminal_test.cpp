@@ -69,3 +69,31 @@ TEST_CASE("of several failures the first one with a cause is told first, and ope
   CHECK(text.find("check 1") < text.find("check 3"));
   CHECK(text.find("Open next: first.cu, TODO 2\n") != std::string::npos);
 }
+
+TEST_CASE("a TODO that is wrong for sure is opened before one of which nothing is known") {
+  onepass::wire::ExerciseInfo info{"toy/first", "First", "docs/toy.md", {}};
+  Json report = make_report(Device::cpu, "CPU simulator", 1);
+  for (const int todo : {1, 2, 3}) {
+    info.checks.push_back({"check " + std::to_string(todo), 1, todo});
+  }
+  report["exercises"].push_back(make_exercise(info, "first.cu"));
+  Json& exercise = report["exercises"][0];
+  for (Json& check : exercise["checks"]) {
+    check["status"] = "failed";
+  }
+  exercise["checks"][0]["granted"] = true;
+  report["complete"] = true;
+  const auto opened = [&](const char* third) {
+    exercise["todos"] = {{{"todo", 1}, {"state", "right"}},
+                         {{"todo", 2}, {"state", "unknown"}},
+                         {{"todo", 3}, {"state", third}}};
+    settle(report);
+    const std::string text = rendered(report);
+    return text.substr(text.find("Open next"));
+  };
+  CHECK(opened("wrong") == "Open next: first.cu, TODO 3\n");
+  CHECK(opened("unknown") == "Open next: first.cu, TODO 2\n");
+  exercise["checks"][1]["todo_at_location"] = 3;  // a line of another TODO's
+  CHECK(opened("unknown") == "Open next: first.cu, TODO 3\n");
+  CHECK(opened("right") == "Open next: first.cu, TODO 2\n");
+}

@@ -161,6 +161,9 @@ TEST_CASE("a race in global memory: an update lost, in place, or nothing that or
   finding.parties[1].block = {1, 0, 0};
   finding.missing = Missing::order;
   CHECK(named(call, finding) == "unordered-blocks");
+  call.add({.name = "v", .role = Role::in_place, .dtype = Dtype::fp32, .rows = 3, .cols = 1});
+  finding.buffer = "v";  // a number a row has no partner
+  CHECK(named(call, finding) == "unordered-blocks");
   finding.buffer = "z";
   CHECK(named(call, finding) == "in-place-race");
   // Who reads what it has no business with mostly writes it, too.
@@ -266,4 +269,24 @@ TEST_CASE("a copy that CUDA refuses is no launch, whatever else the launcher did
   CHECK(told() ==
         "cudaMemcpy() returns cudaErrorInvalidValue: invalid argument\n"
         "Nothing was copied: look at the pointers, the direction, and the sizes, all in bytes.");
+}
+
+TEST_CASE("a warning that is the reason for wrong numbers tells who took part, and who called") {
+  const Case call = strided(65);
+  Matrix got(Dtype::fp16, 3, 65);
+  got.set(0, 0, NAN);
+  const Answer answer = {{{"y", got}}};
+  const Expectation right = {"y", Field(3, 65), Field(3, 65, 1.0)};
+  const Comparison comparison = compare(got, right.value, right.bound, std::nullopt);
+  Finding finding;
+  finding.kind = Kind::early_return;
+  finding.warning = true;
+  finding.message = "It reads a lane.";
+  finding.parties = {{"reads lane 2", "f.cu", 7, {}, {}, 0, 0, false, 19}};
+  const Failure failure = wrong_numbers(
+      {call, answer, right, comparison}, {}, finding, [](const Case&) { return false; },
+      [] { return std::nullopt; });
+  CHECK(failure.mistake == "early-return-barrier");
+  CHECK(failure.message.find("It reads a lane.\n  f.cu:7 (called from 19): thread 0") !=
+        std::string::npos);
 }

@@ -133,7 +133,8 @@ Diagnosis explain_global_race(const Case& call, const Run& run, const Finding& f
                        "Each element of it is one block's: look at the index of the other, which "
                        "has no business there.");
   }
-  const bool is_in_place = buffer != nullptr && buffer->role == Role::in_place;
+  // One number a row, such as a running mean, is nobody's partner.
+  const bool is_in_place = buffer != nullptr && buffer->role == Role::in_place && buffer->cols > 1;
   if (is_in_place && is_written_by_two(run, finding.buffer)) {
     return with_advice(finding, std::nullopt,
                        "Two threads write to one place of it, too, and each element is one's to "

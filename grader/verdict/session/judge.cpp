@@ -238,7 +238,9 @@ Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
     failure.message += "\n" + cause->sentence;
     failure.mistake = cause->mistake;
   } else if (doubt && failure.possible.empty()) {
-    failure.message += "\n" + sentence_of(*doubt);
+    Finding told = *doubt;
+    told.warning = false;  // it is about this call: who took part, and who called, is told as well
+    failure.message += "\n" + sentence_of(told);
     failure.mistake = mistake_of(*doubt);
     failure.location = location_of(*doubt);
   }

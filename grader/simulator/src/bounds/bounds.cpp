@@ -51,7 +51,8 @@ ErrorCode BoundsChecker::report_misaligned(AccessEvent event) {
                               std::to_string(access.address % access.alignment) +
                               " past a multiple of " + alignment + ": " +
                               (access.size == access.alignment && access.size <= 16
-                                   ? "a " + std::to_string(access.size) + "-byte access needs"
+                                   ? (access.size == 8 ? "an " : "a ") +
+                                         std::to_string(access.size) + "-byte access needs"
                                    : "their type, or what is said of the pointer, promises") +
                               " an address that " + alignment + " divides.");
   if (DeviceMemory::in_range(access.address)) {
