@@ -115,9 +115,12 @@ void ForwardChecks::row_counts() const {
 }
 
 void ForwardChecks::wide_rows() const {
-  check_widest(function_, rows_of(kOfY));
-  sweep_ends(function_, rows_of(kOfY));
-  sweep_wide_ways(function_, rows_of(kOfY));
+  check_widest(function_, rows_of(kOfForward));
+  sweep_ends(function_, rows_of(kOfForward));
+  sweep_wide_ways(function_, rows_of(kOfForward));
+  check_every_size(function_, [](const Case& call) {
+    expect<forward_mistakes>(common::far_off(call), kOfForward);
+  });
 }
 
 void ForwardChecks::random_shapes_and_values() const {
