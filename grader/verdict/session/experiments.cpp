@@ -328,9 +328,8 @@ Causes find_causes(const WrongOutput& wrong,
                                  std::move(suspects), answer->blocks);
     }
   }
-  if (!telling) {  // but those that were tried by an experiment of their own
-    std::erase_if(suspects,
-                  [](const Suspect& one) { return one.oracle->noise.harmless == nullptr; });
+  if (!telling) {  // but those that say what noise makes of it
+    std::erase_if(suspects, [](const Suspect& one) { return one.oracle->noise.slack <= kSlack; });
   }
   drop_confined(suspects, wrong.call, expected, oracles, attempt);
   drop_accidental(suspects, wrong.call, expected, attempt);
