@@ -27,6 +27,8 @@ void hash_row(std::vector<std::byte>& row, Dtype dtype, const HashFill& fill, si
   }
 }
 
+constexpr int64_t kFarApart = 1 << 18;
+
 class CpuDevice : public Device {
  public:
   CpuDevice() {
@@ -53,7 +55,9 @@ class CpuDevice : public Device {
   Allocation allocate(const BufferSpec& spec) override {
     const size_t bytes = spec.span_bytes();
     const auto offset = static_cast<size_t>(spec.offset * spec.element_bytes());
-    const bool vector = spec.rows <= 1 || (spec.cols == 1 && spec.stride == 1);
+    // What lies far apart is a few elements of a vector, or of what is spoken of as one.
+    const bool vector =
+        spec.rows <= 1 || (spec.cols == 1 && (spec.stride == 1 || spec.stride > kFarApart));
     const simulator::Label label{spec.name, size_of(spec.dtype), vector ? 0 : spec.cols,
                                  spec.stride};
     void* const first = simulator::allocate(bytes, offset, label);

@@ -90,6 +90,9 @@ TEST_SUITE("batchnorm/evaluate") {
     check_side_by_side([](std::int64_t batch) {
       check_y(random_arguments(Dtype::fp32, {batch, 5, 30}));
     });
+    check_every_size(kEvaluate, [](const Case& call) {
+      expect<evaluate_mistakes>(call, outputs_of(expected, {"y"}));
+    });
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

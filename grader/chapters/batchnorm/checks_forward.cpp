@@ -95,6 +95,7 @@ TEST_SUITE("batchnorm/forward") {
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(4)) {
     checks.called_again();
+    checks.calls_of_every_size();
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

@@ -173,6 +173,7 @@ TEST_SUITE("batchnorm/forward_fast") {
              todo(5)) {
     checks.far(kSavedAndY);
     checks.random_shapes_and_values();
+    checks.calls_of_every_size();
   }
 
   CHECK_CASE("large channels: x is loaded twice at most, 16 bytes at a time", points(2), todo(5)) {
@@ -188,6 +189,13 @@ TEST_SUITE("batchnorm/forward_fast") {
     count(Dtype::fp32, {1, 1, 65536}, by_many_blocks);
     count(Dtype::fp16, {2, 1, 32768 + 8}, by_many_blocks);
     count(Dtype::bf16, {65536, 1, 1}, by_many_blocks);
+    constexpr std::int64_t kSpace = 65536;
+    for (const std::int64_t channels : {96, 1200}) {  // alone more than enough blocks
+      const verdict::contract::Sizes sizes = {
+          {"batch", 1}, {"channels", channels}, {"space", kSpace}};
+      require_shared_rows(8, verdict::contract::hollow(kForwardFast, Dtype::fp16, sizes, 1), "x",
+                          kSpace);
+    }
   }
 
   // ---- Speed ----

@@ -20,17 +20,6 @@ Arguments spikes(Dtype dtype, Shape shape, const std::vector<std::int64_t>& elem
   return arguments;
 }
 
-/// The same call with an x whose mean is far from 0.
-Case far_off(const Case& call) {
-  std::vector<verdict::Buffer> buffers = call.buffers();
-  for (verdict::Buffer& buffer : buffers) {
-    if (buffer.name == "x") {
-      buffer.hash->mean = 0.5 * far_mean(buffer.dtype);
-    }
-  }
-  return call.with(buffers);
-}
-
 }  // namespace
 
 void ForwardChecks::check(const Names& outputs, Arguments arguments) const {
@@ -59,7 +48,7 @@ void ForwardChecks::three_and_four_dimensional(const Names& outputs) const {
 
 void ForwardChecks::far(const Names& outputs) const {
   sweep_large_sizes(function_, {{"batch"}, {"channels"}, {"space"}}, [&](const Case& call) {
-    expect<forward_mistakes>(far_off(call), outputs_of(expected, outputs));
+    expect<forward_mistakes>(common::far_off(call), outputs_of(expected, outputs));
   });
 }
 
@@ -185,6 +174,12 @@ void ForwardChecks::called_again() const {
   }
   check_side_by_side([this](std::int64_t batch) {
     check(kAll, random_arguments(Dtype::fp32, {batch, 5, 30}));
+  });
+}
+
+void ForwardChecks::calls_of_every_size() const {
+  check_every_size(function_, [this](const Case& call) {
+    expect<forward_mistakes>(common::far_off(call), outputs_of(expected, kAll));
   });
 }
 

@@ -51,6 +51,7 @@ class ForwardChecks {
   void vectors_at_any_address() const;
   void empty_tensor() const;
   void called_again() const;
+  void calls_of_every_size() const;
   void random_shapes_and_values() const;
 
  private:

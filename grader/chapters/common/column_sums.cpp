@@ -114,7 +114,7 @@ Ways garbage_added() {
 }
 
 /// Group g adds up rows g, g + groups, ... and rounds, at each row or at the end; the groups' sums
-/// are added in fp64. At one row a group both are the same.
+/// are added in fp64. Nothing at one row a group: that is what rounded_terms() gives.
 Ways rounded_sums() {
   const char* const sentence =
       "Sums were rounded to the 16-bit type on the way, which loses what is small beside them: "
@@ -123,10 +123,10 @@ Ways rounded_sums() {
   for (const bool at_each_row : {false, true}) {
     for (std::int64_t groups : {64, 512, 256, 128, 32, 16, 8, 4, 2, 1024}) {
       const auto sums = [=](Dtype dtype, const Field& terms) -> std::optional<Field> {
-        if (dtype == Dtype::fp32) {
+        if (dtype == Dtype::fp32 || groups >= terms.rows) {
           return std::nullopt;
         }
-        const std::int64_t there = std::min(groups, terms.rows);
+        const std::int64_t there = groups;
         Field partial(there, terms.cols);
         for (std::int64_t row = 0; row < terms.rows; ++row) {
           for (std::int64_t col = 0; col < terms.cols; ++col) {
@@ -143,11 +143,13 @@ Ways rounded_sums() {
   return all;
 }
 
-/// Each product is rounded before it is added, whether its x_hat was rounded too or not.
+/// Each product is rounded before it is added, whether its x_hat was rounded too or not. So it is
+/// where each group has one row, and rounds its sum.
 Ways rounded_terms() {
   const char* const sentence =
-      "Each product was rounded to the 16-bit type before it was added: multiply and add as "
-      "floats.";
+      "Products, or sums of single rows, were rounded to the 16-bit type before they were added "
+      "up: "
+      "multiply and add as floats, and keep partial sums as floats.";
   const auto sums = [](Dtype dtype, const Field& terms) -> std::optional<Field> {
     return dtype == Dtype::fp32 ? std::nullopt : std::optional(column_sums(rounded(dtype, terms)));
   };
@@ -176,8 +178,8 @@ Table<BackwardHooks> column_sum_mistakes() {
   };
   const Table<BackwardHooks> rest = {
       {"accumulated-into-garbage", garbage_added()},
-      {"half-partials", rounded_sums()},
       {"half-partials", rounded_terms()},
+      {"half-partials", rounded_sums()},
   };
   return joined<BackwardHooks>({wrong_sums, placed(ways_to_lose(kLostRows), only_rows),
                                 placed(ways_to_lose(kDoubledRows), twice_rows), rest});

@@ -14,7 +14,8 @@ using verdict::AccessType;
 
 namespace {
 
-constexpr double kOnce = 1.01;       // room for an element or two that are looked at again
+constexpr double kOnce = 1.01;  // room for an element or two that are looked at again
+constexpr double kUneven = 1.6;
 constexpr double kMostlyPacks = 12;  // bytes: 16, but for what is left over at a row's ends
 
 /// Of all lines that read or write a tensor.
@@ -94,6 +95,20 @@ void require_blocks(std::int64_t least, const verdict::Case& call,
          fmt::format("one launch that reads it all has {} block{}: most of a GPU's "
                      "multiprocessors have nothing to do. Share the work among {} blocks at least.",
                      traffic.fewest_blocks, traffic.fewest_blocks == 1 ? "" : "s", least));
+  }
+}
+
+void require_shared_rows(std::int64_t least, const verdict::Case& call, const std::string& tensor,
+                         std::int64_t row) {
+  // Who cuts it into whole pieces may have one block take somewhat more than another.
+  const double share = verdict::session().share_of_first_block(call, tensor, row);
+  if (share * static_cast<double>(least) > kUneven) {
+    verdict::session().fail(
+        call, {.message = fmt::format("One block reads {:.2g} % of a channel's {} elements of {}, "
+                                      "and no other channel: share a channel among {} blocks at "
+                                      "least, however many channels there are.",
+                                      100.0 * share, row, tensor, least),
+               .mistake = "few-blocks"});
   }
 }
 

@@ -20,6 +20,10 @@ void require_loaded_at_most(int times, const verdict::Case& call, const verdict:
 
 /// Ends the check unless each launch that reads much has so many blocks.
 void require_blocks(std::int64_t least, const verdict::Case& call, const verdict::Traffic& traffic);
+/// The same of a row of that tensor, of so many elements, where there are many: in a call that
+/// contract::hollow() made.
+void require_shared_rows(std::int64_t least, const verdict::Case& call, const std::string& tensor,
+                         std::int64_t row);
 
 /// Ends the check if the tensor, an output, was loaded.
 void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traffic,

@@ -43,6 +43,9 @@ inline double far_mean(Dtype dtype) {
   return dtype == Dtype::bf16 ? 100.0 : 200.0;
 }
 
+/// A hash filled call with an x whose mean is as far as half of that.
+verdict::Case far_off(const verdict::Case& call);
+
 /// Weights [1, cols], all different, from 0.5 to 1.5: weights of 1 would not be missed.
 Matrix random_weight(Dtype dtype, std::int64_t cols);
 /// All different, from -2 to -1: far from the weights, and from 0.

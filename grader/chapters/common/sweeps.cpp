@@ -69,6 +69,16 @@ std::vector<Arrangement> columns_off_boundaries(const Function& function, Dtype 
   return arrangements;
 }
 
+Arrangement rows_far_apart(const Function& function) {
+  Arrangement far;
+  for (const contract::Tensor& tensor : function.tensors) {
+    if (tensor.traits.strided) {
+      far.places[tensor.name].gap = 4'000'000;
+    }
+  }
+  return far;
+}
+
 void sweep_rows(const Function& function, const CheckRows& check,
                 const std::set<std::string>& only) {
   const auto check_way = [&](Dtype dtype, std::size_t number, const contract::Way& way) {
@@ -358,25 +368,6 @@ void check_fewer_blocks_than_room(const CheckRows& check) {
 void check_beyond_groups(const CheckRows& check, bool of_rows) {
   const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many, of_rows);
   check(Dtype::fp16, kAboveGridY, 3, {});
-}
-
-void check_again(const CheckRows& check) {
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    const Generation numbers(repeat / 2);
-    check(Dtype::fp32, 4, 1000, {});
-    check(Dtype::fp32, 3, 400, {});
-    check(Dtype::bf16, 2 + repeat, 300, {});
-  }
-  check_side_by_side([&](std::int64_t rows) { check(Dtype::fp32, rows, 300, {}); });
-}
-
-void check_side_by_side(const std::function<void(std::int64_t rows)>& check) {
-  const verdict::Session::SideBySide together(session());
-  int number = 0;
-  for (const std::int64_t rows : {40, 40, 23}) {
-    const Generation numbers(++number);
-    check(rows);
-  }
 }
 
 void sweep_spikes(const CheckSpikes& check) {

@@ -24,6 +24,9 @@ void sweep(const Function& function, const CheckWay& check, const std::set<std::
 std::vector<Arrangement> columns_off_boundaries(const Function& function, Dtype dtype,
                                                 const std::set<std::string>& only = {});
 
+/// All tensors that have a stride with rows far apart, which are no wider for that.
+Arrangement rows_far_apart(const Function& function);
+
 /// Runs the function once for each of its sizes that may be 0, with that one at 0 and all others as
 /// small as they get. Nothing may be written.
 void expect_nothing_done(const Function& function);
@@ -135,6 +138,11 @@ void check_again(const CheckRows& check);
 /// Calls of so many rows, tokens or samples that `check` makes, on other numbers each time: each
 /// also at the same time as the one before it, on two streams.
 void check_side_by_side(const std::function<void(std::int64_t rows)>& check);
+
+/// Calls in which another kernel may have been chosen: with each of the sizes in turn that a launch
+/// may look at larger and larger, each two calls at once, on two streams. Then larger ones, in
+/// which a few blocks show whether they keep to their memory.
+void check_every_size(const Function& function, const CheckCall& check);
 
 /// Shapes drawn from the seed, so that no list of shapes can be learned by heart.
 void draw_rows(const Function& function, int count, const CheckRows& check);

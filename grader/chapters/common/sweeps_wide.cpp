@@ -59,6 +59,7 @@ void check_widest(const Function& function, const CheckRows& check,
   for (const std::int64_t cols : contract::widest(function, "cols")) {
     for (Dtype dtype : dtypes) {
       check(dtype, rows, cols, {});
+      check(dtype, rows, cols - 1, {});  // odd
     }
   }
 }

@@ -35,7 +35,7 @@ double between(const Part& a, const Part& b) {
 }
 
 const char* const kHalfAndHalf =
-    "Two means were merged half and half, however many elements each is of: weigh them with their "
+    "Means were merged with equal weights, however many elements each is of: weigh them with their "
     "counts, as threads at the end of the row have fewer elements, or none.";
 const char* const kNothingBetween =
     "The sums of squares were added up as they are: the distance of the two means belongs to them, "

@@ -116,6 +116,9 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
              points(1), todo(2)) {
     draw_rows(kBackwardDweightDbias, 6, rows_of(expected_dweight));
     check_again(rows_of(expected_dweight));
+    check_every_size(kBackwardDweightDbias, [](const Case& call) {
+      expect<backward_mistakes>(call, Outputs{expected_dweight, expected_dbias});
+    });
     sweep_values(4, 300, [](const Matrix& x, double eps) {
       check(expected_dweight, common::gradients_of({kNorm.centred, eps}, x));
     });

@@ -108,6 +108,9 @@ TEST_SUITE("layernorm/backward_dx") {
              points(1), todo(2)) {
     draw_rows(kBackwardDx, 6, check_random);
     check_again(check_random);
+    check_every_size(kBackwardDx, [](const Case& call) {
+      expect<backward_mistakes>(call, Outputs{expected_dx});
+    });
     sweep_values(4, 300, [](const Matrix& x, double eps) {
       check(common::gradients_of({kNorm.centred, eps}, x));
     });

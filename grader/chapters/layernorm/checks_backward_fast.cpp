@@ -73,6 +73,7 @@ TEST_SUITE("layernorm/backward_fast") {
       check_loaded_once(2, 1001, dtype);  // odd
       check_loaded_once(2, 1000, dtype, {{"dy", {24, 1}}, {"x", {24, 0}}});
     }
+    check_loaded_once(2, 1000, Dtype::fp16, rows_far_apart(kBackwardFast));
     check_loaded_once(1, 8192, Dtype::fp32);
     check_loaded_once(1, 8192, some_16_bit());
     check_loaded_once(1, 4097 + 2 * session().random().integer(0, 0, 2047), Dtype::fp32);
@@ -149,6 +150,7 @@ TEST_SUITE("layernorm/backward_fast") {
   }
 
   CHECK_CASE("dweight and dbias of wide rows, to 65,536 columns", points(2), todo(4)) {
+    checks.calls_of_every_size();
     const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check_widest(kBackwardFast, checks.rows_of(kOfSums));
     sweep_wide_ways(kBackwardFast, checks.rows_of(kOfBackward, true));

@@ -59,6 +59,7 @@ TEST_SUITE("layernorm/backward_fused") {
   CHECK_CASE("all three results at once: shapes drawn at random, extreme numbers, NaN", points(1),
              todo(2)) {
     checks.random_shapes_and_values();
+    checks.calls_of_every_size();
   }
 }
 

@@ -96,6 +96,7 @@ TEST_SUITE("layernorm/forward_fast") {
     }
     check_loaded_once(3000, 8, Dtype::fp32);  // more rows than there are blocks
     check_loaded_once(2, 1000, Dtype::fp16, {{"x", {20000, 0}}});  // far apart, but no wider
+    check_loaded_once(2, 1000, Dtype::fp16, rows_far_apart(kForwardFast));
     check_loaded_once(1, 4097 + 2 * session().random().integer(0, 0, 2047), Dtype::fp32);
     check_loaded_once(1, 8191, Dtype::fp16);
   }

@@ -73,6 +73,11 @@ void BackwardChecks::same_bits_again() const {
   check_repeats(backward_call(function_, random_gradients(Dtype::fp32, 9, 1000)), 4, kOfBackward);
 }
 
+void BackwardChecks::calls_of_every_size() const {
+  check_every_size(function_,
+                   [](const Case& call) { expect<backward_mistakes>(call, kOfBackward); });
+}
+
 void BackwardChecks::random_shapes_and_values() const {
   draw_rows(function_, 6, rows_of(kOfBackward));
   check_again(rows_of(kOfBackward));

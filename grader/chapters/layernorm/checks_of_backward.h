@@ -34,6 +34,7 @@ class BackwardChecks {
   void sums_stay_in_fp32() const;
   void no_rows() const;
   void same_bits_again() const;
+  void calls_of_every_size() const;
   void random_shapes_and_values() const;
 
  private:

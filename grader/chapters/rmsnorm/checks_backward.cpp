@@ -83,6 +83,7 @@ TEST_SUITE("rmsnorm/backward") {
   CHECK_CASE("called again, on other numbers or the same, both results are right again", points(1),
              todo(2)) {
     checks.called_again();
+    checks.calls_of_every_size();
   }
 
   // ---- TODO 3: LLaMA's order ----

@@ -129,6 +129,9 @@ TEST_SUITE("rmsnorm/block_sum") {
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(3)) {
     check_again(check_random);
+    check_every_size(kBlockSum, [](const Case& call) {
+      expect<block_sum_mistakes>(call, Outputs{expected_sums});
+    });
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

@@ -148,6 +148,7 @@ TEST_SUITE("rmsnorm/forward") {
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(2)) {
     check_again(check_random_y);
+    check_every_size(kForward, [](const Case& call) { expect<forward_mistakes>(call, kBoth); });
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

@@ -125,6 +125,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
       check_loaded_once(2, 1001, dtype);                                    // odd
       check_loaded_once(2, 1000, dtype, {{"x", {24, 1}}, {"y", {24, 0}}});  // one past 16 bytes
       check_loaded_once(2, 1000, dtype, {{"x", {40000}}, {"y", {40000}}});
+      check_loaded_once(2, 1000, dtype, rows_far_apart(kForwardFast));
       // Packs, and what is left over after the last whole one: more than a trifle.
       const auto vector = 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
       check_loaded_once(3, 2 * vector - 1, dtype, {{"x", {1}}, {"y", {1}}});
@@ -220,6 +221,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(4)) {
     check_again(check_both);
+    check_every_size(kForwardFast, [](const Case& call) { expect<forward_mistakes>(call, kBoth); });
     for (int repeat = 0; repeat < 3; ++repeat) {
       check(kBoth, random_x(Dtype::fp16, 1, 33000));
     }

@@ -136,6 +136,10 @@ void BackwardChecks::called_again() const {
       [this](std::int64_t rows) { check(kOfBoth, random_gradients(Dtype::fp32, rows, 300)); });
 }
 
+void BackwardChecks::calls_of_every_size() const {
+  check_every_size(function_, [](const Case& call) { expect<backward_mistakes>(call, kOfBoth); });
+}
+
 // ---- LLaMA's order ----
 
 void BackwardChecks::llama_order() const {

@@ -40,6 +40,7 @@ class BackwardChecks {
   void dweight_of_wide_rows() const;
   void no_rows() const;
   void called_again() const;
+  void calls_of_every_size() const;
 
   void llama_order() const;
   void random_shapes_and_values() const;

@@ -190,6 +190,7 @@ TEST_SUITE("rmsnorm/residual") {
 
   CHECK_CASE("called again, on other numbers or the same, it is right again", points(1), todo(3)) {
     check_again(rows_of(kAll));
+    check_every_size(kResidual, [](const Case& call) { expect<residual_mistakes>(call, kAll); });
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

@@ -139,6 +139,7 @@ TEST_SUITE("rope/backward") {
     }
     check_side_by_side(
         [](std::int64_t tokens) { check_dx(random_x(Dtype::fp32, tokens, 6 * 40), 6); });
+    check_every_size(kBackward, expect_dx);
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

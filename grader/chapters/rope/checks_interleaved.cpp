@@ -176,6 +176,7 @@ TEST_SUITE("rope/interleaved") {
     }
     check_side_by_side(
         [](std::int64_t tokens) { check_turned(random_x(Dtype::fp32, tokens, 6 * 40), 6); });
+    check_every_size(kInterleaved, expect_x);
   }
 
   CHECK_CASE("shapes drawn at random, and numbers at the ends of the types, infinite and NaN",

@@ -266,6 +266,7 @@ void check_again(const Subject& subject) {
   check_side_by_side([&](std::int64_t tokens) {
     subject.check({.dtype = Dtype::fp32, .tokens = tokens, .q_heads = 6, .head_dim = 40});
   });
+  check_every_size(subject.functions->int32, [&](const Case& call) { subject.expect(call); });
 }
 
 void check_drawn_shapes(const Subject& subject) {

@@ -306,3 +306,14 @@ TEST_CASE("beyond ints: of some tensors each stride alone, or of all at once, no
   }
   CHECK(gaps.size() == 2);
 }
+
+TEST_CASE("a hollow call has the room of its sizes, and numbers at the ends of what is large only") {
+  constexpr std::int64_t kRows = 1'000'000;
+  const Case call = hollow(kNorm, Dtype::fp16, {{"rows", kRows}, {"cols", 1000}}, 7);
+  CHECK(call.integer("rows") == kRows);
+  CHECK(call.integer("x_stride") == 1000);
+  CHECK(call.buffer("x").rows * call.buffer("x").cols == 2);
+  CHECK(call.buffer("weight").cols == 1000);
+  CHECK(call.span_bytes() == kRows * (2 * 1000 * 2 + 4 + 2 * 4) + 1000 * 2);
+  CHECK_FALSE(resized(call, {{"rows", 2}}, 1 << 10));
+}

@@ -157,6 +157,41 @@ Case call(const Function& function, Arguments arguments, const Arrangement& arra
   throw std::logic_error("nothing tells the dtype of a call of " + function.name);
 }
 
+Case hollow(const Function& function, Dtype dtype, const Sizes& sizes, std::uint64_t seed) {
+  constexpr std::int64_t kSmall = std::int64_t{1} << 21;  // bytes: in less, a gap is looked at
+  Arguments least{.seed = seed};
+  for (const Size& size : function.sizes) {
+    least.sizes[size.name] = std::max<std::int64_t>(1, size.least);
+  }
+  Case call = contract::call(function, dtype, std::move(least));
+  std::vector<Buffer> buffers = call.buffers();
+  for (Buffer& buffer : buffers) {
+    const Tensor& tensor = *function.find(buffer.name);
+    buffer.rows = tensor.rows.in(sizes);
+    buffer.cols = tensor.is_scratch() ? std::max<std::int64_t>(1, tensor.traits.scratch(sizes))
+                                      : tensor.cols.in(sizes);
+    if (tensor.traits.strided) {
+      call = call.with(tensor.name + "_stride", buffer.cols);
+    }
+    const std::int64_t elements = buffer.rows * buffer.cols;
+    buffer.layout = {};
+    if (elements * static_cast<std::int64_t>(size_of(buffer.dtype)) > kSmall) {
+      buffer.rows = 2;
+      buffer.cols = 1;
+      buffer.layout.stride = elements - 1;
+    }
+    if (buffer.role != output && !buffer.hash) {
+      buffer.values = Matrix(buffer.dtype, buffer.rows, buffer.cols);
+    }
+  }
+  for (const Size& size : function.sizes) {
+    if (size.is_argument) {
+      call = call.with(size.name, sizes.at(size.name));
+    }
+  }
+  return call.with(std::move(buffers));
+}
+
 Sizes sizes_of(const Case& call) {
   Sizes sizes;
   for (const Size& size : call.contract()->sizes) {

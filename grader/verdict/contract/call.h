@@ -59,6 +59,10 @@ Case call(const Function& function, Arguments arguments, const Arrangement& arra
 Case call(Function&&, Dtype, Arguments, const Arrangement& = {}) = delete;
 Case call(Function&&, Arguments, const Arrangement& = {}) = delete;
 
+/// A call of any sizes, dense, of whose large tensors only the first and the last element have
+/// numbers. All that is between is memory that nobody has filled.
+Case hollow(const Function& function, Dtype dtype, const Sizes& sizes, std::uint64_t seed);
+
 /// The sizes that the call's function is told.
 Sizes sizes_of(const Case& call);
 

@@ -39,11 +39,14 @@ Sizes every_size(const Case& call) {
   });
 }
 
-/// Has a tensor fewer rows than its function says, because spread() has left them out?
+/// Has a tensor fewer rows or columns than its function says, because spread() or hollow() has left
+/// them out?
 bool is_spread(const Case& call) {
   const Sizes sizes = every_size(call);
   return std::any_of(call.buffers().begin(), call.buffers().end(), [&](const Buffer& buffer) {
-    return !buffer.null && buffer.rows < call.contract()->find(buffer.name)->rows.in(sizes);
+    const Tensor& tensor = *call.contract()->find(buffer.name);
+    return !buffer.null && !tensor.is_scratch() &&
+           (buffer.rows < tensor.rows.in(sizes) || buffer.cols < tensor.cols.in(sizes));
   });
 }
 

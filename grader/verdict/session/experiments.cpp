@@ -46,6 +46,13 @@ Comparison comparison_of(const Answer& answer, const Expectation& expectation) {
   return compare(answer[expectation.output], expectation.value, expectation.bound, std::nullopt);
 }
 
+/// Is something off by so much that what comes near to it does so for a reason? Numbers of 16 bits
+/// are off by a bound or two for each rounding.
+bool is_telling(const Case& call, const Expectation& expectation, const Comparison& comparison) {
+  return !(comparison.error_over_bound < kTelling) ||
+         call.buffer(expectation.output).dtype != Dtype::fp32;
+}
+
 /// Drops those that leave no trace in another call, unless that is right, and their control wrong.
 void drop_harmless(std::vector<Suspect>& suspects, const Case& call,
                    const std::function<bool(const Case&)>& is_right) {
@@ -292,6 +299,7 @@ Causes find_causes(const WrongOutput& wrong,
     return answer && comparison_of(*answer, expected(other)).right();
   });
   bool confirmed = false;
+  bool telling = is_telling(wrong.call, wrong.expectation, wrong.comparison);
   for (const Varying& change : kChanges) {
     if (suspects.empty()) {
       break;
@@ -314,10 +322,14 @@ Causes find_causes(const WrongOutput& wrong,
     if (!left.empty() && decides) {
       suspects = std::move(left);
       confirmed = confirmed || !comparison.right();
+      telling = telling || is_telling(other->call, expectation, comparison);
     } else if (other->is_alike && decides) {
       suspects = that_are_silent(other->call, expectation, (*answer)[expectation.output],
                                  std::move(suspects), answer->blocks);
     }
+  }
+  if (!telling) {  // but those that say what noise makes of it
+    std::erase_if(suspects, [](const Suspect& one) { return one.oracle->noise.slack <= kSlack; });
   }
   drop_confined(suspects, wrong.call, expected, oracles, attempt);
   drop_accidental(suspects, wrong.call, expected, attempt);

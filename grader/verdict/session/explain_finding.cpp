@@ -319,7 +319,7 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
       return with_advice(finding, "stride-ignored", stride_advice(call, finding.buffer));
     }
     const contract::Tensor* tensor = contract::tensor_of(call, finding.buffer);
-    const bool has_stride = tensor == nullptr || tensor->traits.strided;
+    const bool has_stride = tensor != nullptr && tensor->traits.strided;
     if (finding.kind != Kind::global_race && has_gaps(call) && has_stride) {
       return with_advice(
           finding,

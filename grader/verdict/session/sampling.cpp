@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -24,8 +25,11 @@ constexpr std::uint64_t kBlocksOfWide = 257;
 // on the computer.
 constexpr std::uint64_t kFewAccesses = 8'000'000;
 constexpr std::uint64_t kFarAccesses = 1'000'000;
+constexpr std::uint64_t kAccessesInBounds = 250'000;
 constexpr std::uint64_t kFullAccesses = 384'000'000;
 constexpr double kFullLimit = 60.0;  // seconds
+
+constexpr std::size_t kTracedRequests = 8192;
 
 constexpr std::int64_t kMostHalf = std::int64_t{1} << 22;  // elements
 
@@ -176,6 +180,48 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
     worker_->stop();  // what blocks that did not run would have cleared must not count later
   }
   return all_right;
+}
+
+void Session::expect_in_bounds(const Case& call) {
+  if (device() != "cpu") {
+    return;  // of which every block would run
+  }
+  in_time([&] {
+    Turn turn = {next_turn().poison};
+    turn.most_blocks = kFewBlocks;
+    turn.most_accesses = kAccessesInBounds;
+    complete(call, turn, kNobodyAsked);
+  });
+}
+
+double Session::share_of_first_block(const Case& call, const std::string& tensor,
+                                     std::int64_t row) {
+  double most = 0.0;
+  if (device() != "cpu") {
+    return most;
+  }
+  const std::int64_t row_bytes = row * static_cast<std::int64_t>(size_of(call.dtype()));
+  Turn turn = {next_turn().poison};
+  turn.most_blocks = kFewBlocks;
+  const Run run =
+      timed([&] { return worker_->trace(call, kTracedRequests, time_limit(turn), turn); });
+  for (std::size_t i = 0; i < run.trace.size() && i < run.traffic.size(); ++i) {
+    std::set<std::int64_t> rows, places;
+    std::int64_t bytes = 0;
+    for (const simulator::TracedRequest& request : run.trace[i]) {
+      const LineTraffic& line = run.traffic[i].lines.at(static_cast<std::size_t>(request.line));
+      const bool is_read = line.buffer == tensor && line.type == AccessType::read;
+      for (std::size_t lane = 0; is_read && request.block == 0 && lane < request.offsets.size();
+           ++lane) {
+        rows.insert(request.offsets[lane] / row_bytes);
+        bytes += places.insert(request.offsets[lane]).second ? request.bytes : 0;
+      }
+    }
+    if (rows.size() == 1) {
+      most = std::max(most, static_cast<double>(bytes) / static_cast<double>(row_bytes));
+    }
+  }
+  return most;
 }
 
 /// As many blocks for half as many rows, which write as much: the other rows are nobody's.

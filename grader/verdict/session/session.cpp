@@ -181,8 +181,28 @@ Answer Session::expect(const Case& call, const Outputs& outputs,
     expect_by_sample(call, outputs, oracles);
     return {};
   }
+  if (side_by_side_ && in_pairs_) {
+    if (last_) {
+      expect_side_by_side(*std::exchange(last_, std::nullopt), call, outputs, oracles);
+    } else {
+      last_ = call;
+    }
+    return {};
+  }
+  Answer answer = expect_alone(call, next_turn(), outputs, oracles);
+  if (side_by_side_) {
+    if (last_) {
+      expect_side_by_side(*last_, call, outputs, oracles);
+    }
+    last_ = call;
+  }
+  return answer;
+}
+
+Answer Session::expect_alone(const Case& call, const Turn& first, const Outputs& outputs,
+                             const std::vector<Oracle>& oracles) {
   Answer answer;
-  in_turn(call, next_turn(), [&](const Turn& turn) {
+  in_turn(call, first, [&](const Turn& turn) {
     try {
       if (sample_ != Sample::of_wide || !is_right_in_sample(call, turn, outputs)) {
         answer = complete(call, turn, goes_right(outputs)).answer;
@@ -194,12 +214,6 @@ Answer Session::expect(const Case& call, const Outputs& outputs,
       throw;
     }
   });
-  if (side_by_side_) {
-    if (last_) {
-      expect_side_by_side(*last_, call, outputs);
-    }
-    last_ = call;
-  }
   return answer;
 }
 

@@ -100,8 +100,10 @@ class Session {
 
   /// While it lives, expect() makes each call a second time, together with the one before it: the
   /// work of both may run at the same time, on two streams. Right alone, they must be so together.
+  /// in_pairs: each two calls are made together at once, and alone only if they are not right so:
+  /// for calls that other checks make alone. expect() has no answer then.
   struct SideBySide {
-    explicit SideBySide(Session& session);
+    explicit SideBySide(Session& session, bool in_pairs = false);
     ~SideBySide();
     SideBySide(const SideBySide&) = delete;
     SideBySide& operator=(const SideBySide&) = delete;
@@ -110,7 +112,15 @@ class Session {
     Session& session_;
   };
 
-  /// The same of a call with nothing to do: ends the check if an output's first element was
+  /// A call so large that nobody looks at its numbers. On the simulator a few blocks run: what they
+  /// do wrong ends the check. What takes more than moments says nothing.
+  void expect_in_bounds(const Case& call);
+
+  /// Of such a call: how much of a row of that tensor, of so many elements, the first block of a
+  /// launch reads that reads of no other row; the most. 0 on a GPU, which does not tell.
+  double share_of_first_block(const Case& call, const std::string& tensor, std::int64_t row);
+
+  /// expect() of a call with nothing to do: ends the check if an output's first element was
   /// written. `sentence` has {} where that element is named: "The tensor is empty, yet {} was
   /// written."
   void expect_untouched(const Case& call, const std::string& sentence);
@@ -203,7 +213,12 @@ class Session {
   void look_for_cut_grid(const Case& call, const Outputs& outputs);
   void expect_by_sample(const Case& call, const Outputs& outputs,
                         const std::vector<Oracle>& oracles);
-  void expect_side_by_side(const Case& call, const Case& beside, const Outputs& outputs);
+  Answer expect_alone(const Case& call, const Turn& turn, const Outputs& outputs,
+                      const std::vector<Oracle>& oracles);
+  std::optional<Failure> together(const Case& call, const Case& beside, const Turn& turn,
+                                  const Outputs& outputs);
+  void expect_side_by_side(const Case& call, const Case& beside, const Outputs& outputs,
+                           const std::vector<Oracle>& oracles);
   Speed speed_in_traffic();
   std::optional<Speed> speed_in_time();
   Run timed(const std::function<Run()>& call);
@@ -235,7 +250,7 @@ class Session {
   std::set<std::tuple<Kind, simulator::Habit, std::string>> warned_;  // of what, and where
   Sample sample_ = Sample::none;
   bool in_full_ = true;  // if the numbers of a sample are not right, all blocks run, however many
-  bool side_by_side_ = false;
+  bool side_by_side_ = false, in_pairs_ = false;
   std::optional<Case> last_;            // of them
   std::optional<Speed> speed_;          // once it was asked for
   std::optional<double> memory_bytes_;  // of the device, once it was asked

@@ -86,6 +86,7 @@ void Session::look_for_boundary(const Case& call, const Outputs& outputs) {
   Failure& failure = *check_.failure;
   const bool is_known = (failure.mistake && failure.mistake != "accumulated-into-garbage") ||
                         !failure.possible.empty() || failure.status == Status::not_started ||
+                        failure.error_over_bound.value_or(kTelling) < kTelling ||
                         failure.status == Status::timed_out;
   if (is_known || !check_.find_causes) {
     check_.causes_left = check_.causes_left || !is_known;

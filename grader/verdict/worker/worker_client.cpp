@@ -83,10 +83,10 @@ Run WorkerClient::run_both(const Case& call, const Case& beside, const Turn& tur
   return carry_out(std::move(request), call, turn.poison, time_limit, &beside);
 }
 
-Run WorkerClient::trace(const Case& call, std::size_t most, double time_limit) {
-  Request request = request_of(call, Poison::nan);
+Run WorkerClient::trace(const Case& call, std::size_t most, double time_limit, const Turn& turn) {
+  Request request = request_of(call, turn);
   request.call.trace = static_cast<std::int64_t>(most);
-  return carry_out(std::move(request), call, Poison::nan, time_limit);
+  return carry_out(std::move(request), call, turn.poison, time_limit);
 }
 
 Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, double time_limit,

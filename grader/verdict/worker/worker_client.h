@@ -86,7 +86,7 @@ class WorkerClient {
   Run run_both(const Case& call, const Case& beside, const Turn& turn, double time_limit);
 
   /// The same on the simulator, with the first `most` requests of each launch.
-  Run trace(const Case& call, std::size_t most, double time_limit);
+  Run trace(const Case& call, std::size_t most, double time_limit, const Turn& turn = {});
 
   /// Buffers for timing, timed calls, rows of the last one: [FetchedBuffer], see protocol.h.
   Reply prepare(const Case& call, int sets, double time_limit);
