@@ -21,8 +21,8 @@ template <typename T>
 __global__ void add_rows_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
                                 const float* mean, const float* rstd, float* totals, int rows,
                                 int cols) {
-  const int col = blockIdx.x * kThreads + threadIdx.x;
-  const int64_t first = static_cast<int64_t>(blockIdx.y) * kRows;
+  const int col = blockIdx.y * kThreads + threadIdx.x;
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kRows;
   float sum_dweight = 0.0f;
   float sum_dbias = 0.0f;
   for (int64_t row = first; row < first + kRows && row < rows && col < cols; ++row) {
@@ -62,7 +62,7 @@ Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t add = {};
-  add.gridDim = dim3(blocks, (rows - 1) / kRows + 1);
+  add.gridDim = dim3((rows - 1) / kRows + 1, blocks);
   add.blockDim = kThreads;
   add.stream = stream;
   add.attrs = &early;
