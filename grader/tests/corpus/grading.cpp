@@ -105,8 +105,8 @@ bool names_mistake(const json& exercise, const Entry& entry) {
   return false;
 }
 
-/// Is a lack of speed all that is said against it? A right kernel need not be fast, and where several
-/// share a GPU none of them is.
+/// Is a lack of speed all that is said against it? A right kernel need not be fast, and where
+/// several share a GPU none of them is.
 bool is_only_slow(const json& exercise) {
   const json& checks = exercise.at("checks");
   return std::all_of(checks.begin(), checks.end(), [](const json& check) {
