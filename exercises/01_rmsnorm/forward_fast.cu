@@ -26,7 +26,7 @@ namespace onepass {
 
 constexpr int kMostThreads = 1024;  // of a row, and of a block
 constexpr int kMostWarps = kMostThreads / 32;
-constexpr int kMostBlocks = 8;         // of a cluster: as many as any GPU takes that has clusters
+constexpr int kMostBlocks = 4;         // of a cluster; any GPU takes eight that has clusters
 constexpr int kMostBytes = 72 * 1024;  // of a row in shared memory: an H100 has room for three such
 
 /// V neighbouring columns, loaded and stored in one access.
@@ -291,8 +291,8 @@ inline int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-/// As few blocks as hold a row in kMostBytes each, and if eight do not, in what there is. Eight
-/// packs a thread. Without a kernel where there is no room.
+/// As few blocks as hold a row in kMostBytes each, or what a block may have. Eight packs a thread.
+/// Without a kernel where there is no room.
 template <typename T>
 Variant<T> shared_variant(int cols, bool aligned) {
   constexpr int V = 16 / sizeof(T);
@@ -300,7 +300,7 @@ Variant<T> shared_variant(int cols, bool aligned) {
   const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - 1024;  // 1024: row_sum_of()
   for (int blocks = 1; blocks <= most; blocks *= 2) {
     const int slots = (cols - 1) / V / blocks + (aligned ? 1 : 2);
-    if (16 * slots <= kMostBytes || (blocks == most && 16 * slots <= room)) {
+    if (16 * slots <= (room < kMostBytes ? room : kMostBytes)) {
       const int warps = slots < 16 * 256 ? (slots + 255) / 256 : 16;
       const int rows = warps == 1 ? 4 : 1;
       const auto kernel =
