@@ -7,29 +7,39 @@
 //
 // The function of exercise 1.2, and four ideas to make it fast:
 //   - A row is read once. Its values stay in registers between reduce and broadcast.
-//   - A thread moves 16 bytes at a time, a pack of neighbouring columns, where the rows are aligned
-//     for it. That is a quarter or an eighth of the requests.
+//   - A thread moves 16 bytes at a time, a pack of neighbouring columns. That is a quarter or an
+//     eighth of the requests.
 //   - A narrow row is a warp's work. No barrier, and several rows a block.
-//   - A row too wide for the registers of one block is shared by several, where the GPU has
-//     clusters (from sm_90 on). Elsewhere it is read twice; the second time a cache may answer.
+//   - A row that is not aligned to 16 bytes, or too wide for a block's registers, waits in shared
+//     memory: of one block, or where the GPU has clusters (from sm_90 on) of several. Where neither
+//     has room for it, it is read twice; the second time a cache may answer.
 //
 // Grade it:   make -C build grade_rmsnorm
 // Read first: docs/01_rmsnorm.md, "1.4 At the speed of memory"
 
 #include <cooperative_groups.h>
+#include <cuda_pipeline.h>
 #include <onepass/rmsnorm.h>
+#include <cstring>
 
 namespace onepass {
 
 constexpr int kMostThreads = 1024;  // of a row, and of a block
 constexpr int kMostWarps = kMostThreads / 32;
-constexpr int kMostBlocks = 8;  // of a cluster: as many as any GPU takes that has clusters
+constexpr int kMostBlocks = 4;         // of a cluster; any GPU takes eight that has clusters
+constexpr int kMostBytes = 72 * 1024;  // of a row in shared memory: an H100 has room for three such
 
 /// V neighbouring columns, loaded and stored in one access.
 template <typename T, int V>
 struct alignas(sizeof(T) * V) Pack {
   T values[V];
 };
+
+/// How many elements behind a multiple of 16 bytes an array begins.
+template <typename T>
+__device__ inline int lead_of(const T* array) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(array) % 16 / sizeof(T));
+}
 
 /// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
 __device__ inline float warp_sum(float value) {
@@ -40,12 +50,13 @@ __device__ inline float warp_sum(float value) {
 }
 
 /// The sum of `value` over all threads of a row, in each of them. A row has the threads that share
-/// threadIdx.y: one warp, or all of the block. Where kShared, all blocks of the cluster have it.
+/// threadIdx.y: one warp, or all of the block. Where kShared, those of gridDim.y blocks, a cluster.
 template <bool kShared>
 __device__ inline float row_sum_of(float value) {
   __shared__ float partial[kMostWarps];
   value = warp_sum(value);
   if (blockDim.x == 32) {
+    __syncwarp();  // as behind the barrier below, all see what any has stored before
     return value;
   }
   const int lane = threadIdx.x % 32;
@@ -56,7 +67,7 @@ __device__ inline float row_sum_of(float value) {
   __syncthreads();
   value = warp_sum(lane < blockDim.x / 32 ? partial[lane] : 0.0f);
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
-  if (kShared) {
+  if (kShared && gridDim.y > 1) {
     __shared__ float shares[kMostBlocks];
     // TODO 4: make of this block's sum that of all blocks of the cluster. barrier_wait() until all
     // have begun. Let thread b, below num_blocks(), store value in block b's array shares, which is
@@ -80,36 +91,26 @@ __device__ inline Pack<T, V> weights_at(const Pack<T, V>* weights, int i) {
 }
 
 /// For rows that fit in the registers of their threads: kPacks packs a thread. Thread t has packs
-/// t, t + blockDim.x, t + 2 * blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y. Where
-/// kShared, a cluster has the row, and x_row, weights and y_row begin with this block's part.
-template <typename T, int V, int kPacks, bool kShared>
+/// t, t + blockDim.x, t + 2 * blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y.
+template <typename T, int V, int kPacks>
 __global__ void __launch_bounds__(kMostThreads)
     rmsnorm_held_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                         float* rstd, int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
-  const int blocks = kShared ? gridDim.x / rows : 1;  // of a row
-  const int64_t row = static_cast<int64_t>(blockIdx.x / blocks) * blockDim.y + threadIdx.y;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= rows) {
     return;  // a whole warp; where a row has several, each block has one row
   }
-  const int first = blockIdx.x % blocks * blockDim.x * kPacks;  // of the row's packs, this block's
-  const int packs = cols / V - first;                           // from there to the end of the row
-  const bool leads = first == 0 && threadIdx.x == 0;            // one thread of the row does
-  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride) + first;
-  const auto* weights =
-      weight == nullptr ? nullptr : reinterpret_cast<const RowPack*>(weight) + first;
-  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride) + first;
+  const int packs = cols / V;           // of a row
+  const bool leads = threadIdx.x == 0;  // one thread of the row does
+  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
+  const auto* weights = reinterpret_cast<const RowPack*>(weight);
+  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
   RowPack held[kPacks] = {};  // this thread's packs of the row; zeros at first
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
-  if (kShared) {
-    // TODO 4, before it: barrier_arrive() of cooperative_groups::this_cluster() says that this
-    // block has begun: until then no other one may touch its shared memory.
-  }
-#endif
 
   // TODO 1: reduce. Load this thread's packs of x_row into held, those that are there: pack i with
   // i < packs. Add up the squares of all held values in fp32; zeros add nothing.
-  // row_sum_of<kShared>() gives the sum over the row. Divide by cols, add eps, take rsqrtf(). Let
+  // row_sum_of<false>() gives the sum over the row. Divide by cols, add eps, take rsqrtf(). Let
   // the thread that leads save the result in rstd[row].
 
   // TODO 2: broadcast. Make the packs of y from held, not from x_row: x has been read. weights_at()
@@ -133,6 +134,126 @@ __global__ void __launch_bounds__(kMostThreads)
   // over packs threadIdx.x, threadIdx.x + blockDim.x, ... below packs, twice.
 }
 
+/// A pack of array[first] and those behind it, for any address: what two aligned packs have of it.
+/// Where these are not all within the array of `size` elements, element by element.
+template <bool kAligned, typename T>
+__device__ inline Pack<T, 16 / sizeof(T)> pack_at(const T* array, int first, int size) {
+  constexpr int V = 16 / sizeof(T);
+  const int lead = kAligned ? 0 : lead_of(array + first);
+  const auto* packs = reinterpret_cast<const Pack<T, V>*>(array + first - lead);
+  if (lead == 0) {
+    return packs[0];
+  }
+  Pack<T, V> result;
+  if (first < lead || first - lead + 2 * V > size) {
+    for (int j = 0; j < V; ++j) {
+      result.values[j] = array[first + j];
+    }
+    return result;
+  }
+  const Pack<T, V> both[2] = {packs[0], packs[1]};
+  uint32_t words[8];
+  memcpy(words, both, 32);
+  const int bytes = lead * static_cast<int>(sizeof(T));  // to leave out: 8, 4 and 2 of them
+#pragma unroll
+  for (int j = 0; j < 6; ++j) {
+    words[j] = bytes & 8 ? words[j + 2] : words[j];
+  }
+#pragma unroll
+  for (int j = 0; j < 5; ++j) {
+    words[j] = bytes & 4 ? words[j + 1] : words[j];
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    words[j] = __funnelshift_r(words[j], words[j + 1], (bytes & 2) * 8);
+  }
+  memcpy(&result, words, 16);
+  return result;
+}
+
+/// For rows at any address, and for wide ones: the row waits in shared memory, in the packs of 16
+/// aligned bytes that it touches in memory; what of the first and the last is not the row's, is
+/// zero. Where gridDim.y > 1, a cluster has the row, and x_part and y_part are this block's.
+template <typename T, bool kAligned>
+__global__ void __launch_bounds__(kMostThreads / 2)
+    rmsnorm_shared_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                          float* rstd, int rows, int cols, float eps) {
+  constexpr int V = 16 / sizeof(T);
+  using RowPack = Pack<T, V>;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (row >= rows) {
+    return;
+  }
+  const int part = ((cols - 1) / V / gridDim.y + 1) * V;  // of the row's columns, a block's
+  const int first = blockIdx.y * part;                    // this block's first one
+  const int count = max(0, min(part, cols - first));
+  const T* x_part = x + row * x_stride + first;
+  T* y_part = y + row * y_stride + first;
+  const int slots = part / V + (kAligned ? 0 : 1);
+  extern __shared__ float4 shared_memory[];  // [blockDim.y][slots]
+  auto* held = reinterpret_cast<RowPack*>(shared_memory) + threadIdx.y * slots;
+  const T* values = reinterpret_cast<const T*>(held);  // x_part[col] is values[x_lead + col]
+  const int x_lead = kAligned ? 0 : lead_of(x_part);
+  const int y_lead = kAligned ? 0 : lead_of(y_part);
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  if (gridDim.y > 1) {
+    // TODO 4, a cluster: barrier_arrive() of cooperative_groups::this_cluster() says that this
+    // block has begun: until then no other one may touch its shared memory.
+  }
+#endif
+#pragma unroll 4
+  for (int i = threadIdx.x; i < slots; i += blockDim.x) {
+    const int col = i * V - x_lead;
+    if (col >= 0 && col + V <= count) {
+      __pipeline_memcpy_async(held + i, x_part + col, 16);
+    } else {
+      for (int j = 0; j < V; ++j) {
+        const bool inside = col + j >= 0 && col + j < count;
+        held[i].values[j] = inside ? x_part[col + j] : static_cast<T>(0.0f);
+      }
+    }
+  }
+  float row_rstd = 0.0f;
+
+  // TODO 4, shared memory: the copies are on their way. __pipeline_commit() them, wait with
+  // __pipeline_wait_prior(0), and reduce this thread's packs, which are threadIdx.x,
+  // threadIdx.x + blockDim.x, ... below slots, with row_sum_of<true>(). One thread of all blocks
+  // saves rstd[row]: the first one where first is 0.
+
+  // The packs of y are those of 16 aligned bytes of y. What they need of x and of the weights may
+  // lie in two packs.
+  const auto result = [&](T value, float factor) {
+    return static_cast<T>(static_cast<float>(value) * row_rstd * factor);
+  };
+#pragma unroll 2
+  for (int i = threadIdx.x; i * V < y_lead + count; i += blockDim.x) {
+    const int col = i * V - y_lead;
+    if (col >= 0 && col + V <= count) {
+      RowPack pack = pack_at<kAligned>(values, x_lead + col, slots * V);
+      if (weight != nullptr) {
+        const RowPack weight_pack = pack_at<kAligned>(weight, first + col, cols);
+#pragma unroll
+        for (int j = 0; j < V; ++j) {
+          pack.values[j] = result(pack.values[j], static_cast<float>(weight_pack.values[j]));
+        }
+      } else {
+#pragma unroll
+        for (int j = 0; j < V; ++j) {
+          pack.values[j] = result(pack.values[j], 1.0f);
+        }
+      }
+      float4 bytes;  // nvcc makes one store of them, and eight of a pack of 16-bit values here
+      memcpy(&bytes, &pack, 16);
+      __stcs(reinterpret_cast<float4*>(y_part + col), bytes);
+    } else {
+      for (int c = max(col, 0); c < min(col + V, count); ++c) {
+        const float factor = weight == nullptr ? 1.0f : static_cast<float>(weight[first + c]);
+        y_part[c] = result(values[x_lead + c], factor);
+      }
+    }
+  }
+}
+
 /// Can every row of a tensor be accessed in packs of 16 bytes?
 template <typename T>
 bool is_aligned(const T* tensor, int64_t stride, int cols) {
@@ -143,7 +264,8 @@ bool is_aligned(const T* tensor, int64_t stride, int cols) {
   return false;
 }
 
-/// A kernel, and its launch: threads of a row in a block, rows of a block, and blocks of a row.
+/// A kernel, and its launch: threads of a row in a block, rows of a block, blocks of a row, and the
+/// shared memory of a block.
 template <typename T>
 struct Variant {
   void (*kernel)(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride, float* rstd,
@@ -151,45 +273,67 @@ struct Variant {
   int threads;
   int rows;
   int blocks;
+  int bytes;
 };
 
 /// As many warps as hold a row of `packs` packs, kPacks a thread. Narrow rows share a block.
 template <typename T, int V, int kPacks>
 Variant<T> held_variant(int packs) {
   const int warps = (packs + 32 * kPacks - 1) / (32 * kPacks);
-  return {rmsnorm_held_kernel<T, V, kPacks, false>, 32 * warps, warps == 1 ? 4 : 1, 1};
+  return {rmsnorm_held_kernel<T, V, kPacks>, 32 * warps, warps == 1 ? 4 : 1, 1, 0};
 }
 
-/// A cluster a row: four blocks of half as many threads as a block may have, so that there is room
-/// for two on a multiprocessor, and one loads while the other waits for its cluster; or eight.
-template <typename T, int V, int kPacks>
-Variant<T> shared_variant(int packs) {
-  const int blocks = packs <= 2 * kPacks * kMostThreads ? 4 : kMostBlocks;
-  const int warps = (packs + blocks * 32 * kPacks - 1) / (blocks * 32 * kPacks);
-  return {rmsnorm_held_kernel<T, V, kPacks, true>, 32 * warps, 1, blocks};
-}
-
-inline bool has_clusters() {
+inline int attribute(cudaDeviceAttr which) {
   int device = 0;
-  int clusters = 0;
+  int value = 0;
   cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, device);
-  return clusters != 0;
+  cudaDeviceGetAttribute(&value, which, device);
+  return value;
 }
 
-/// kFew packs a thread while that is enough, then kMany, as long as the registers last: a thread of
-/// 1024 has 64, and 32 columns are 32 of them once they are floats. Then more blocks than one.
-template <typename T, int V, int kFew, int kMany>
-Variant<T> variant_for(int packs) {
-  if (packs <= kMostThreads * kFew) {
-    return held_variant<T, V, kFew>(packs);
+/// As few blocks as hold a row in kMostBytes each, or what a block may have. Eight packs a thread.
+/// Without a kernel where there is no room.
+template <typename T>
+Variant<T> shared_variant(int cols, bool aligned) {
+  constexpr int V = 16 / sizeof(T);
+  const int most = attribute(cudaDevAttrClusterLaunch) != 0 ? kMostBlocks : 1;
+  const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - 1024;  // 1024: row_sum_of()
+  for (int blocks = 1; blocks <= most; blocks *= 2) {
+    const int slots = (cols - 1) / V / blocks + (aligned ? 1 : 2);
+    if (16 * slots <= (room < kMostBytes ? room : kMostBytes)) {
+      const int warps = slots < 16 * 256 ? (slots + 255) / 256 : 16;
+      const int rows = warps == 1 ? 4 : 1;
+      const auto kernel =
+          aligned ? rmsnorm_shared_kernel<T, true> : rmsnorm_shared_kernel<T, false>;
+      return {kernel, 32 * warps, rows, blocks, rows * 16 * slots};
+    }
   }
-  if (packs <= kMostThreads * kMany) {
-    return held_variant<T, V, kMany>(packs);
+  return {};
+}
+
+/// The fastest that an H100 was seen to have for a row.
+template <typename T>
+Variant<T> variant_for(int cols, bool aligned) {
+  constexpr int V = 16 / sizeof(T);
+  const int packs = cols / V;
+  if (aligned && packs <= 1024) {  // many small blocks: while some sum, others load
+    return held_variant<T, V, 2>(packs);
   }
-  // TODO 4, at last: where has_clusters(), give rows that kMostBlocks blocks can hold to
-  // shared_variant<T, V, kMany>(packs).
-  return {rmsnorm_wide_kernel<T, V>, kMostThreads, 1, 1};
+  if (aligned && packs > 2048 && packs <= 2560) {  // 640 threads of 4 would leave a third of an SM
+    return held_variant<T, V, 8>(packs);
+  }
+  if (aligned && packs <= 4 * kMostThreads) {
+    return held_variant<T, V, 4>(packs);
+  }
+  if (aligned && cols <= 32 * kMostThreads) {  // 32 floats are half the registers of a thread
+    return held_variant<T, V, 32 / V>(packs);
+  }
+  // TODO 4, at last: all other rows wait in shared memory. Return shared_variant<T>(cols, aligned),
+  // if it has a kernel.
+  if (!aligned && cols <= 16 * kMostThreads) {
+    return held_variant<T, 1, 16>(cols);
+  }
+  return {aligned ? rmsnorm_wide_kernel<T, V> : rmsnorm_wide_kernel<T, 1>, kMostThreads, 1, 1, 0};
 }
 
 template <typename T>
@@ -198,19 +342,22 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
   if (rows == 0) {
     return;  // a grid of no blocks is a launch error
   }
-  constexpr int V = 16 / sizeof(T);
   const bool aligned =
       is_aligned(x, x_stride, cols) && is_aligned(weight, 0, cols) && is_aligned(y, y_stride, cols);
-  const Variant<T> variant =
-      aligned ? variant_for<T, V, 4, 32 / V>(cols / V) : variant_for<T, 1, 8, 16>(cols);
+  const Variant<T> variant = variant_for<T>(cols, aligned);
   const int64_t blocks = (static_cast<int64_t>(rows) + variant.rows - 1) / variant.rows;
   const dim3 block(variant.threads, variant.rows);
+  const dim3 grid(static_cast<unsigned>(blocks), variant.blocks);
+  const size_t bytes = variant.bytes;
+  if (bytes > 0) {
+    cudaFuncSetAttribute(variant.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         variant.bytes);
+  }
   cudaLaunchAttribute cluster = {};
   cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {static_cast<unsigned>(variant.blocks), 1, 1};
+  cluster.val.clusterDim = {1, grid.y, 1};
   const unsigned attributes = variant.blocks > 1 ? 1 : 0;  // not every GPU knows this one
-  const unsigned grid = static_cast<unsigned>(blocks * variant.blocks);
-  const cudaLaunchConfig_t config = {grid, block, 0, stream, &cluster, attributes};
+  const cudaLaunchConfig_t config = {grid, block, bytes, stream, &cluster, attributes};
   cudaLaunchKernelEx(&config, variant.kernel, x, x_stride, weight, y, y_stride, rstd, rows, cols,
                      eps);
 }

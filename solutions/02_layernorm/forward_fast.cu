@@ -13,6 +13,7 @@
 //     the rows of others are on their way.
 //   - A thread moves 16 bytes at a time, a pack of neighbouring columns, where rows are aligned.
 //   - A narrow row is a warp's work. No barrier, and several rows a block.
+//   - A row at an odd address is moved by a few bytes on the chip, and y moved back.
 //   - A row too wide for a block is shared by several, where the GPU has clusters (from sm_90 on).
 //     Elsewhere it is loaded three times.
 //
@@ -22,13 +23,14 @@
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 #include <onepass/layernorm.h>
+#include <cstring>
 
 namespace onepass {
 
 constexpr int kMostThreads = 512;  // of a row, and of a block
 constexpr int kMostWarps = kMostThreads / 32;
-constexpr int kMostBlocks = 8;         // of a cluster: as many as any GPU takes that has clusters
-constexpr int kMostBytes = 64 * 1024;  // of a row in a block: an H100 has room for three such
+constexpr int kMostBlocks = 4;         // of a cluster; any GPU takes eight that has clusters
+constexpr int kMostBytes = 72 * 1024;  // of a row in a block: an H100 has room for three such
 
 /// V neighbouring columns, copied, loaded and stored in one access.
 template <typename T, int V>
@@ -44,11 +46,10 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-/// The sum of `value` over all threads of a row, in each of them (exercise 1.4). A row has the
-/// threads that share threadIdx.y: one warp, or all of the block. Where kShared, all blocks of the
-/// cluster have it. `sum` is 0 and 1 in turn: the two sums of a row have slots of their own. A warp
-/// that is ahead writes to the other ones than those that a late warp may still be reading.
-template <bool kShared>
+/// The sum of `value` over all threads of a row in this block, in each of them (exercise 1.4):
+/// those that share threadIdx.y, one warp, or all of the block. `sum` is 0 and 1 in turn: the two
+/// sums of a row have slots of their own. A warp that is ahead writes to the other ones than those
+/// that a late warp may still be reading.
 __device__ inline float row_sum_of(float value, int sum) {
   __shared__ float partial[2][kMostWarps];
   value = warp_sum(value);
@@ -62,22 +63,7 @@ __device__ inline float row_sum_of(float value, int sum) {
     partial[sum][warp] = value;
   }
   __syncthreads();
-  value = warp_sum(lane < warps ? partial[sum][lane] : 0.0f);
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
-  if (kShared) {
-    __shared__ float shares[2][kMostBlocks];
-    const auto cluster = cooperative_groups::this_cluster();
-    if (threadIdx.x < cluster.num_blocks()) {
-      cluster.map_shared_rank(shares[sum], threadIdx.x)[cluster.block_rank()] = value;
-    }
-    cluster.sync();  // behind it each looks at its own memory, so that a block may end
-    value = 0.0f;
-    for (unsigned block = 0; block < cluster.num_blocks(); ++block) {
-      value += shares[sum][block];
-    }
-  }
-#endif
-  return value;
+  return warp_sum(lane < warps ? partial[sum][lane] : 0.0f);
 }
 
 /// Pack i of weight or bias; where there is none, of what changes nothing.
@@ -104,31 +90,22 @@ __device__ inline void begin_copy(RowPack* slot, const RowPack* source) {
 }
 
 /// For rows that fit into the shared memory of their blocks. Thread t has packs t, t + blockDim.x,
-/// ... of row blockIdx.x * blockDim.y + threadIdx.y. Where kShared, a cluster has the row, and
-/// x_row and y_row begin with this block's part.
-template <typename T, int V, bool kShared>
+/// ... of row blockIdx.x * blockDim.y + threadIdx.y.
+template <typename T, int V>
 __global__ void __launch_bounds__(kMostThreads)
     held_kernel(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
                 int64_t y_stride, float* mean, float* rstd, int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
-  const int blocks = kShared ? gridDim.x / rows : 1;  // of a row
-  const int64_t row = static_cast<int64_t>(blockIdx.x / blocks) * blockDim.y + threadIdx.y;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= rows) {
     return;  // a whole warp; where a row has several, each block has one row
   }
-  const int part = (cols / V + blocks - 1) / blocks;  // of the row's packs, a block's
-  const int first = blockIdx.x % blocks * part;       // this block's first one
-  const int packs = min(part, cols / V - first);      // from there to its last
-  const bool leads = first == 0 && threadIdx.x == 0;  // one thread of the row does
-  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride) + first;
-  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride) + first;
-  extern __shared__ float4 shared_memory[];  // [blockDim.y][part], aligned to 16 bytes
-  RowPack* held = reinterpret_cast<RowPack*>(shared_memory) + threadIdx.y * part;
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
-  if (kShared) {
-    cooperative_groups::this_cluster().barrier_arrive();  // this block has begun
-  }
-#endif
+  const int packs = cols / V;           // of a row
+  const bool leads = threadIdx.x == 0;  // one thread of the row does
+  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
+  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
+  extern __shared__ float4 shared_memory[];  // [blockDim.y][packs], aligned to 16 bytes
+  RowPack* held = reinterpret_cast<RowPack*>(shared_memory) + threadIdx.y * packs;
   float row_mean = 0.0f;
   float row_rstd = 0.0f;
 
@@ -142,14 +119,9 @@ __global__ void __launch_bounds__(kMostThreads)
   __pipeline_commit();
   __pipeline_wait_prior(0);
   // [end]
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  if (kShared) {
-    cooperative_groups::this_cluster().barrier_wait();  // all have: row_sum_of() may write to them
-  }
-#endif
   // TODO 1, the statistics: find row_mean and row_rstd as in 2.1, in two walks over the same packs
   // of held. No barrier is needed, for each thread reads only what it has copied itself. The sum
-  // for the mean is row_sum_of<kShared>()'s sum 0, that of the squares sum 1. Let the thread that
+  // for the mean is row_sum_of()'s sum 0, that of the squares sum 1. Let the thread that
   // leads save both results.
   // [solution 1]
   float sum = 0.0f;
@@ -161,7 +133,7 @@ __global__ void __launch_bounds__(kMostThreads)
       sum += static_cast<float>(x_pack.values[j]);
     }
   }
-  row_mean = row_sum_of<kShared>(sum, 0) / cols;
+  row_mean = row_sum_of(sum, 0) / cols;
   float squares = 0.0f;
 #pragma unroll 4
   for (int i = threadIdx.x; i < packs; i += blockDim.x) {
@@ -172,7 +144,7 @@ __global__ void __launch_bounds__(kMostThreads)
       squares += centred * centred;
     }
   }
-  row_rstd = rsqrtf(row_sum_of<kShared>(squares, 1) / cols + eps);
+  row_rstd = rsqrtf(row_sum_of(squares, 1) / cols + eps);
   if (leads) {
     mean[row] = row_mean;
     rstd[row] = row_rstd;
@@ -180,13 +152,13 @@ __global__ void __launch_bounds__(kMostThreads)
   // [end]
 
   // TODO 2: y. Walk over the packs of held once more, and store those of y_row: (value - mean) *
-  // rstd, times the weight, plus the bias, as floats, each converted to T at the very end. Pack i
-  // of held is the row's pack first + i: pack_or() gives those of weight and bias.
+  // rstd, times the weight, plus the bias, as floats, each converted to T at the very end.
+  // pack_or() gives the packs of weight and bias.
   // [solution 2]
 #pragma unroll 2
   for (int i = threadIdx.x; i < packs; i += blockDim.x) {
-    const RowPack weight_pack = pack_or<RowPack>(weight, first + i, 1.0f);
-    const RowPack bias_pack = pack_or<RowPack>(bias, first + i, 0.0f);
+    const RowPack weight_pack = pack_or<RowPack>(weight, i, 1.0f);
+    const RowPack bias_pack = pack_or<RowPack>(bias, i, 0.0f);
     const RowPack x_pack = held[i];
     RowPack y_pack;
 #pragma unroll
@@ -200,6 +172,242 @@ __global__ void __launch_bounds__(kMostThreads)
   // [end]
 }
 
+/// Waits for all threads of a row.
+__device__ inline void sync_row() {
+  if (blockDim.x == 32) {
+    __syncwarp();
+  } else {
+    __syncthreads();
+  }
+}
+
+/// How many elements behind a multiple of 16 bytes an array begins.
+template <typename T>
+__device__ inline int lead_of(const T* array) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(array) % 16 / sizeof(T));
+}
+
+/// values[first], values[first + 1], ... of shared memory, a pack: what two aligned packs have of
+/// it.
+template <typename T>
+__device__ inline Pack<T, 16 / sizeof(T)> shifted(const T* values, int first) {
+  constexpr int V = 16 / sizeof(T);
+  const auto* packs = reinterpret_cast<const Pack<T, V>*>(values) + first / V;
+  const int bytes = first % V * static_cast<int>(sizeof(T));  // to leave out: 8, 4 and 2 of them
+  if (bytes == 0) {
+    return packs[0];
+  }
+  uint32_t words[8];
+  memcpy(words, packs, 32);
+#pragma unroll
+  for (int j = 0; j < 6; ++j) {
+    words[j] = bytes & 8 ? words[j + 2] : words[j];
+  }
+#pragma unroll
+  for (int j = 0; j < 5; ++j) {
+    words[j] = bytes & 4 ? words[j + 1] : words[j];
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    words[j] = __funnelshift_r(words[j], words[j + 1], (bytes & 2) * 8);
+  }
+  Pack<T, V> result;
+  memcpy(&result, words, 16);
+  return result;
+}
+
+/// The packs of weight or bias from column `first` on, of `cols`: one by one where they have to be.
+template <typename T>
+__device__ inline Pack<T, 16 / sizeof(T)> pack_from(const T* values, int first, int cols,
+                                                    float otherwise) {
+  constexpr int V = 16 / sizeof(T);
+  using RowPack = Pack<T, V>;
+  if (values == nullptr || (lead_of(values) == 0 && first + V <= cols)) {
+    return pack_or<RowPack>(values, first / V, otherwise);
+  }
+  RowPack pack = {};
+  for (int j = 0; j < V && first + j < cols; ++j) {
+    pack.values[j] = values[first + j];
+  }
+  return pack;
+}
+
+/// What a block has found of its part of a row.
+struct Moments {
+  float mean;
+  float squares;  // the sum of (x - mean)^2
+};
+
+/// Of the moments of a row's blocks, those of the row. A block has `part` columns, the last ones
+/// less.
+__device__ inline Moments row_moments(Moments own, int part, int cols) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
+  if (gridDim.y > 1) {
+    __shared__ Moments shares[kMostBlocks];
+    // TODO 4, a cluster: as in 1.4, but two numbers at once, so that there is one barrier less. Let
+    // each block store its moments in the shares of all. The row's mean is that of the blocks'
+    // means, each as often as it has columns; and squares about another mean grow by the number of
+    // columns times the square of the difference.
+    // [solution 4]
+    const auto cluster = cooperative_groups::this_cluster();
+    cluster.barrier_wait();  // all have begun
+    if (threadIdx.x < cluster.num_blocks()) {
+      cluster.map_shared_rank(shares, threadIdx.x)[cluster.block_rank()] = own;
+    }
+    cluster.sync();  // behind it each looks at its own memory, so that a block may end
+    const int blocks = gridDim.y;
+    float sum = 0.0f;
+    for (int block = 0; block < blocks; ++block) {
+      sum += shares[block].mean * max(0, min(part, cols - block * part));
+    }
+    own = {sum / cols, 0.0f};
+    for (int block = 0; block < blocks; ++block) {
+      const float off = shares[block].mean - own.mean;
+      own.squares += shares[block].squares + off * off * max(0, min(part, cols - block * part));
+    }
+    // [end]
+  }
+#endif
+  return own;
+}
+
+/// For rows at any address, and for wide ones. The row is copied in the packs of 16 aligned bytes
+/// that it touches in memory, and moved to where pack i begins with column i * V: so the packs of
+/// weight and bias are aligned. y is made there, and stored in aligned packs of its own. Where
+/// gridDim.y > 1, a cluster has the row, and x_part and y_part are this block's.
+template <typename T, bool kAligned>
+__global__ void __launch_bounds__(kMostThreads)
+    shared_kernel(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
+                  int64_t y_stride, float* mean, float* rstd, int rows, int cols, float eps) {
+  constexpr int V = 16 / sizeof(T);
+  using RowPack = Pack<T, V>;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  if (row >= rows) {
+    return;
+  }
+  const int packs = (cols - 1) / V / gridDim.y + 1;  // of the row, a block's
+  const int part = packs * V;
+  const int first = blockIdx.y * part;  // this block's first column
+  const int count = max(0, min(part, cols - first));
+  const T* x_part = x + row * x_stride + first;
+  T* y_part = y + row * y_stride + first;
+  const int slots = packs + (kAligned ? 0 : 1);
+  extern __shared__ float4 shared_memory[];  // [blockDim.y][slots]
+  auto* held = reinterpret_cast<RowPack*>(shared_memory) + threadIdx.y * slots;
+  const T* values = reinterpret_cast<const T*>(held);
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  if (gridDim.y > 1) {
+    cooperative_groups::this_cluster().barrier_arrive();  // this block has begun
+  }
+#endif
+  const int lead = kAligned ? 0 : lead_of(x_part);
+#pragma unroll 4
+  for (int i = threadIdx.x; i < slots; i += blockDim.x) {
+    const int col = i * V - lead;
+    if (col >= 0 && col + V <= count) {
+      __pipeline_memcpy_async(held + i, x_part + col, 16);
+    } else {
+      for (int j = 0; j < V; ++j) {
+        const bool inside = col + j >= 0 && col + j < count;
+        held[i].values[j] = inside ? x_part[col + j] : static_cast<T>(0.0f);
+      }
+    }
+  }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  if (!kAligned) {
+    constexpr int kEach = 8;  // packs of a thread that are moved at a time
+    sync_row();
+    for (int begin = 0; begin < packs; begin += kEach * blockDim.x) {
+      RowPack moved[kEach];
+#pragma unroll
+      for (int p = 0; p < kEach; ++p) {
+        const int i = begin + p * blockDim.x + threadIdx.x;
+        if (i < packs) {
+          moved[p] = shifted(values, lead + i * V);
+        }
+      }
+      sync_row();
+#pragma unroll
+      for (int p = 0; p < kEach; ++p) {
+        const int i = begin + p * blockDim.x + threadIdx.x;
+        if (i < packs) {
+          held[i] = moved[p];
+        }
+      }
+    }
+  }
+  Moments own = {};
+
+  // TODO 4, shared memory: find the moments of this block's part: walk twice over this thread's
+  // packs of held, as in TODO 1. Column i * V + j is there if it is below count; zeros are beyond.
+  // [solution 4]
+  float sum = 0.0f;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+    const RowPack x_pack = held[i];
+#pragma unroll
+    for (int j = 0; j < V; ++j) {
+      sum += static_cast<float>(x_pack.values[j]);
+    }
+  }
+  own.mean = row_sum_of(sum, 0) / max(count, 1);
+  float squares = 0.0f;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+    const RowPack x_pack = held[i];
+#pragma unroll
+    for (int j = 0; j < V; ++j) {
+      const float centred = static_cast<float>(x_pack.values[j]) - own.mean;
+      squares += i * V + j < count ? centred * centred : 0.0f;
+    }
+  }
+  own.squares = row_sum_of(squares, 1);
+  // [end]
+  const Moments all = row_moments(own, part, cols);
+  const float row_rstd = rsqrtf(all.squares / cols + eps);
+  if (first == 0 && threadIdx.x == 0) {
+    mean[row] = all.mean;
+    rstd[row] = row_rstd;
+  }
+
+#pragma unroll 2
+  for (int i = threadIdx.x; i * V < count; i += blockDim.x) {
+    const RowPack weight_pack = pack_from(weight, first + i * V, cols, 1.0f);
+    const RowPack bias_pack = pack_from(bias, first + i * V, cols, 0.0f);
+    RowPack pack = held[i];
+#pragma unroll
+    for (int j = 0; j < V; ++j) {
+      const float x_hat = (static_cast<float>(pack.values[j]) - all.mean) * row_rstd;
+      pack.values[j] = static_cast<T>(x_hat * static_cast<float>(weight_pack.values[j]) +
+                                      static_cast<float>(bias_pack.values[j]));
+    }
+    if (kAligned) {
+      reinterpret_cast<RowPack*>(y_part)[i] = pack;
+    } else {
+      held[i] = pack;
+    }
+  }
+  if (!kAligned) {
+    sync_row();
+    const int y_lead = lead_of(y_part);
+#pragma unroll 2
+    for (int i = threadIdx.x; i * V < y_lead + count; i += blockDim.x) {
+      const int col = i * V - y_lead;
+      if (col >= 0 && col + V <= count) {
+        const RowPack pack = shifted(values, col);
+        float4 bytes;  // nvcc makes one store of them
+        memcpy(&bytes, &pack, 16);
+        __stcs(reinterpret_cast<float4*>(y_part + col), bytes);
+      } else {
+        for (int c = max(col, 0); c < min(col + V, count); ++c) {
+          y_part[c] = values[c];
+        }
+      }
+    }
+  }
+}
+
 /// For rows of any width on any GPU: one block a row, which is loaded three times, as in 2.1, but
 /// with packs.
 template <typename T, int V>
@@ -210,7 +418,7 @@ __global__ void __launch_bounds__(kMostThreads)
   const int64_t row = blockIdx.x;
   const RowPack* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
   RowPack* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
-  // TODO 4: a wide row: as in 2.1, but pack by pack, of which there are cols / V. pack_or() gives
+  // TODO 4, any GPU: as in 2.1, but pack by pack, of which there are cols / V. pack_or() gives
   // those of weight and bias, as above.
   // [solution 4]
   float sum = 0.0f;
@@ -220,7 +428,7 @@ __global__ void __launch_bounds__(kMostThreads)
       sum += static_cast<float>(x_pack.values[j]);
     }
   }
-  const float row_mean = row_sum_of<false>(sum, 0) / cols;
+  const float row_mean = row_sum_of(sum, 0) / cols;
   float squares = 0.0f;
   for (int i = threadIdx.x; i < cols / V; i += blockDim.x) {
     const RowPack x_pack = x_row[i];
@@ -229,7 +437,7 @@ __global__ void __launch_bounds__(kMostThreads)
       squares += centred * centred;
     }
   }
-  const float row_rstd = rsqrtf(row_sum_of<false>(squares, 1) / cols + eps);
+  const float row_rstd = rsqrtf(row_sum_of(squares, 1) / cols + eps);
   if (threadIdx.x == 0) {
     mean[row] = row_mean;
     rstd[row] = row_rstd;
@@ -282,42 +490,57 @@ struct Variant {
   int bytes;
 };
 
-/// `blocks` blocks of a cluster, or one, that hold a row of `packs` packs. A thread has four packs,
-/// and where that would be too many threads eight; column by column it has 16.
+/// A block for a row of `packs` packs. A thread has four packs, and where that would be too many
+/// threads eight; column by column it has 16.
 template <typename T, int V>
-Variant<T> held_variant(int packs, int blocks) {
-  const int part = (packs + blocks - 1) / blocks;
-  const int bytes = part * static_cast<int>(sizeof(Pack<T, V>));
-  const int each = V == 1 ? 16 : part <= 4 * kMostThreads ? 4 : 8;
-  const int wanted = (part + 32 * each - 1) / (32 * each);
+Variant<T> held_variant(int packs) {
+  const int bytes = packs * static_cast<int>(sizeof(Pack<T, V>));
+  const int each = V == 1 ? 16 : packs <= 4 * kMostThreads ? 4 : 8;
+  const int wanted = (packs + 32 * each - 1) / (32 * each);
   const int warps = wanted < kMostWarps ? wanted : kMostWarps;
   const int rows = warps == 1 ? 4 : 1;  // narrow rows share a block
-  const auto kernel = blocks > 1 ? held_kernel<T, V, true> : held_kernel<T, V, false>;
-  return {kernel, 32 * warps, rows, blocks, rows * bytes};
+  return {held_kernel<T, V>, 32 * warps, rows, 1, rows * bytes};
 }
 
-/// One block while that is enough; then a cluster, if the row has packs.
-template <typename T, int V>
-Variant<T> variant_for(int packs) {
-  const int64_t row_bytes = static_cast<int64_t>(packs) * sizeof(Pack<T, V>);
-  const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - 2048;  // 2048: row_sum_of()
-  const int most = room < kMostBytes ? room : kMostBytes;
-  if (row_bytes <= most) {
-    return held_variant<T, V>(packs, 1);
-  }
-  // TODO 4, at last: where attribute(cudaDevAttrClusterLaunch) is not 0, give rows of packs of
-  // several values (V > 1) to the fewest blocks, 2, 4, ... up to kMostBlocks, that have room for
-  // them, each for `most` bytes: held_variant<T, V>(packs, blocks).
-  // [solution 4]
-  if (V > 1 && attribute(cudaDevAttrClusterLaunch) != 0) {
-    for (int blocks = 2; blocks <= kMostBlocks; blocks *= 2) {
-      if (row_bytes <= static_cast<int64_t>(blocks) * most) {
-        return held_variant<T, V>(packs, blocks);
-      }
+/// As few blocks as hold a row of `packs` packs with `most` bytes each, eight packs a thread.
+/// Without a kernel where there is no room.
+template <typename T, bool kAligned>
+Variant<T> shared_variant(int packs, int most) {
+  const int most_blocks = attribute(cudaDevAttrClusterLaunch) != 0 ? kMostBlocks : 1;
+  for (int blocks = 1; blocks <= most_blocks; blocks *= 2) {
+    const int slots = (packs - 1) / blocks + (kAligned ? 1 : 2);
+    if (16 * slots <= most) {
+      const int warps = slots < kMostWarps * 256 ? (slots + 255) / 256 : kMostWarps;
+      const int rows = warps == 1 ? 4 : 1;
+      return {shared_kernel<T, kAligned>, 32 * warps, rows, blocks, rows * 16 * slots};
     }
   }
+  return {};
+}
+
+template <typename T>
+Variant<T> variant_for(int cols, bool aligned) {
+  constexpr int V = 16 / sizeof(T);
+  const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - 2048;  // 2048: row_sum_of()
+  const int most = room < kMostBytes ? room : kMostBytes;
+  const int64_t row_bytes = static_cast<int64_t>(cols) * sizeof(T);
+  if (aligned && row_bytes <= most) {
+    return held_variant<T, V>(cols / V);
+  }
+  // TODO 4, at last: rows that are not aligned, and wide ones. Return shared_variant<T, true>() or
+  // <T, false>, with (cols - 1) / V + 1 packs, if it has a kernel.
+  // [solution 4]
+  const int packs = (cols - 1) / V + 1;
+  const Variant<T> shared =
+      aligned ? shared_variant<T, true>(packs, most) : shared_variant<T, false>(packs, most);
+  if (shared.kernel != nullptr) {
+    return shared;
+  }
   // [end]
-  return {wide_kernel<T, V>, kMostThreads, 1, 1, 0};
+  if (!aligned && row_bytes <= most) {
+    return held_variant<T, 1>(cols);
+  }
+  return {aligned ? wide_kernel<T, V> : wide_kernel<T, 1>, kMostThreads, 1, 1, 0};
 }
 
 template <typename T>
@@ -327,18 +550,17 @@ void layernorm_forward_fast(const T* x, int64_t x_stride, const T* weight, const
   if (rows == 0) {
     return;  // a grid of no blocks is a launch error
   }
-  constexpr int V = 16 / sizeof(T);
   const bool aligned = is_aligned(x, x_stride, cols) && is_aligned(weight, 0, cols) &&
                        is_aligned(bias, 0, cols) && is_aligned(y, y_stride, cols);
-  const Variant<T> variant = aligned ? variant_for<T, V>(cols / V) : variant_for<T, 1>(cols);
+  const Variant<T> variant = variant_for<T>(cols, aligned);
   const int64_t blocks = (static_cast<int64_t>(rows) + variant.rows - 1) / variant.rows;
   const dim3 block(variant.threads, variant.rows);
+  const dim3 grid(static_cast<unsigned>(blocks), variant.blocks);
   cudaFuncSetAttribute(variant.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, variant.bytes);
   cudaLaunchAttribute cluster = {};
   cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim = {static_cast<unsigned>(variant.blocks), 1, 1};
+  cluster.val.clusterDim = {1, grid.y, 1};
   const unsigned attributes = variant.blocks > 1 ? 1 : 0;  // not every GPU knows this one
-  const unsigned grid = static_cast<unsigned>(blocks * variant.blocks);
   const size_t bytes = variant.bytes;
   const cudaLaunchConfig_t config = {grid, block, bytes, stream, &cluster, attributes};
   cudaLaunchKernelEx(&config, variant.kernel, x, x_stride, weight, bias, y, y_stride, mean, rstd,
