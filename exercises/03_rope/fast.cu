@@ -54,7 +54,14 @@ struct Piece {
   }
   __device__ void store(T* x, int i, int half) const {
     for (int r = 0; r < kRuns; ++r) {
-      *reinterpret_cast<Elements*>(x + (kOneRun ? 2 * i : i + r * half)) = runs[r];
+      T* to = x + (kOneRun ? 2 * i : i + r * half);
+      if constexpr (kPairs > 1) {
+        *reinterpret_cast<Elements*>(to) = runs[r];
+      } else {  // element by element the L2 cache does better if it may soon let go of them
+        for (int e = 0; e < kCount; ++e) {
+          __stcs(to + e, runs[r].values[e]);
+        }
+      }
     }
   }
 };
@@ -102,8 +109,9 @@ __global__ void rope_fast_kernel(T* q, int64_t q_stride, T* k, int64_t k_stride,
   turn<pairing, kPairs>(x, i, half, cos + position * half + i, sin + position * half + i);
 }
 
-inline bool is_aligned(const void* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+/// Does `pointer` start at a multiple of so many bytes, or of 16 if they are more?
+inline bool is_aligned(const void* pointer, size_t bytes) {
+  return reinterpret_cast<uintptr_t>(pointer) % (bytes < 16 ? bytes : 16) == 0;
 }
 
 template <typename T, typename Table, typename Position>
@@ -114,11 +122,14 @@ void rope_fast(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* p
     return;  // a grid of no blocks is a launch error
   }
   const int half = rotary_dim / 2;
-  constexpr int kElements = 16 / sizeof(T);  // in 16 bytes
-  bool whole = false;
-  // TODO 2: when can all pieces be moved 16 bytes at a time? When q, k, cos and sin are aligned to
-  // them, and when tokens, heads and the halves of what is turned begin whole vectors, of kElements
-  // elements, apart.
+  // Can all runs have so many elements?
+  const auto fits = [&](int elements) {
+    bool whole = false;
+    // TODO 2: when q, k, cos and sin are aligned to what is moved of them at a time, and when
+    // tokens, heads and the halves of what is turned begin whole runs apart. As many angles are
+    // moved as a run has elements, or half as many if pairs are interleaved.
+    return whole;
+  };
 
   const int heads = q_heads + k_heads;
   int groups = heads;  // into which a token's heads are dealt: a head each
@@ -129,15 +140,21 @@ void rope_fast(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* p
     kernel<<<blocks, kThreads, 0, stream>>>(q, q_stride, k, k_stride, positions, cos, sin, threads,
                                             q_heads, k_heads, head_dim, half, groups);
   };
+  constexpr int kElements = 16 / sizeof(T);  // in 16 bytes
+  constexpr int kFew = 4 / sizeof(T);        // pairs of a piece, where these do not fit
   // Pairs of a piece: 16 bytes are kElements / 2 interleaved ones, or one half of kElements others.
   if (pairing == Pairing::interleaved) {
     constexpr int kPairs = kElements / 2;
-    whole ? launch(rope_fast_kernel<Pairing::interleaved, kPairs, T, Table, Position>, kPairs)
-          : launch(rope_fast_kernel<Pairing::interleaved, 1, T, Table, Position>, 1);
+    fits(kElements)
+        ? launch(rope_fast_kernel<Pairing::interleaved, kPairs, T, Table, Position>, kPairs)
+    : fits(2 * kFew)
+        ? launch(rope_fast_kernel<Pairing::interleaved, kFew, T, Table, Position>, kFew)
+        : launch(rope_fast_kernel<Pairing::interleaved, 1, T, Table, Position>, 1);
   } else {
     constexpr int kPairs = kElements;
-    whole ? launch(rope_fast_kernel<Pairing::split, kPairs, T, Table, Position>, kPairs)
-          : launch(rope_fast_kernel<Pairing::split, 1, T, Table, Position>, 1);
+    fits(kElements) ? launch(rope_fast_kernel<Pairing::split, kPairs, T, Table, Position>, kPairs)
+    : fits(kFew)    ? launch(rope_fast_kernel<Pairing::split, kFew, T, Table, Position>, kFew)
+                    : launch(rope_fast_kernel<Pairing::split, 1, T, Table, Position>, 1);
   }
 }
 

@@ -14,7 +14,8 @@
 // Two operators of which each reads and writes q and k become one that does so once. What goes from
 // the first to the second stays in registers: a few lanes of a warp share a head. As in 3.4, each
 // moves 16 bytes at a time, has the same piece of several heads, and loads all of these before it
-// stores the first one.
+// stores the first one. What its heads have in common, it multiplies once: each weight with the
+// angle by which that element is turned.
 //
 // Grade it:   make -C build grade_rope
 // Read first: docs/03_rope.md, "3.5 RMSNorm of q and k first"
@@ -24,6 +25,8 @@
 namespace onepass {
 
 constexpr int kThreads = 128;  // of a block
+constexpr int kResident =
+    4;  // blocks that a multiprocessor has registers for, where heads are many
 
 /// V neighbouring elements, moved 16 bytes at a time where they are as many.
 template <typename T, int V>
@@ -56,7 +59,7 @@ struct Couple {
 /// groups, group + 2 * groups, ... Lane l has of each the couples l, l + lanes, ..., kEach of them
 /// or less. all: groups of all tokens. half: how many pairs of a head are turned.
 template <int kHeads, int kEach, int V, typename T, typename Table, typename Position>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kHeads == 4 && kEach * V <= 8 ? kResident : 1)
     rope_qk_norm_kernel(T* q, int64_t q_stride, T* k, int64_t k_stride, const T* q_weight,
                         const T* k_weight, const Position* positions, const Table* cos,
                         const Table* sin, unsigned all, int q_heads, int k_heads, int head_dim,
@@ -135,23 +138,42 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
 
+  // Of the elements a and b of a couple, a * aa + b * ab and a * ba + b * bb are wanted, times
+  // rstd.
+  float aa[kEach][V], ab[kEach][V], ba[kEach][V], bb[kEach][V];
+#pragma unroll
+  for (int p = 0; p < kEach; ++p) {
+#pragma unroll
+    for (int i = 0; i < V; ++i) {
+      aa[p][i] = bb[p][i] = 1.0f;
+      ab[p][i] = ba[p][i] = 0.0f;
+      // TODO 1: a and b each have a weight, first_weight[p].values[i] or
+      // second_weight[p].values[i].
+      // [solution 1]
+      aa[p][i] = static_cast<float>(first_weight[p].values[i]);
+      bb[p][i] = static_cast<float>(second_weight[p].values[i]);
+      // [end]
+      // TODO 2, then: in the couples lane + lanes * p < turned, a * aa and b * bb are to be turned
+      // by cosine[p].values[i] and sine[p].values[i]. Put that into aa, ab, ba and bb.
+      // [solution 2]
+      if (lane + lanes * p < turned) {
+        const float cos_i = static_cast<float>(cosine[p].values[i]);
+        const float sin_i = static_cast<float>(sine[p].values[i]);
+        ab[p][i] = -bb[p][i] * sin_i;
+        ba[p][i] = aa[p][i] * sin_i;
+        aa[p][i] *= cos_i;
+        bb[p][i] *= cos_i;
+      }
+      // [end]
+    }
+  }
+
 #pragma unroll
   for (int h = 0; h < kHeads; ++h) {
-    const int head = group + h * groups;
-    float a[kEach][V];  // the couples' elements
-    float b[kEach][V];
-#pragma unroll
-    for (int p = 0; p < kEach; ++p) {
-#pragma unroll
-      for (int i = 0; i < V; ++i) {
-        a[p][i] = static_cast<float>(first[h][p].values[i]);
-        b[p][i] = static_cast<float>(second[h][p].values[i]);
-      }
-    }
-    // TODO 1: normalise the head. Add up the squares of a and b in the couples that are there,
-    // lane + lanes * p < couples. head_sum() gives the head's sum; all lanes must call it. Multiply
-    // each element by rstd and by its weight, first_weight[p].values[i] or
-    // second_weight[p].values[i].
+    float rstd = 1.0f;
+    // TODO 1, then: rstd of the head. Add up the squares of first[h][p].values[i] and
+    // second[h][p].values[i], as floats, in the couples that are there, lane + lanes * p < couples.
+    // head_sum() gives the head's sum; all lanes must call it.
     // [solution 1]
     float squares = 0.0f;
 #pragma unroll
@@ -159,45 +181,25 @@ __global__ void __launch_bounds__(kThreads)
       if (lane + lanes * p < couples) {
 #pragma unroll
         for (int i = 0; i < V; ++i) {
-          squares += a[p][i] * a[p][i];
-          squares += b[p][i] * b[p][i];
+          const float a = static_cast<float>(first[h][p].values[i]);
+          const float b = static_cast<float>(second[h][p].values[i]);
+          squares += a * a;
+          squares += b * b;
         }
       }
     }
-    const float rstd = rsqrtf(head_sum(squares, lanes) * (1.0f / head_dim) + eps);
-#pragma unroll
-    for (int p = 0; p < kEach; ++p) {
-#pragma unroll
-      for (int i = 0; i < V; ++i) {
-        a[p][i] *= rstd * static_cast<float>(first_weight[p].values[i]);
-        b[p][i] *= rstd * static_cast<float>(second_weight[p].values[i]);
-      }
-    }
+    rstd = rsqrtf(head_sum(squares, lanes) * (1.0f / head_dim) + eps);
     // [end]
-    // TODO 2, then: turn the couples lane + lanes * p < turned by cosine[p].values[i] and
-    // sine[p].values[i]. What is in a and b stays fp32.
-    // [solution 2]
-#pragma unroll
-    for (int p = 0; p < kEach; ++p) {
-      if (lane + lanes * p < turned) {
-#pragma unroll
-        for (int i = 0; i < V; ++i) {
-          const float cos_i = static_cast<float>(cosine[p].values[i]);
-          const float sin_i = static_cast<float>(sine[p].values[i]);
-          const float turn = a[p][i] * cos_i - b[p][i] * sin_i;
-          b[p][i] = a[p][i] * sin_i + b[p][i] * cos_i;
-          a[p][i] = turn;
-        }
-      }
-    }
-    // [end]
+    const int head = group + h * groups;
     auto* packs = reinterpret_cast<Elements*>(x + h * step);
 #pragma unroll
     for (int p = 0; p < kEach; ++p) {
 #pragma unroll
       for (int i = 0; i < V; ++i) {
-        first[h][p].values[i] = static_cast<T>(a[p][i]);
-        second[h][p].values[i] = static_cast<T>(b[p][i]);
+        const float a = static_cast<float>(first[h][p].values[i]) * rstd;
+        const float b = static_cast<float>(second[h][p].values[i]) * rstd;
+        first[h][p].values[i] = static_cast<T>(a * aa[p][i] + b * ab[p][i]);
+        second[h][p].values[i] = static_cast<T>(a * ba[p][i] + b * bb[p][i]);
       }
       const int c = lane + lanes * p;
       if (head < heads && c < couples) {
@@ -206,10 +208,6 @@ __global__ void __launch_bounds__(kThreads)
       }
     }
   }
-}
-
-inline bool is_aligned(const void* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
 }
 
 template <typename T, typename Table, typename Position>
@@ -233,19 +231,32 @@ void rope_qk_norm(T* q, int64_t q_stride, T* k, int64_t k_stride, const T* q_wei
         q, q_stride, k, k_stride, q_weight, k_weight, positions, cos, sin, all, q_heads, k_heads,
         head_dim, half, eps);
   };
-  constexpr int V = 16 / sizeof(T);
-  const bool whole = half % V == 0 && head_dim % (2 * V) == 0 && q_stride % V == 0 &&
-                     k_stride % V == 0 && is_aligned(q) && is_aligned(k) && is_aligned(q_weight) &&
-                     is_aligned(k_weight) && is_aligned(cos) && is_aligned(sin);
-  // Heads a thread, and couples a lane: as many as the registers hold.
-  if (whole && head_dim <= 64 * V) {
-    launch(rope_qk_norm_kernel<4, 1, V, T, Table, Position>, 4, V);
-  } else if (whole) {
-    launch(rope_qk_norm_kernel<1, 16 / V, V, T, Table, Position>, 1, V);
+  // May packs have V elements each, and their angles so many numbers?
+  const auto fits = [&](int V) {
+    const auto starts = [&](const void* pointer, size_t size) {
+      return reinterpret_cast<uintptr_t>(pointer) % (V * size < 16 ? V * size : 16) == 0;
+    };
+    return half % V == 0 && head_dim % (2 * V) == 0 && q_stride % V == 0 && k_stride % V == 0 &&
+           starts(q, sizeof(T)) && starts(k, sizeof(T)) && starts(q_weight, sizeof(T)) &&
+           starts(k_weight, sizeof(T)) && starts(cos, sizeof(Table)) && starts(sin, sizeof(Table));
+  };
+  constexpr int kWide = 16 / sizeof(T);  // elements of 16 bytes, and of 4
+  constexpr int kNarrow = 4 / sizeof(T);
+  // Heads a thread, and couples a lane: as many as the registers hold. Four heads, if that leaves
+  // less than a quarter of the places empty.
+  const bool many = q_heads + k_heads >= 3 * ((q_heads + 3) / 4 + (k_heads + 3) / 4);
+  if (fits(kWide) && head_dim > 64 * kWide) {
+    launch(rope_qk_norm_kernel<2, 16 / kWide, kWide, T, Table, Position>, 2, kWide);
+  } else if (fits(kWide) && many) {
+    launch(rope_qk_norm_kernel<4, 1, kWide, T, Table, Position>, 4, kWide);
+  } else if (fits(kWide)) {
+    launch(rope_qk_norm_kernel<1, 1, kWide, T, Table, Position>, 1, kWide);
+  } else if (kNarrow > 1 && fits(kNarrow) && head_dim <= 64 * kNarrow) {
+    launch(rope_qk_norm_kernel<4, 1, kNarrow, T, Table, Position>, 4, kNarrow);
   } else if (head_dim <= 128) {
-    launch(rope_qk_norm_kernel<1, 2, 1, T, Table, Position>, 1, 1);
+    launch(rope_qk_norm_kernel<4, 2, 1, T, Table, Position>, 4, 1);
   } else if (head_dim <= 256) {
-    launch(rope_qk_norm_kernel<1, 4, 1, T, Table, Position>, 1, 1);
+    launch(rope_qk_norm_kernel<4, 4, 1, T, Table, Position>, 4, 1);
   } else {
     launch(rope_qk_norm_kernel<1, 16, 1, T, Table, Position>, 1, 1);
   }

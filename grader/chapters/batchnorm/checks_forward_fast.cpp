@@ -45,13 +45,13 @@ std::int64_t pack_of(Dtype dtype) {
   return 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
 }
 
-// Channels as large as a block's registers, and that no block's registers hold: by a little, of an
-// odd space, of one element less than whole chunks, and of whole chunks; 2-D.
+// Channels as large as a block holds, and larger: by a little, of an odd space, of one element less
+// than a round number, and of round numbers; 2-D.
 const std::vector<Shape> kLarge = {{2, 1, 8192},  {3, 2, 5504}, {5, 2, 4915},
                                    {1, 3, 24576}, {512, 3, 1},  {1030, 35, 1}};
-// Of more parts than scratch has room for, the last of them short; and of one element more than
-// eight.
-const std::vector<Shape> kLargest = {{131200, 1, 1}, {1, 1, 65537}};
+// Too large for a cluster of blocks to keep, and for parts of 256 elements in scratch, two channels
+// side by side; and of one element more than eight blocks of 8,192 have.
+const std::vector<Shape> kLargest = {{131200, 2, 1}, {1, 1, 65537}};
 
 /// Stretches of each channel lie about means of their own.
 Arguments uneven(Dtype dtype, const Shape& shape) {
