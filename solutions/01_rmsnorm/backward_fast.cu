@@ -14,22 +14,32 @@
 // One kernel reads dy and x once and makes both. Its blocks are persistent: there are a few for
 // each multiprocessor, and each walks through many rows.
 //   - dx: rows come through a ring in shared memory, by asynchronous copies. While one is summed,
-//     the next ones are on their way.
+//     the next ones are on their way. Narrow rows are side by side in a block; a row too wide for
+//     one is shared by the blocks of a cluster, where the GPU has clusters (from sm_90 on).
 //   - dweight: a thread has the same columns in every row, so it keeps their sums in registers from
-//     its first row to its last. Only then do they go to scratch, one row of sums a block, and a
-//     second kernel adds up the blocks.
+//     its first row to its last. Only then do they go to scratch, one row of sums a block (or
+//     cluster), and a second kernel adds them up.
+//   - Rows that are not aligned to 16 bytes are copied 16 bytes at a time all the same.
 //
 // Grade it:   make -C build grade_rmsnorm
 // Read first: docs/01_rmsnorm.md, "1.6 Backward, at the speed of memory"
 
+#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 #include <onepass/rmsnorm.h>
 
 namespace onepass {
 
-constexpr int kMostThreads = 512;  // threads a block; also how many a multiprocessor gets
-constexpr int kMostWarps = kMostThreads / 32;
-constexpr int kMostStages = 4;  // rows of the ring: more bring nothing
+constexpr int kColumns = 16;    // of a thread: with 32 it has no registers for weights and sums
+constexpr int kMostWarps = 16;  // of a block, which takes up to 8192 columns
+constexpr int kMostThreads = 32 * kMostWarps;
+constexpr int kMostBlocks = 8;  // of a cluster: as many as any GPU takes that has clusters
+constexpr int kMostStages = 3;  // rows of the ring: more bring nothing
+constexpr int kGoodWarps = 16;  // of a multiprocessor: with fewer it has too little to do
+/// Of a multiprocessor at most, for its registers are shared out among so many: 80 a thread, and
+/// 96 where columns are taken one by one.
+template <int V>
+constexpr int kRoomOfWarps = V > 1 ? 24 : 20;
 
 /// V neighbouring columns, copied, loaded and stored in one access.
 template <typename T, int V>
@@ -45,20 +55,39 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-/// The sum of `value` over all threads of the block, in every thread (exercise 1.1). Called for one
-/// row after another: `parity` alternates between 0 and 1, so that a warp that is ahead writes to
-/// other slots than those that a late warp may still be reading.
-__device__ inline float block_sum_of(float value, int parity) {
-  __shared__ float partial[2][kMostWarps];
+/// The sum of `value` over all threads of a row, in every one of them: those that share
+/// threadIdx.y, and where kShared those of all blocks of the cluster. Each warp leaves its sum in
+/// the shared memory of every block, so that one barrier does. Called for one row after another:
+/// `parity` alternates between 0 and 1, so that a warp that is ahead writes to other slots than
+/// those that a late warp may still be reading.
+template <bool kShared>
+__device__ inline float row_sum_of(float value, int parity) {
+  __shared__ float partial[2][kMostBlocks * kMostWarps];
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  const int warps = blockDim.x / 32;
+  int warps = blockDim.x / 32;
   value = warp_sum(value);
-  if (lane == 0) {
-    partial[parity][warp] = value;
+  if (kShared) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
+    const auto cluster = cooperative_groups::this_cluster();
+    const int slot = cluster.block_rank() * warps + warp;
+    warps *= cluster.num_blocks();
+    if (lane < cluster.num_blocks()) {
+      cluster.map_shared_rank(partial[parity], lane)[threadIdx.y * warps + slot] = value;
+    }
+    cluster.sync();
+#endif
+  } else {
+    if (lane == 0) {
+      partial[parity][threadIdx.y * warps + warp] = value;
+    }
+    __syncthreads();
   }
-  __syncthreads();
-  return warp_sum(lane < warps ? partial[parity][lane] : 0.0f);
+  float sum = 0.0f;
+  for (int i = lane; i < warps; i += 32) {
+    sum += partial[parity][threadIdx.y * warps + i];
+  }
+  return warp_sum(sum);
 }
 
 /// x̂ as it counts in dweight (exercise 1.3).
@@ -67,99 +96,189 @@ __device__ inline float x_hat_for_dweight(float x_hat, CastOrder order) {
   return order == CastOrder::llama ? static_cast<float>(static_cast<T>(x_hat)) : x_hat;
 }
 
-/// Stores the sums of a pack's V columns, pack i of a row of partial sums, 16 bytes at a time.
+/// Stores the sums of a pack's V columns, pack i of a row of sums, 16 bytes at a time.
 template <int V>
-__device__ inline void store_sums(float* partial_row, int i, const float (&sums)[V]) {
+__device__ inline void store_sums(float* row_of_sums, int i, const float (&sums)[V]) {
   constexpr int kEach = V < 4 ? V : 4;
   for (int j = 0; j < V; j += kEach) {
     Pack<float, kEach> pack;
     for (int k = 0; k < kEach; ++k) {
       pack.values[k] = sums[j + k];
     }
-    reinterpret_cast<Pack<float, kEach>*>(partial_row)[(i * V + j) / kEach] = pack;
+    reinterpret_cast<Pack<float, kEach>*>(row_of_sums)[(i * V + j) / kEach] = pack;
   }
 }
 
-/// Begins to copy a pack to shared memory. Before sm_80 this is a load and a store.
-template <typename RowPack>
-__device__ inline void begin_copy(RowPack* slot, const RowPack* source) {
-  if constexpr (sizeof(RowPack) >= 4) {
-    __pipeline_memcpy_async(slot, source, sizeof(RowPack));
-  } else {
-    *slot = *source;  // 2 bytes: too few for an asynchronous copy
+/// Unaligned rows are taken column by column, V = 1, and yet copied to the ring 16 bytes at a time:
+/// a row begins in its slot as far behind a multiple of 16 bytes as in memory.
+template <int V, typename T>
+__device__ inline int phase_of(const T* row) {
+  return V > 1 ? 0 : reinterpret_cast<uintptr_t>(row) % 16 / sizeof(T);
+}
+/// So much longer a slot is.
+template <typename T, int V>
+constexpr int kGap = V > 1 ? 0 : 16 / sizeof(T);
+
+/// The columns of an unaligned row that are whole 16 bytes. Up to seven before and seven behind
+/// them are its edges: 16 bytes there would be partly another row's. A thread has one of them.
+struct Middle {
+  int begin;
+  int end;
+};
+
+template <typename T>
+__device__ inline Middle middle_of(const T* row, int count) {
+  constexpr int kEach = 16 / sizeof(T);
+  const int gap = (kEach - phase_of<1>(row)) % kEach;
+  const int begin = gap < count ? gap : count;
+  return {begin, begin + (count - begin) / kEach * kEach};
+}
+
+/// This thread's column of the edges. It has none if that is not below count.
+template <typename T>
+__device__ inline int edge_of(const T* row, int count) {
+  const Middle middle = middle_of(row, count);
+  const int i = threadIdx.x;
+  return i < middle.begin ? i : i - middle.begin + middle.end;
+}
+
+template <typename T>
+__device__ inline T load_edge(const T* row, int count) {
+  const int c = edge_of(row, count);
+  return c < count ? row[c] : T{};
+}
+
+template <typename T>
+__device__ inline void store_edge(T* slot, const T* row, int count, T value) {
+  const int c = edge_of(row, count);
+  if (c < count) {
+    slot[c] = value;
   }
 }
 
-/// Begins to copy this thread's packs of a row, threadIdx.x, threadIdx.x + blockDim.x, ..., to a
-/// stage of the ring: first the packs of dy, then those of x.
-template <int kPacks, typename RowPack, typename T>
-__device__ inline void begin_row(RowPack* stage, const T* dy_row, const T* x_row, int packs) {
+/// Begins to copy `count` columns of a row to a slot of the ring. Each thread those packs that it
+/// will read itself, threadIdx.x, threadIdx.x + blockDim.x, ...; of an unaligned row its part of
+/// the middle. Before sm_80 an asynchronous copy is a load and a store.
+template <int V, typename T>
+__device__ inline void begin_copy(T* slot, const T* row, int count) {
+  if constexpr (V > 1) {
 #pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      begin_copy(stage + i, reinterpret_cast<const RowPack*>(dy_row) + i);
-      begin_copy(stage + packs + i, reinterpret_cast<const RowPack*>(x_row) + i);
+    for (int p = 0; p < kColumns / V; ++p) {
+      const int i = p * blockDim.x + threadIdx.x;
+      if (i < count / V) {
+        __pipeline_memcpy_async(slot + i * V, row + i * V, 16);
+      }
+    }
+  } else {
+    constexpr int kEach = 16 / sizeof(T);
+    const Middle middle = middle_of(row, count);
+    for (int c = middle.begin + threadIdx.x * kEach; c < middle.end; c += blockDim.x * kEach) {
+      __pipeline_memcpy_async(slot + phase_of<V>(row) + c, row + c, 16);
     }
   }
 }
 
-template <typename T, int V, int kPacks>
-__global__ void __launch_bounds__(kMostThreads)
+/// A row has kColumns columns a thread, and blockDim.x threads in each block of a cluster (where
+/// kShared) or in one block. blockDim.y rows are side by side.
+template <typename T, int V, bool kShared>
+__global__ void __launch_bounds__(32 * kRoomOfWarps<V>)
     ring_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                 const float* rstd, T* dx, int64_t dx_stride,
-                float* partial,  // [gridDim.x, cols]
+                float* partial,  // [groups, cols]
                 CastOrder order, int rows, int cols, int stages) {
   using RowPack = Pack<T, V>;
-  const int packs = cols / V;              // of a row
-  extern __shared__ float4 ring_memory[];  // [stages][2][packs], aligned to 16 bytes
-  RowPack* ring = reinterpret_cast<RowPack*>(ring_memory);
-  RowPack weights[kPacks] = {};       // of this thread's columns
-  float sum_dweight[kPacks][V] = {};  // the same, over this block's rows
-#pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      weights[p] = reinterpret_cast<const RowPack*>(weight)[i];
-    }
+  constexpr int kPacks = kColumns / V;
+  int blocks = 1;  // of a row
+  int rank = 0;    // of this one among them
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();  // the second kernel may begin, and wait
+  if (kShared) {
+    blocks = cooperative_groups::this_cluster().num_blocks();
+    rank = cooperative_groups::this_cluster().block_rank();
   }
+#endif
+  // The groups, each a block or a cluster, take blockDim.y rows at a time, and this thread one.
+  const int group = blockIdx.x / blocks;
+  const int step_rows = gridDim.x / blocks * blockDim.y;
+  // This block's part of a row: `count` columns from `first` on.
+  const int most = blockDim.x * kColumns;
+  const int first = rank * most;
+  const int count = min(most, max(0, cols - first));
+  dy += first;
+  x += first;
+  weight += first;
+  dx += first;
 
-  // TODO 1: fill the ring. Of this block's rows, blockIdx.x, blockIdx.x + gridDim.x, ..., begin to
-  // copy the first `stages`, if they are below rows: begin_row<kPacks>(ring + 2 * stage * packs,
-  // its row of dy, its row of x, packs). Behind each __pipeline_commit(): a row is a batch. Commit
-  // also where there is no row, for the batches are counted.
+  extern __shared__ float4 ring_memory[];  // [stages][blockDim.y][2][most + kGap], dy before x
+  const auto slot_of = [&](int stage, int which) {
+    return reinterpret_cast<T*>(ring_memory) +
+           ((stage * blockDim.y + threadIdx.y) * 2 + which) * (most + kGap<T, V>);
+  };
+  const auto begin_row = [&](int stage, int64_t row) {
+    begin_copy<V>(slot_of(stage, 0), dy + row * dy_stride, count);
+    begin_copy<V>(slot_of(stage, 1), x + row * x_stride, count);
+  };
+
+  // TODO 1: fill the ring. Of this thread's rows, group * blockDim.y + threadIdx.y and then every
+  // step_rows further, begin to copy the first `stages`, if they are below rows: begin_row(stage,
+  // row). Behind each __pipeline_commit(): a row is a batch. Commit also where there is no row, for
+  // the batches are counted.
   // [solution 1]
   for (int stage = 0; stage < stages; ++stage) {
-    const int64_t row = blockIdx.x + static_cast<int64_t>(stage) * gridDim.x;
+    const int64_t row = group * blockDim.y + threadIdx.y + stage * step_rows;
     if (row < rows) {
-      begin_row<kPacks>(ring + 2 * stage * packs, dy + row * dy_stride, x + row * x_stride, packs);
+      begin_row(stage, row);
     }
     __pipeline_commit();
   }
   // [end]
-  const int lane = threadIdx.x % 32;
-  float rstds = 0.0f;  // of a row of this lane, of the next 32 of this block
-  int step = 0;
+  RowPack weights[kPacks] = {};       // of this thread's columns
+  float sum_dweight[kPacks][V] = {};  // the same, over this thread's rows
+#pragma unroll
+  for (int p = 0; p < kPacks; ++p) {
+    const int i = p * blockDim.x + threadIdx.x;
+    if (i < count / V) {
+      weights[p] = reinterpret_cast<const RowPack*>(weight)[i];
+    }
+  }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  if (kShared) {
+    cooperative_groups::this_cluster().sync();  // all have begun, and their memory can be written
+  }
+#endif
   int stage = 0;
   int parity = 0;
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const RowPack* dy_row = ring + 2 * stage * packs;  // [packs]
-    const RowPack* x_row = dy_row + packs;             // [packs]
-    // Each lane loads rstd of another row, and hands it round when its turn comes: a wait for
-    // memory every 32 rows, not one a row.
-    if (step % 32 == 0) {
-      const int64_t mine = row + static_cast<int64_t>(lane) * gridDim.x;
-      rstds = mine < rows ? rstd[mine] : 0.0f;
-    }
-    const float row_rstd = __shfl_sync(0xffffffff, rstds, step % 32);
-    ++step;
+  unsigned row = group * blockDim.y + threadIdx.y;  // goes past the last, which may be 2^31 - 2
+  float next_rstd = row < rows ? rstd[row] : 0.0f;  // loaded a row ahead: no wait for memory
+  T edge_dy = V == 1 && row < rows ? load_edge(dy + row * dy_stride, count) : T{};
+  T edge_x = V == 1 && row < rows ? load_edge(x + row * x_stride, count) : T{};
+  // All threads of a block take as many steps; in the last one some may have no row.
+  for (; row - threadIdx.y < rows; row += step_rows) {
+    const int packs = row < rows ? count / V : 0;
+    T* dy_slot = slot_of(stage, 0) + phase_of<V>(dy + row * dy_stride);
+    T* x_slot = slot_of(stage, 1) + phase_of<V>(x + row * x_stride);
+    const RowPack* dy_row = reinterpret_cast<const RowPack*>(dy_slot);  // [packs]
+    const RowPack* x_row = reinterpret_cast<const RowPack*>(x_slot);    // [packs]
+    const unsigned next = row + step_rows;
+    const float row_rstd = next_rstd;
+    next_rstd = next < rows ? rstd[next] : 0.0f;
 
-    // TODO 1, dx. Wait until this row has landed: __pipeline_wait_prior() for all batches but the
-    // last stages - 1. Add up wdy * x̂ over this thread's packs of dy_row and x_row, those i that
-    // begin_row() has copied; their weights are weights[p]. Call block_sum_of() with parity for the
-    // sum over the row, and divide by cols. Then walk over the packs again and store dx.
+    // TODO 1, wait until this row has landed: __pipeline_wait_prior() for all batches but the last
+    // stages - 1.
     // [solution 1]
     __pipeline_wait_prior(stages - 1);
+    // [end]
+    if (V == 1) {  // what a thread reads was copied by others, and the edges come separately
+      if (row < rows) {
+        store_edge(dy_slot, dy + row * dy_stride, count, edge_dy);
+        store_edge(x_slot, x + row * x_stride, count, edge_x);
+      }
+      __syncthreads();
+      if (next < rows) {
+        edge_dy = load_edge(dy + next * dy_stride, count);
+        edge_x = load_edge(x + next * x_stride, count);
+      }
+    }
     float wdy_hat = 0.0f;
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
@@ -169,14 +288,26 @@ __global__ void __launch_bounds__(kMostThreads)
         const RowPack x_pack = x_row[i];
 #pragma unroll
         for (int j = 0; j < V; ++j) {
-          const float wdy =
-              static_cast<float>(weights[p].values[j]) * static_cast<float>(dy_pack.values[j]);
+          const float dy_value = static_cast<float>(dy_pack.values[j]);
           const float x_hat = static_cast<float>(x_pack.values[j]) * row_rstd;
+          // TODO 1, the sum of dx: add wdy * x̂ to wdy_hat. The weights are in weights[p].
+          // [solution 1]
+          const float wdy = static_cast<float>(weights[p].values[j]) * dy_value;
           wdy_hat += wdy * x_hat;
+          // [end]
+          // TODO 2: dweight, first stage. Add dy * x̂ to sum_dweight[p][j], with x̂ as
+          // x_hat_for_dweight<T>(x̂, order) gives it.
+          // [solution 2]
+          sum_dweight[p][j] += dy_value * x_hat_for_dweight<T>(x_hat, order);
+          // [end]
         }
       }
     }
-    const float mean_wdy_hat = block_sum_of(wdy_hat, parity) / cols;
+
+    // TODO 1, dx. Call row_sum_of<kShared>() with parity for the sum over the row, and divide by
+    // cols. Then walk over the packs again and store dx.
+    // [solution 1]
+    const float mean_wdy_hat = row_sum_of<kShared>(wdy_hat, parity) / cols;
     RowPack* dx_row = reinterpret_cast<RowPack*>(dx + row * dx_stride);
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
@@ -196,34 +327,17 @@ __global__ void __launch_bounds__(kMostThreads)
       }
     }
     // [end]
-
-    // TODO 2: dweight, first stage. Add this row's dy * x̂ to sum_dweight[p][j], with x̂ as
-    // x_hat_for_dweight<T>(x̂, order) gives it.
-    // [solution 2]
-#pragma unroll
-    for (int p = 0; p < kPacks; ++p) {
-      const int i = p * blockDim.x + threadIdx.x;
-      if (i < packs) {
-        const RowPack dy_pack = dy_row[i];
-        const RowPack x_pack = x_row[i];
-#pragma unroll
-        for (int j = 0; j < V; ++j) {
-          const float x_hat = static_cast<float>(x_pack.values[j]) * row_rstd;
-          sum_dweight[p][j] +=
-              static_cast<float>(dy_pack.values[j]) * x_hat_for_dweight<T>(x_hat, order);
-        }
-      }
+    if (V == 1) {
+      __syncthreads();  // the others have read what this thread will overwrite
     }
-    // [end]
 
     // TODO 1, refill: nobody needs this row any more. Begin to copy that which is `stages` steps
-    // further to its place, if there is one, and commit in any case. No barrier is needed, for each
-    // thread reads only what it has copied itself.
+    // further to its place, if there is one, and commit in any case. Where rows are aligned no
+    // barrier is needed, for each thread reads only what it has copied itself.
     // [solution 1]
-    const int64_t later = row + static_cast<int64_t>(stages) * gridDim.x;
+    const unsigned later = row + stages * step_rows;
     if (later < rows) {
-      begin_row<kPacks>(ring + 2 * stage * packs, dy + later * dy_stride, x + later * x_stride,
-                        packs);
+      begin_row(stage, later);
     }
     __pipeline_commit();
     // [end]
@@ -231,21 +345,33 @@ __global__ void __launch_bounds__(kMostThreads)
     parity ^= 1;
   }
 
-  // TODO 2, continued: the last row is done. Store sum_dweight[p] in row blockIdx.x of partial, for
-  // each pack p that is there. store_sums() does it for one: number p * blockDim.x + threadIdx.x.
+  // TODO 2, continued: the last row is done. Rows side by side have summed for themselves, so their
+  // sums meet in the ring, which is free after a barrier. Store sum_dweight[p] in row threadIdx.y
+  // of meet, each pack p: store_sums() does it for one, number p * blockDim.x + threadIdx.x. After
+  // another barrier let the threads of the block share its columns, those below count: add up the
+  // blockDim.y sums of a column in their order, and store the sum in row `group` of partial, where
+  // this block's columns begin at `first`.
+  float* meet = reinterpret_cast<float*>(ring_memory);  // [blockDim.y, most]
   // [solution 2]
+  __syncthreads();
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      store_sums(partial + static_cast<int64_t>(blockIdx.x) * cols, i, sum_dweight[p]);
+    store_sums(meet + threadIdx.y * most, p * blockDim.x + threadIdx.x, sum_dweight[p]);
+  }
+  __syncthreads();
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x;
+  for (int c = thread; c < count; c += blockDim.x * blockDim.y) {
+    float sum = meet[c];
+    for (int y = 1; y < blockDim.y; ++y) {
+      sum += meet[y * most + c];
     }
+    partial[static_cast<int64_t>(group) * cols + first + c] = sum;
   }
   // [end]
 }
 
-// Rows that do not fit into the ring, or whose sums do not fit into registers, take two kernels, as
-// in 1.3, but with packs.
+// Rows that do not fit into the ring take two kernels, as in 1.3, but with packs: rows of more than
+// 65,536 columns, and where a GPU has no clusters, or less shared memory, narrower ones.
 
 /// One block a row, which is read twice.
 template <typename T, int V>
@@ -273,7 +399,7 @@ __global__ void __launch_bounds__(kMostThreads)
       wdy_hat += wdy * (static_cast<float>(x_pack.values[j]) * row_rstd);
     }
   }
-  const float mean_wdy_hat = block_sum_of(wdy_hat, 0) / cols;
+  const float mean_wdy_hat = row_sum_of<false>(wdy_hat, 0) / cols;
   for (int i = threadIdx.x; i < cols / V; i += blockDim.x) {
     const RowPack weight_pack = weights[i];
     const RowPack dy_pack = dy_row[i];
@@ -320,39 +446,41 @@ __global__ void __launch_bounds__(kMostThreads)
   // [end]
 }
 
-constexpr int kSumCols = 32;    // columns of a block of sum_blocks_kernel
-constexpr int kSumSlices = 16;  // its threads for each of them
+constexpr int kSumCols = 32;    // columns of a block of sum_groups_kernel
+constexpr int kSumSlices = 32;  // its threads for each of them: a warp's lanes
 
-/// Second stage: adds up the blocks' sums. Thread (c, s) takes blocks s, s + kSumSlices, ... of
+/// Second stage: adds up the groups' sums. Thread (c, s) takes groups s, s + kSumSlices, ... of
 /// column c of its 32; the slices meet in shared memory. It may be launched before the kernel in
 /// front of it has ended, and waits for it.
 template <typename T>
-__global__ void sum_blocks_kernel(const float* partial,  // [blocks, cols]
-                                  T* dweight, int blocks, int cols) {
+__global__ void sum_groups_kernel(const float* partial,  // [groups, cols]
+                                  T* dweight, int groups, int cols) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
   const int slice = threadIdx.y;
   const int col = blockIdx.x * kSumCols + threadIdx.x;
-  // TODO 2, second stage. Add up the partial sums of this column, if there is one, over blocks
-  // slice, slice + kSumSlices, ... below blocks. Let the slices of a column meet in a __shared__
-  // array [kSumSlices][kSumCols]. After a barrier, let slice 0 add them up in their order and store
-  // the sum in dweight[col], converted to T.
+  // TODO 2, second stage. Add up the partial sums of this column, if there is one, over groups
+  // slice, slice + kSumSlices, ... below groups. Let the slices of a column meet in a __shared__
+  // array [kSumSlices][kSumCols + 1]: with the one more, a column of it lies in 32 banks. After a
+  // barrier let a warp have column threadIdx.y of the block's: each lane reads one slice, and
+  // warp_sum() adds them up. Lane 0 stores the sum in dweight, converted to T, if the column is
+  // there.
   // [solution 2]
-  __shared__ float slices[kSumSlices][kSumCols];
+  __shared__ float slices[kSumSlices][kSumCols + 1];
   float sum = 0.0f;
   if (col < cols) {
-    for (int block = slice; block < blocks; block += kSumSlices) {
-      sum += partial[static_cast<int64_t>(block) * cols + col];
+#pragma unroll 8
+    for (int group = slice; group < groups; group += kSumSlices) {
+      sum += partial[static_cast<int64_t>(group) * cols + col];
     }
   }
   slices[slice][threadIdx.x] = sum;
   __syncthreads();
-  if (slice == 0 && col < cols) {
-    for (int other = 1; other < kSumSlices; ++other) {
-      sum += slices[other][threadIdx.x];
-    }
-    dweight[col] = static_cast<T>(sum);
+  const int mine = blockIdx.x * kSumCols + threadIdx.y;
+  sum = warp_sum(slices[threadIdx.x][threadIdx.y]);
+  if (threadIdx.x == 0 && mine < cols) {
+    dweight[mine] = static_cast<T>(sum);
   }
   // [end]
 }
@@ -378,11 +506,42 @@ inline int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-/// How many rows the ring of a block may have, if `blocks` blocks share a multiprocessor. Of the
-/// shared memory 2 KB a block are for the slots of block_sum_of(), and for CUDA itself.
-inline int stages_for(int blocks, int64_t row_bytes) {
-  const int64_t room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) / blocks - 2048;
-  const int64_t stages = room / row_bytes;
+/// How rows lie on the GPU: `blocks` blocks have one (a cluster), each of them `warps` warps of it;
+/// `side` rows are side by side in a block, and a multiprocessor has `each` blocks.
+struct Layout {
+  int blocks;
+  int warps;
+  int side;
+  int each;
+};
+
+template <int V>
+Layout layout_for(int cols) {
+  // A block as long as it can, for a cluster's barrier takes longer. Columns that are taken one by
+  // one are more work: they do better with more threads, so in more blocks.
+  constexpr int kPart = kMostThreads * kColumns / (V > 1 ? 1 : 2);
+  int blocks = 1;
+  // TODO 4, at last: if attribute(cudaDevAttrClusterLaunch) is not 0, double blocks until they have
+  // cols columns, kPart each, or are kMostBlocks.
+  // [solution 4]
+  while (attribute(cudaDevAttrClusterLaunch) != 0 && blocks * kPart < cols &&
+         blocks < kMostBlocks) {
+    blocks *= 2;
+  }
+  // [end]
+  const int columns = blocks * 32 * kColumns;  // of a warp of each
+  const int warps = (cols + columns - 1) / columns;
+  int at_once = (kGoodWarps + warps - 1) / warps;  // rows of a multiprocessor
+  at_once = at_once * warps <= kRoomOfWarps<V> ? at_once : 1;
+  const int side = at_once > 1 ? at_once / 2 : 1;
+  return {blocks, warps, side, at_once / side};
+}
+
+/// How many rows the ring of a block may have, if `each` blocks share a multiprocessor. Of the
+/// shared memory 2 KB a block are for the slots of row_sum_of(), and for CUDA itself.
+inline int stages_for(int each, int64_t stage_bytes) {
+  const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) / each - 2048;
+  const int64_t stages = room / stage_bytes;
   return stages < kMostStages ? static_cast<int>(stages) : kMostStages;
 }
 
@@ -391,24 +550,41 @@ template <typename T, int V>
 int launch_rows(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                 const float* rstd, T* dx, int64_t dx_stride, float* scratch, CastOrder order,
                 int rows, int cols, cudaStream_t stream) {
-  constexpr int kFew = 16;                  // columns a thread
-  constexpr int kMany = V > 1 ? 32 : kFew;  // one by one they take more registers than there are
-  const int columns = cols <= kFew * kMostThreads ? kFew : kMany;
-  const int warps = (cols + 32 * columns - 1) / (32 * columns);
-  const int64_t row_bytes = 2 * static_cast<int64_t>(cols) * sizeof(T);  // dy and x
-  const int each = warps <= kMostWarps ? kMostWarps / warps : 1;  // blocks of a multiprocessor
-  const int stages = stages_for(each, row_bytes);
-  if (warps <= kMostWarps && stages > 0) {
-    const auto kernel =
-        columns == kFew ? ring_kernel<T, V, kFew / V> : ring_kernel<T, V, kMany / V>;
-    const int most = attribute(cudaDevAttrMultiProcessorCount) * each;
-    const int blocks = most < rmsnorm_groups(rows) ? most : rmsnorm_groups(rows);
-    const int ring_bytes = static_cast<int>(stages * row_bytes);
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ring_bytes);
-    kernel<<<blocks, 32 * warps, ring_bytes, stream>>>(dy, dy_stride, x, x_stride, weight, rstd, dx,
-                                                       dx_stride, scratch, order, rows, cols,
-                                                       stages);
-    return blocks;
+  Layout layout = layout_for<V>(cols);
+  const int64_t slot = 32 * kColumns * static_cast<int64_t>(layout.warps) + kGap<T, V>;
+  const int64_t stage_bytes = 2 * layout.side * slot * sizeof(T);  // dy and x
+  if (stages_for(layout.each, stage_bytes) == 0) {
+    layout.each = 1;  // a GPU with less shared memory
+  }
+  const int stages = stages_for(layout.each, stage_bytes);
+  if (layout.warps <= kMostWarps && stages > 0) {
+    const auto kernel = layout.blocks > 1 ? ring_kernel<T, V, true> : ring_kernel<T, V, false>;
+    cudaLaunchAttribute cluster = {};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {static_cast<unsigned>(layout.blocks), 1, 1};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = layout.blocks;
+    config.blockDim = dim3(32 * layout.warps, layout.side);
+    config.dynamicSmemBytes = stages * stage_bytes;
+    config.stream = stream;
+    config.attrs = &cluster;
+    config.numAttrs = layout.blocks > 1 ? 1 : 0;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         static_cast<int>(config.dynamicSmemBytes));
+    // As many groups, each a block or a cluster, as fit on the GPU at once. A cluster has to fit
+    // into a part of it, so that some multiprocessors may stay without.
+    int most = attribute(cudaDevAttrMultiProcessorCount) * layout.each / layout.blocks;
+    if (layout.blocks > 1) {
+      int clusters = 0;
+      cudaOccupancyMaxActiveClusters(&clusters, kernel, &config);
+      most = 0 < clusters && clusters < most ? clusters : most;
+    }
+    const int wanted = rmsnorm_groups((rows - 1) / layout.side + 1);
+    const int groups = most < wanted ? most : wanted;
+    config.gridDim = groups * layout.blocks;
+    cudaLaunchKernelEx(&config, kernel, dy, dy_stride, x, x_stride, weight, rstd, dx, dx_stride,
+                       scratch, order, rows, cols, stages);
+    return groups;
   }
   constexpr int kMostGroups = 64;  // there are many blocks for each: the rows are wide
   const int groups = rows < kMostGroups ? rows : kMostGroups;
@@ -428,7 +604,7 @@ void rmsnorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x
   const bool aligned = is_aligned(dy, dy_stride, cols) && is_aligned(x, x_stride, cols) &&
                        is_aligned(weight, 0, cols) && is_aligned(dx, dx_stride, cols);
   const auto launch = aligned ? launch_rows<T, 16 / sizeof(T)> : launch_rows<T, 1>;
-  const int blocks = rows == 0 ? 0
+  const int groups = rows == 0 ? 0
                                : launch(dy, dy_stride, x, x_stride, weight, rstd, dx, dx_stride,
                                         scratch, order, rows, cols, stream);
   // Also where there are no rows: the sums over none of them are zero. From sm_90 on a kernel may
@@ -442,8 +618,8 @@ void rmsnorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x
   config.stream = stream;
   config.attrs = &early;
   config.numAttrs = attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;
-  cudaLaunchKernelEx(&config, sum_blocks_kernel<T>, static_cast<const float*>(scratch), dweight,
-                     blocks, cols);
+  cudaLaunchKernelEx(&config, sum_groups_kernel<T>, static_cast<const float*>(scratch), dweight,
+                     groups, cols);
 }
 
 }  // namespace onepass

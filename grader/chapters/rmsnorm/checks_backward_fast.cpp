@@ -44,8 +44,10 @@ void check_long_walks(const Outputs& outputs) {
                {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
 }
 
-/// The same with several warps a block, and fewer blocks than there is room for: 132, say.
+/// The same with several warps a row: side by side in a block; or a block a row, and fewer blocks
+/// than there is room for: 132, say.
 void check_wide_walks() {
+  checks.check(kOfBoth, random_gradients(Dtype::fp16, 1060, 520));
   checks.check(kOfDweight, random_gradients(Dtype::fp16, 135, 4104));
 }
 
@@ -181,8 +183,9 @@ TEST_SUITE("rmsnorm/backward_fast") {
   }
 
   CHECK_CASE("dweight of wide rows, to 65,536 columns", points(2), todo(4)) {
-    // More rows than their kernel has groups of.
-    checks.check(kOfDweight, random_gradients(some_16_bit(), 131, 8193));
+// More rows than their kernel has groups of, or than there are blocks or clusters at a time.
+    checks.check(kOfBoth, random_gradients(some_16_bit(), 135, 8193));
+    checks.check(kOfBoth, random_gradients(some_16_bit(), 70, 8200));
     checks.calls_of_every_size();
     const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check_widest(kBackwardFast, checks.rows_of(kOfDweight));
