@@ -183,7 +183,7 @@ TEST_SUITE("rmsnorm/backward_fast") {
   }
 
   CHECK_CASE("dweight of wide rows, to 65,536 columns", points(2), todo(4)) {
-// More rows than their kernel has groups of, or than there are blocks or clusters at a time.
+    // More rows than their kernel has groups of, or than there are blocks or clusters at a time.
     checks.check(kOfBoth, random_gradients(some_16_bit(), 135, 8193));
     checks.check(kOfBoth, random_gradients(some_16_bit(), 70, 8200));
     checks.calls_of_every_size();
