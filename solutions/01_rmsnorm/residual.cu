@@ -97,9 +97,9 @@ __global__ void __launch_bounds__(kMostThreads)
   if (row >= rows) {
     return;  // a whole warp; where a row has several, each block has one row
   }
-  const int first = blockIdx.y * blockDim.x * kPacks;  // of the row's packs, this block's
-  const int packs = cols / V - first;                  // from there to the end of the row
-  const bool leads = first == 0 && threadIdx.x == 0;   // one thread of the row does
+  const int first = kShared ? blockIdx.y * blockDim.x * kPacks : 0;  // this block's first pack
+  const int packs = cols / V - first;                 // from there to the end of the row
+  const bool leads = first == 0 && threadIdx.x == 0;  // one thread of the row does
   const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride) + first;
   const auto* residual_row =
       reinterpret_cast<const RowPack*>(residual + row * residual_stride) + first;

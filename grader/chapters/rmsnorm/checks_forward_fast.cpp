@@ -214,7 +214,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
       check_both(dtype, 2, 33000, {{"x", {8}}, {"y", {8008}}});
       check_without_weight(random_x(dtype, 1, 33000));
     }
-    // More than eight blocks hold.
+    // More than the registers of eight blocks hold.
     check_both(Dtype::fp16, 2, 131079, {{"x", {20001}}, {"y", {7}}});
     sweep_wide_far_apart(kForwardFast, check_both);
   }
