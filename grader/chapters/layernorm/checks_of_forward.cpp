@@ -61,8 +61,8 @@ void ForwardChecks::large_means_of_wide_rows(const Outputs& outputs) const {
   for (std::int64_t cols : {8200, 8201, 33001}) {  // that may have a kernel of their own
     check(outputs, random_x(Dtype::fp32, 6, cols, far_mean(Dtype::fp32)));
   }
-  // An honest mean of so many columns may be off by as much as E[x^2] - E[x]^2 is there. Farther off
-  // that comes out as a whole number, and the variance is about a half.
+  // An honest mean of so many columns may be off by as much as E[x^2] - E[x]^2 is there. Farther
+  // off that comes out as a whole number, and the variance is about a half.
   for (std::int64_t cols : {8200, 8201, 33001, 65536}) {
     check(outputs, random_x(Dtype::fp32, 2, cols, 3000.0, 0.7));
   }

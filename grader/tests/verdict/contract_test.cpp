@@ -307,7 +307,8 @@ TEST_CASE("beyond ints: of some tensors each stride alone, or of all at once, no
   CHECK(gaps.size() == 2);
 }
 
-TEST_CASE("a hollow call has the room of its sizes, and numbers at the ends of what is large only") {
+TEST_CASE(
+    "a hollow call has the room of its sizes, and numbers at the ends of what is large only") {
   constexpr std::int64_t kRows = 1'000'000;
   const Case call = hollow(kNorm, Dtype::fp16, {{"rows", kRows}, {"cols", 1000}}, 7);
   CHECK(call.integer("rows") == kRows);
