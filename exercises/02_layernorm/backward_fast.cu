@@ -9,22 +9,29 @@
 // The function of exercise 2.4, whose persistent blocks walk over a row again and again, and wait
 // for the next one. Here each element of dy and x is loaded once, 16 bytes at a time, and early:
 //   - dx: rows come through a ring in shared memory, by asynchronous copies. While one is summed,
-//     the next ones are on their way.
+//     the next ones are on their way. Narrow rows are side by side in a block; a row too wide for
+//     one is shared by the blocks of a cluster, where the GPU has clusters (from sm_90 on).
 //   - dweight and dbias: a thread has the same columns in every row, so it keeps their sums in
 //     registers from its first row to its last. Only then do they go to scratch, a row of sums a
-//     block, and a second kernel adds up the blocks.
+//     block (or cluster), and a second kernel adds them up.
+//   - Rows that are not aligned to 16 bytes are copied 16 bytes at a time all the same.
 //
 // Grade it:   make -C build grade_layernorm
 // Read first: docs/02_layernorm.md, "2.6 Backward, at the speed of memory"
 
+#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 #include <onepass/layernorm.h>
 
 namespace onepass {
 
-constexpr int kMostThreads = 512;  // threads a block; also how many a multiprocessor gets
-constexpr int kMostWarps = kMostThreads / 32;
-constexpr int kMostStages = 4;  // rows of the ring: more bring nothing
+constexpr int kColumns = 16;    // of a thread: with 32 it has no registers for weights and sums
+constexpr int kMostWarps = 16;  // of a block, which takes up to 8192 columns
+constexpr int kMostThreads = 32 * kMostWarps;
+constexpr int kMostBlocks = 8;    // of a cluster: as many as any GPU takes that has clusters
+constexpr int kMostStages = 3;    // rows of the ring: more bring nothing
+constexpr int kGoodWarps = 16;    // of a multiprocessor: with fewer it has too little to do
+constexpr int kRoomOfWarps = 24;  // of a multiprocessor: 80 registers a thread, which is enough
 
 /// V neighbouring columns, copied, loaded and stored in one access.
 template <typename T, int V>
@@ -46,128 +53,258 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-/// Both sums over all threads of the block, in every thread (exercise 2.2). Called for one row
-/// after another: `parity` alternates between 0 and 1, so that a warp that is ahead writes to other
-/// slots than those that a late warp may still be reading.
-__device__ inline RowSums block_sums_of(RowSums sums, int parity) {
-  __shared__ RowSums partial[2][kMostWarps];
+/// Both sums over all threads of a row, in every one of them: those that share threadIdx.y, and
+/// where kShared those of all blocks of the cluster. Each warp leaves its sums in the shared memory
+/// of every block, so that one barrier does. Called for one row after another: `parity` alternates
+/// between 0 and 1, so that a warp that is ahead writes to other slots than those that a late warp
+/// may still be reading.
+template <bool kShared>
+__device__ inline RowSums row_sums_of(RowSums sums, int parity) {
+  __shared__ RowSums partial[2][kMostBlocks * kMostWarps];
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  const int warps = blockDim.x / 32;
+  int warps = blockDim.x / 32;
   sums = {warp_sum(sums.wdy), warp_sum(sums.wdy_hat)};
-  if (lane == 0) {
-    partial[parity][warp] = sums;
+  if (kShared) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
+    const auto cluster = cooperative_groups::this_cluster();
+    const int slot = cluster.block_rank() * warps + warp;
+    warps *= cluster.num_blocks();
+    if (lane < cluster.num_blocks()) {
+      cluster.map_shared_rank(partial[parity], lane)[threadIdx.y * warps + slot] = sums;
+    }
+    cluster.sync();
+#endif
+  } else {
+    if (lane == 0) {
+      partial[parity][threadIdx.y * warps + warp] = sums;
+    }
+    __syncthreads();
   }
-  __syncthreads();
-  sums = lane < warps ? partial[parity][lane] : RowSums{0.0f, 0.0f};
+  sums = {0.0f, 0.0f};
+  for (int i = lane; i < warps; i += 32) {
+    sums.wdy += partial[parity][threadIdx.y * warps + i].wdy;
+    sums.wdy_hat += partial[parity][threadIdx.y * warps + i].wdy_hat;
+  }
   return {warp_sum(sums.wdy), warp_sum(sums.wdy_hat)};
 }
 
-/// Stores the sums of a pack's V columns, pack i of a row of partial sums, 16 bytes at a time.
+/// Stores the sums of a pack's V columns, pack i of a row of sums, 16 bytes at a time.
 template <int V>
-__device__ inline void store_sums(float* partial_row, int i, const float (&sums)[V]) {
+__device__ inline void store_sums(float* row_of_sums, int i, const float (&sums)[V]) {
   constexpr int kEach = V < 4 ? V : 4;
   for (int j = 0; j < V; j += kEach) {
     Pack<float, kEach> pack;
     for (int k = 0; k < kEach; ++k) {
       pack.values[k] = sums[j + k];
     }
-    reinterpret_cast<Pack<float, kEach>*>(partial_row)[(i * V + j) / kEach] = pack;
+    reinterpret_cast<Pack<float, kEach>*>(row_of_sums)[(i * V + j) / kEach] = pack;
   }
 }
 
-/// Begins to copy a pack to shared memory. Before sm_80 this is a load and a store.
-template <typename RowPack>
-__device__ inline void begin_copy(RowPack* slot, const RowPack* source) {
-  if constexpr (sizeof(RowPack) >= 4) {
-    __pipeline_memcpy_async(slot, source, sizeof(RowPack));
-  } else {
-    *slot = *source;  // 2 bytes: too few for an asynchronous copy
+/// How many elements 16 bytes have.
+template <typename T>
+constexpr int kPer16 = 16 / sizeof(T);
+
+/// Unaligned rows are taken column by column, V = 1, and yet copied to the ring 16 bytes at a time:
+/// a row begins in its slot as far behind a multiple of 16 bytes as in memory. The slot is longer
+/// by 16 bytes.
+template <int V, typename T>
+__device__ inline int phase_of(const T* row) {
+  return V > 1 ? 0 : reinterpret_cast<uintptr_t>(row) % 16 / sizeof(T);
+}
+
+/// The first column of a row from which on 16 bytes are copied at a time. Up to seven before it and
+/// seven at the end are the row's edges: 16 bytes there would be partly another row's.
+template <int V, typename T>
+__device__ inline int middle_of(const T* row, int count) {
+  return V > 1 ? 0 : min(count, (kPer16<T> - phase_of<V>(row)) % kPer16<T>);
+}
+
+/// This thread's column of the edges. It has none if that is not below count.
+template <typename T>
+__device__ inline int edge_of(const T* row, int count) {
+  const int begin = middle_of<1>(row, count);
+  const int end = count - (count - begin) % kPer16<T>;
+  const int i = threadIdx.x;
+  return i < begin ? i : i - begin + end;
+}
+
+template <typename T>
+__device__ inline T load_edge(const T* row, int count) {
+  const int c = edge_of(row, count);
+  return c < count ? row[c] : T{};
+}
+
+template <typename T>
+__device__ inline void store_edge(T* slot, const T* row, int count, T value) {
+  const int c = edge_of(row, count);
+  if (c < count) {
+    slot[c] = value;
   }
 }
 
-/// Begins to copy this thread's packs of a row, threadIdx.x, threadIdx.x + blockDim.x, ..., to a
-/// stage of the ring: first the packs of dy, then those of x.
-template <int kPacks, typename RowPack, typename T>
-__device__ inline void begin_row(RowPack* stage, const T* dy_row, const T* x_row, int packs) {
+/// Begins to copy `count` columns of a row to a slot of the ring, without the edges. Of an aligned
+/// row each thread copies those packs that it will read itself: i = threadIdx.x, threadIdx.x +
+/// blockDim.x, and so on. Before sm_80 an asynchronous copy is a load and a store.
+template <int V, typename T>
+__device__ inline void begin_copy(T* slot, const T* row, int count) {
+  const int begin = middle_of<V>(row, count);
 #pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
+  for (int p = 0; p < kColumns / kPer16<T>; ++p) {
     const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      begin_copy(stage + i, reinterpret_cast<const RowPack*>(dy_row) + i);
-      begin_copy(stage + packs + i, reinterpret_cast<const RowPack*>(x_row) + i);
+    if (i < (count - begin) / kPer16<T>) {
+      const int c = begin + i * kPer16<T>;
+      __pipeline_memcpy_async(slot + phase_of<V>(row) + c, row + c, 16);
     }
   }
 }
 
-template <typename T, int V, int kPacks>
-__global__ void __launch_bounds__(kMostThreads)
+/// A row has kColumns columns a thread, and blockDim.x threads in each block of a cluster (where
+/// kShared) or in one block. blockDim.y rows are side by side.
+template <typename T, int V, bool kShared>
+__global__ void __launch_bounds__(32 * kRoomOfWarps)
     ring_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                 const float* mean, const float* rstd, T* dx, int64_t dx_stride,
-                float* partial_dweight,  // [gridDim.x, cols]
-                float* partial_dbias,    // [gridDim.x, cols]
+                float* partial_dweight,  // [groups, cols]
+                float* partial_dbias,    // [groups, cols]
                 int rows, int cols, int stages) {
   using RowPack = Pack<T, V>;
-  const int packs = cols / V;              // of a row
-  extern __shared__ float4 ring_memory[];  // [stages][2][packs], aligned to 16 bytes
-  RowPack* ring = reinterpret_cast<RowPack*>(ring_memory);
-  RowPack weights[kPacks] = {};       // of this thread's columns
-  float sum_dweight[kPacks][V] = {};  // the same, over this block's rows
+  constexpr int kPacks = kColumns / V;
+  constexpr int kGap = V > 1 ? 0 : kPer16<T>;
+  int blocks = 1;  // of a row
+  int rank = 0;    // of this one among them
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();  // the second kernel may begin, and wait
+  if (kShared) {
+    blocks = cooperative_groups::this_cluster().num_blocks();
+    rank = cooperative_groups::this_cluster().block_rank();
+  }
+#endif
+  // The groups, each a block or a cluster, take blockDim.y rows at a time, and this thread one.
+  const int group = blockIdx.x / blocks;
+  const int step_rows = gridDim.x / blocks * blockDim.y;
+  // This block's part of a row: `count` columns from `first` on.
+  const int most = blockDim.x * kColumns;
+  const int first = rank * most;
+  const int count = min(most, max(0, cols - first));
+  dy += first;
+  x += first;
+  weight += first;
+  dx += first;
+
+  extern __shared__ float4 ring_memory[];  // [stages][blockDim.y][2][most + kGap], dy before x
+  const auto slot_of = [&](int stage, int which) {
+    return reinterpret_cast<T*>(ring_memory) +
+           ((stage * blockDim.y + threadIdx.y) * 2 + which) * (most + kGap);
+  };
+  const auto begin_row = [&](int stage, int64_t row) {
+    begin_copy<V>(slot_of(stage, 0), dy + row * dy_stride, count);
+    begin_copy<V>(slot_of(stage, 1), x + row * x_stride, count);
+  };
+
+  // TODO 1: fill the ring. Of this thread's rows, group * blockDim.y + threadIdx.y and then every
+  // step_rows further, begin to copy the first `stages`, if they are below rows: begin_row(stage,
+  // row). Behind each __pipeline_commit(): a row is a batch. Commit also where there is no row, for
+  // the batches are counted.
+  const RowPack* weight_row = reinterpret_cast<const RowPack*>(weight);
+  // The weights of this thread's columns. Where these come one by one there are no registers for
+  // them as well: they are read from memory, which for the second row is a cache.
+  RowPack weights[kPacks] = {};
+  float sum_dweight[kPacks][V] = {};  // of the same columns, over this thread's rows
   float sum_dbias[kPacks][V] = {};
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
     const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      weights[p] = reinterpret_cast<const RowPack*>(weight)[i];
+    if (i < count / V) {
+      weights[p] = weight_row[i];
     }
   }
-
-  // TODO 1: fill the ring. Of this block's rows, blockIdx.x, blockIdx.x + gridDim.x, ..., begin to
-  // copy the first `stages`, if they are below rows: begin_row<kPacks>(ring + 2 * stage * packs,
-  // its row of dy, its row of x, packs). Behind each __pipeline_commit(): a row is a batch. Commit
-  // also where there is no row, for the batches are counted.
-  const int lane = threadIdx.x % 32;
-  float means = 0.0f;  // of a row of this lane, of the next 32 of this block
-  float rstds = 0.0f;
-  int step = 0;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  if (kShared) {
+    cooperative_groups::this_cluster().sync();  // all have begun, and their memory can be written
+  }
+#endif
   int stage = 0;
   int parity = 0;
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const RowPack* dy_row = ring + 2 * stage * packs;  // [packs]
-    const RowPack* x_row = dy_row + packs;             // [packs]
-    // Each lane loads mean and rstd of another row, and hands them round when its turn comes: a
-    // wait for memory every 32 rows, not one a row.
-    if (step % 32 == 0) {
-      const int64_t mine = row + static_cast<int64_t>(lane) * gridDim.x;
-      means = mine < rows ? mean[mine] : 0.0f;
-      rstds = mine < rows ? rstd[mine] : 0.0f;
+  unsigned row = group * blockDim.y + threadIdx.y;  // goes past the last, which may be 2^31 - 2
+  float next_mean = row < rows ? mean[row] : 0.0f;  // loaded a row ahead: no wait for memory
+  float next_rstd = row < rows ? rstd[row] : 0.0f;
+  T edge_dy = V == 1 && row < rows ? load_edge(dy + row * dy_stride, count) : T{};
+  T edge_x = V == 1 && row < rows ? load_edge(x + row * x_stride, count) : T{};
+  // All threads of a block take as many steps; in the last one some may have no row.
+  for (; row - threadIdx.y < rows; row += step_rows) {
+    const int packs = row < rows ? count / V : 0;
+    T* dy_slot = slot_of(stage, 0) + phase_of<V>(dy + row * dy_stride);
+    T* x_slot = slot_of(stage, 1) + phase_of<V>(x + row * x_stride);
+    const RowPack* dy_row = reinterpret_cast<const RowPack*>(dy_slot);  // [packs]
+    const RowPack* x_row = reinterpret_cast<const RowPack*>(x_slot);    // [packs]
+    const unsigned next = row + step_rows;
+    const float row_mean = next_mean;
+    const float row_rstd = next_rstd;
+    next_mean = next < rows ? mean[next] : 0.0f;
+    next_rstd = next < rows ? rstd[next] : 0.0f;
+
+    // TODO 1, wait until this row has landed: __pipeline_wait_prior() for all batches but the last
+    // stages - 1.
+    if (V == 1) {  // what a thread reads was copied by others, and the edges come separately
+      if (row < rows) {
+        store_edge(dy_slot, dy + row * dy_stride, count, edge_dy);
+        store_edge(x_slot, x + row * x_stride, count, edge_x);
+      }
+      __syncthreads();
+      if (next < rows) {
+        edge_dy = load_edge(dy + next * dy_stride, count);
+        edge_x = load_edge(x + next * x_stride, count);
+      }
     }
-    const float row_mean = __shfl_sync(0xffffffff, means, step % 32);
-    const float row_rstd = __shfl_sync(0xffffffff, rstds, step % 32);
-    ++step;
+    RowSums sums = {0.0f, 0.0f};
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p) {
+      const int i = p * blockDim.x + threadIdx.x;
+      if (i < packs) {
+        const RowPack weight_pack = V > 1 ? weights[p] : weight_row[i];
+        const RowPack dy_pack = dy_row[i];
+        const RowPack x_pack = x_row[i];
+#pragma unroll
+        for (int j = 0; j < V; ++j) {
+          const float dy_value = static_cast<float>(dy_pack.values[j]);
+          const float x_hat = (static_cast<float>(x_pack.values[j]) - row_mean) * row_rstd;
+          // TODO 1, the sums of dx: add wdy and wdy * x̂ to sums. The weights are in weight_pack.
+          // TODO 2: dweight and dbias, first stage. Add dy * x̂ to sum_dweight[p][j], and dy to
+          // sum_dbias[p][j].
+        }
+      }
+    }
 
-    // TODO 1, dx. Wait until this row has landed: __pipeline_wait_prior() for all batches but the
-    // last stages - 1. Add up wdy and wdy * x̂ over this thread's packs of dy_row and x_row, those i
-    // that begin_row() has copied; their weights are weights[p]. Call block_sums_of() with parity
-    // for the sums over the row, and divide by cols. Then walk over the packs again and store dx.
-
-    // TODO 2: dweight and dbias, first stage. Add this row's dy * x̂ to sum_dweight[p][j], and its
-    // dy to sum_dbias[p][j].
+    // TODO 1, dx. Call row_sums_of<kShared>() with parity for the sums over the row, and divide by
+    // cols. Then walk over the packs again and store dx.
+    if (V == 1) {
+      __syncthreads();  // the others have read what this thread will overwrite
+    }
 
     // TODO 1, refill: nobody needs this row any more. Begin to copy that which is `stages` steps
-    // further to its place, if there is one, and commit in any case. No barrier is needed, for each
-    // thread reads only what it has copied itself.
+    // further to its place, if there is one, and commit in any case. Where rows are aligned no
+    // barrier is needed, for each thread reads only what it has copied itself.
     stage = stage + 1 < stages ? stage + 1 : 0;
     parity ^= 1;
   }
 
-  // TODO 2, continued: the last row is done. Store sum_dweight[p] in row blockIdx.x of
-  // partial_dweight, and sum_dbias[p] in that of partial_dbias, for each pack p that is there.
-  // store_sums() does it for one: number p * blockDim.x + threadIdx.x.
+  float* meet = reinterpret_cast<float*>(ring_memory);  // [blockDim.y, most]
+  const auto add_up = [&](const float(&sums)[kPacks][V], float* partial) {
+    // TODO 2, continued: the last row is done. Rows side by side have summed for themselves, so
+    // their sums meet in the ring, which is free after a barrier. Store sums[p] in row threadIdx.y
+    // of meet, each pack p: store_sums() does it for one, number p * blockDim.x + threadIdx.x.
+    // After another barrier let the threads of the block share its columns, those below count: add
+    // up the blockDim.y sums of a column in their order, and store the sum in row `group` of
+    // partial, where this block's columns begin at `first`.
+  };
+  add_up(sum_dweight, partial_dweight);
+  add_up(sum_dbias, partial_dbias);
 }
 
-// Rows that do not fit into the ring, or whose sums do not fit into registers, take two kernels, as
-// in 2.2 and 2.3, but with packs.
+// Rows that do not fit into the ring take two kernels, as in 2.2 and 2.3, but with packs: where a
+// GPU has no clusters, or has no room for one.
 
 /// One block a row, which is read twice.
 template <typename T, int V>
@@ -202,17 +339,17 @@ __global__ void __launch_bounds__(kMostThreads)
   // dy of its columns over the group's rows, and store_sums() in the group's rows of partial sums.
 }
 
-constexpr int kSumCols = 32;    // columns of a block of sum_blocks_kernel
-constexpr int kSumSlices = 16;  // its threads for each of them
+constexpr int kSumCols = 32;    // columns of a block of sum_groups_kernel
+constexpr int kSumSlices = 32;  // its threads for each of them: a warp's lanes
 
-/// Second stage: adds up the blocks' sums, those for dbias in blocks (b, 0), those for dweight in
-/// blocks (b, 1). Thread (c, s) takes rows of sums s, s + kSumSlices, ... of column c of its 32;
-/// the slices meet in shared memory. It may be launched before the kernel in front of it has ended,
-/// and waits for it.
+/// Second stage: adds up the groups' sums, those for dbias in blocks (b, 0), those for dweight in
+/// blocks (b, 1). Thread (c, s) takes groups s, s + kSumSlices, ... of column c of its 32; the
+/// slices meet in shared memory. It may be launched before the kernel in front of it has ended, and
+/// waits for it.
 template <typename T>
-__global__ void sum_blocks_kernel(const float* partial_dweight,  // [blocks, cols]
-                                  const float* partial_dbias,    // [blocks, cols]
-                                  T* dweight, T* dbias, int blocks, int cols) {
+__global__ void sum_groups_kernel(const float* partial_dweight,  // [groups, cols]
+                                  const float* partial_dbias,    // [groups, cols]
+                                  T* dweight, T* dbias, int groups, int cols) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
 #endif
@@ -220,10 +357,12 @@ __global__ void sum_blocks_kernel(const float* partial_dweight,  // [blocks, col
   T* sums = blockIdx.y == 0 ? dbias : dweight;
   const int slice = threadIdx.y;
   const int col = blockIdx.x * kSumCols + threadIdx.x;
-  // TODO 2, second stage. Add up the partial sums of this column, if there is one, over blocks
-  // slice, slice + kSumSlices, ... below blocks. Let the slices of a column meet in a __shared__
-  // array [kSumSlices][kSumCols]. After a barrier, let slice 0 add them up in their order and store
-  // the sum in sums[col], converted to T.
+  // TODO 2, second stage. Add up the partial sums of this column, if there is one, over groups
+  // slice, slice + kSumSlices, ... below groups. Let the slices of a column meet in a __shared__
+  // array [kSumSlices][kSumCols + 1]: with the one more, a column of it lies in 32 banks. After a
+  // barrier let a warp have column threadIdx.y of the block's: each lane reads one slice, and
+  // warp_sum() adds them up. Lane 0 stores the sum in sums, converted to T, if the column is
+  // there.
 }
 
 /// Can every row of a tensor be accessed in packs of 16 bytes?
@@ -242,11 +381,36 @@ inline int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-/// How many rows the ring of a block may have, if `blocks` blocks share a multiprocessor. Of the
-/// shared memory 2 KB a block are for the slots of block_sum_of(), and for CUDA itself.
-inline int stages_for(int blocks, int64_t row_bytes) {
-  const int64_t room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) / blocks - 2048;
-  const int64_t stages = room / row_bytes;
+/// How rows lie on the GPU: `blocks` blocks have one (a cluster), each of them `warps` warps of it;
+/// `side` rows are side by side in a block, and a multiprocessor has `each` blocks.
+struct Layout {
+  int blocks;
+  int warps;
+  int side;
+  int each;
+};
+
+template <int V>
+Layout layout_for(int cols) {
+  // A block as long as it can, for a cluster's barrier takes longer. Columns that are taken one by
+  // one are more work: they do better with more threads, so in more blocks.
+  constexpr int kPart = kMostThreads * kColumns / (V > 1 ? 1 : 2);
+  int blocks = 1;
+  // TODO 4, at last: if attribute(cudaDevAttrClusterLaunch) is not 0, double blocks until they have
+  // cols columns, kPart each, or are kMostBlocks.
+  const int columns = blocks * 32 * kColumns;  // of a warp of each
+  const int warps = (cols + columns - 1) / columns;
+  int at_once = (kGoodWarps + warps - 1) / warps;  // rows of a multiprocessor
+  at_once = at_once * warps <= kRoomOfWarps ? at_once : 1;
+  const int side = at_once > 1 ? at_once / 2 : 1;
+  return {blocks, warps, side, at_once / side};
+}
+
+/// How many rows the ring of a block may have, if `each` blocks share a multiprocessor. Of the
+/// shared memory 3 KB a block are for the slots of row_sums_of(), and for CUDA itself.
+inline int stages_for(int each, int64_t stage_bytes) {
+  const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) / each - 3072;
+  const int64_t stages = room / stage_bytes;
   return stages < kMostStages ? static_cast<int>(stages) : kMostStages;
 }
 
@@ -256,24 +420,43 @@ int launch_rows(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, co
                 const float* mean, const float* rstd, T* dx, int64_t dx_stride,
                 float* partial_dweight, float* partial_dbias, int rows, int cols,
                 cudaStream_t stream) {
-  constexpr int kFew = 16;                  // columns a thread
-  constexpr int kMany = V > 1 ? 32 : kFew;  // one by one they take more registers than there are
-  const int columns = cols <= kFew * kMostThreads ? kFew : kMany;
-  const int warps = (cols + 32 * columns - 1) / (32 * columns);
-  const int64_t row_bytes = 2 * static_cast<int64_t>(cols) * sizeof(T);  // dy and x
-  const int each = warps <= kMostWarps ? kMostWarps / warps : 1;  // blocks of a multiprocessor
-  const int stages = stages_for(each, row_bytes);
-  if (warps <= kMostWarps && stages > 0) {
-    const auto kernel =
-        columns == kFew ? ring_kernel<T, V, kFew / V> : ring_kernel<T, V, kMany / V>;
-    const int most = attribute(cudaDevAttrMultiProcessorCount) * each;
-    const int blocks = most < layernorm_groups(rows) ? most : layernorm_groups(rows);
-    const int ring_bytes = static_cast<int>(stages * row_bytes);
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, ring_bytes);
-    kernel<<<blocks, 32 * warps, ring_bytes, stream>>>(dy, dy_stride, x, x_stride, weight, mean,
-                                                       rstd, dx, dx_stride, partial_dweight,
-                                                       partial_dbias, rows, cols, stages);
-    return blocks;
+  Layout layout = layout_for<V>(cols);
+  const int64_t slot = 32 * kColumns * static_cast<int64_t>(layout.warps) + (V > 1 ? 0 : kPer16<T>);
+  const int64_t stage_bytes = 2 * layout.side * slot * sizeof(T);  // dy and x
+  if (stages_for(layout.each, stage_bytes) == 0) {
+    layout.each = 1;  // a GPU with less shared memory
+  }
+  const int stages = stages_for(layout.each, stage_bytes);
+  if (layout.warps <= kMostWarps && stages > 0) {
+    const auto kernel = layout.blocks > 1 ? ring_kernel<T, V, true> : ring_kernel<T, V, false>;
+    cudaLaunchAttribute cluster = {};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {static_cast<unsigned>(layout.blocks), 1, 1};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = layout.blocks;
+    config.blockDim = dim3(32 * layout.warps, layout.side);
+    config.dynamicSmemBytes = stages * stage_bytes;
+    config.stream = stream;
+    config.attrs = &cluster;
+    config.numAttrs = layout.blocks > 1 ? 1 : 0;
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         static_cast<int>(config.dynamicSmemBytes));
+    // As many groups, each a block or a cluster, as fit on the GPU at once. A cluster has to fit
+    // into a part of it, so that some multiprocessors may stay without.
+    int most = attribute(cudaDevAttrMultiProcessorCount) * layout.each / layout.blocks;
+    if (layout.blocks > 1) {
+      int clusters = 0;
+      cudaOccupancyMaxActiveClusters(&clusters, kernel, &config);
+      most = clusters < most ? clusters : most;
+    }
+    const int wanted = layernorm_groups((rows - 1) / layout.side + 1);
+    const int groups = most < wanted ? most : wanted;
+    if (groups > 0) {
+      config.gridDim = groups * layout.blocks;
+      cudaLaunchKernelEx(&config, kernel, dy, dy_stride, x, x_stride, weight, mean, rstd, dx,
+                         dx_stride, partial_dweight, partial_dbias, rows, cols, stages);
+      return groups;
+    }
   }
   constexpr int kMostGroups = 64;  // there are many blocks for each: the rows are wide
   const int groups = rows < kMostGroups ? rows : kMostGroups;
@@ -295,7 +478,7 @@ Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, in
   const auto launch = aligned ? launch_rows<T, 16 / sizeof(T)> : launch_rows<T, 1>;
   float* partial_dweight = scratch;  // both: [layernorm_groups(rows), cols]
   float* partial_dbias = scratch + static_cast<int64_t>(layernorm_groups(rows)) * cols;
-  const int blocks = rows == 0
+  const int groups = rows == 0
                          ? 0
                          : launch(dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride,
                                   partial_dweight, partial_dbias, rows, cols, stream);
@@ -310,8 +493,8 @@ Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, in
   config.stream = stream;
   config.attrs = &early;
   config.numAttrs = attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;
-  cudaLaunchKernelEx(&config, sum_blocks_kernel<T>, static_cast<const float*>(partial_dweight),
-                     static_cast<const float*>(partial_dbias), dweight, dbias, blocks, cols);
+  cudaLaunchKernelEx(&config, sum_groups_kernel<T>, static_cast<const float*>(partial_dweight),
+                     static_cast<const float*>(partial_dbias), dweight, dbias, groups, cols);
   return Summation::fixed_order;
 }
 

@@ -43,8 +43,10 @@ void check_long_walks(const Outputs& outputs) {
                {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
 }
 
-/// The same with several warps a block, and fewer blocks than there is room for: 132, say.
+/// The same with several warps a row: side by side in a block; or a block a row, and fewer blocks
+/// than there is room for: 132, say.
 void check_wide_walks() {
+  checks.check(kOfBackward, random_gradients(Dtype::fp16, 1060, 520));
   checks.check(kOfSums, random_gradients(Dtype::fp16, 135, 4104));
 }
 
@@ -152,6 +154,9 @@ TEST_SUITE("layernorm/backward_fast") {
   CHECK_CASE("dweight and dbias of wide rows, to 65,536 columns", points(2), todo(4)) {
     checks.calls_of_every_size();
     const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
+    // More rows than there are blocks or clusters at a time.
+    checks.check(kOfBackward, random_gradients(some_16_bit(), 135, 8193));
+    checks.check(kOfBackward, random_gradients(some_16_bit(), 70, 8200));
     check_widest(kBackwardFast, checks.rows_of(kOfSums));
     sweep_wide_ways(kBackwardFast, checks.rows_of(kOfBackward, true));
     sweep_wide_far_apart(kBackwardFast, checks.rows_of(kOfBackward));
