@@ -98,15 +98,16 @@ bool names_mistake(const json& exercise, const Entry& entry) {
   }
   for (const json& check : exercise.at("checks")) {
     const bool meant = check.at("name").get<std::string>().find(entry.check) == 0;
-    if (!has(check, "status", "passed") && meant && has(check, "diagnosis", entry.diagnosis)) {
+    if (!has(check, "status", "passed") && meant && has(check, "diagnosis", entry.diagnosis) &&
+        check.value("message", "").find(entry.says) != std::string::npos) {
       return true;
     }
   }
   return false;
 }
 
-/// Is a lack of speed all that is said against it? A right kernel need not be fast, and where several
-/// share a GPU none of them is.
+/// Is a lack of speed all that is said against it? A right kernel need not be fast, and where
+/// several share a GPU none of them is.
 bool is_only_slow(const json& exercise) {
   const json& checks = exercise.at("checks");
   return std::all_of(checks.begin(), checks.end(), [](const json& check) {
