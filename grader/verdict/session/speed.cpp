@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "verdict/contract/call.h"
 #include "verdict/measure/bandwidth.h"
@@ -98,7 +99,10 @@ Speed Session::speed_in_traffic() {
   const Measurement& measurement = *settings_.measurement;
   const Shape& shape = measurement.traffic.back();
   const Case call = measurement.make_case(shape, settings_.seed);
+  std::set<Launched> others = std::exchange(check_.launches, {});
   const Run run = complete(call, {}, kNobodyAsked, true);
+  launched_for_speed_ = check_.launches;
+  check_.launches.merge(others);
   const std::string wrong = verify_answer(run.answer, call, settings_.seed, measurement);
   if (!wrong.empty()) {
     fail(call, {.message = wrong});
@@ -144,6 +148,13 @@ const std::optional<Speed>& Session::speed() {
     speed_ = device() == "gpu" ? speed_in_time() : speed_in_traffic();
   }
   return speed_;
+}
+
+void Session::forbid_spills() {
+  for (Launched launch : launched_for_speed_) {
+    launch.may_spill = false;
+    check_.launches.insert(launch);
+  }
 }
 
 }  // namespace onepass::verdict
