@@ -88,8 +88,10 @@ void Run::judge_gpu_code(std::size_t index) {
     update(index, [&](Json& exercise) {
       exercise["gpu_code"] = describe_gpu_code(kernels, item.launches);
       refuse_launches(exercise, kernels, item.launches, item.task.source);
+      refuse_spills(exercise, kernels, item.launches);
       for (Json& check : exercise["checks"]) {
-        if (check["status"] == "launch error" && !check.contains("replay")) {
+        if ((check["status"] == "launch error" || check["status"] == "failed") &&
+            !check.contains("replay")) {
           check["replay"] = replay(*item.task.exercise, options_.device);
         }
       }

@@ -27,12 +27,14 @@ void require_speed(const SpeedStep& step) {
                      "this call asks for {:.2f} times the least traffic ({}), and {:g} "
                      "times is",
                      speed->over_least, speed->in_words, step.over_least);
-  verdict::session().fail(speed->call,
-                          {.message = fmt::format("The result is right, but {} wanted for this "
-                                                  "point. What brings more, the exercise's "
-                                                  "section tells.",
-                                                  reached),
-                           .mistake = "slower-than-a-copy"});
+  const std::string next = speed->next.sentence.empty()
+                               ? "What brings more, the exercise's section tells."
+                               : "The next step: " + speed->next.sentence;
+  verdict::session().fail(
+      speed->call, {.message = fmt::format("The result is right, but {} wanted for this point. {}",
+                                           reached, next),
+                    .mistake = "slower-than-a-copy",
+                    .location = speed->next.location});
 }
 
 }  // namespace onepass::common

@@ -35,8 +35,9 @@ void require_speed(const SpeedStep& step);
     right;                                                                                        \
     require_speed({75.0, 1.25});                                                                  \
   }                                                                                               \
-  CHECK_CASE("speed: 85 % of a copy's; on the simulator 1.1 times the least traffic", points(1),  \
-             todo(last_todo)) {                                                                   \
+  CHECK_CASE("speed: 85 % of a copy's; on the simulator 1.1 times the least, and no spills",      \
+             points(1), todo(last_todo)) {                                                        \
     right;                                                                                        \
     require_speed({85.0, 1.1});                                                                   \
+    session().forbid_spills();                                                                    \
   }

@@ -3,6 +3,7 @@
 
 #include "chapters/common/check.h"
 #include "chapters/common/requests.h"
+#include "chapters/common/speed.h"
 #include "chapters/rmsnorm/mistakes.h"
 #include "chapters/rmsnorm/shapes.h"
 
@@ -203,6 +204,10 @@ TEST_SUITE("rmsnorm/residual") {
     });
     check_not_finite(call_of(random_inputs(Dtype::fp16, 4, 300)), kAll, expect<residual_mistakes>);
   }
+
+  // ---- Speed ----
+
+  SPEED_CHECKS(3, check(kAll, random_inputs(Dtype::bf16, 3, 520)))
 }
 
 }  // namespace

@@ -45,6 +45,18 @@ std::string why_refused(const KernelResources& kernel, std::uint64_t threads) {
       short_name(kernel.function), kernel.registers, kArchitecture, threads, most, threads, most);
 }
 
+std::string why_no_spills(const KernelResources& kernel) {
+  return fmt::format(
+      "The result is right, and asks for little, as far as the simulator sees. But nvcc gives each "
+      "thread of {} {} registers ({}), which do not hold what it keeps: {} bytes a thread are "
+      "stored to local memory, which is device memory by another name, and {} loaded. No spills "
+      "are "
+      "wanted for this point. The next step: keep less in a thread, by more threads or shared "
+      "memory for a row; or let it have more registers, by fewer threads in __launch_bounds__.",
+      short_name(kernel.function), kernel.registers, kArchitecture, kernel.spill_store_bytes,
+      kernel.spill_load_bytes);
+}
+
 // "exercises/01_rmsnorm/forward.cu:52": where the kernel is launched by the name that the launch
 // has; empty unless there is one such place.
 std::string place_of(const Json& launch, const std::string& source, const std::string& file) {
@@ -123,6 +135,29 @@ void refuse_launches(Json& exercise, const std::vector<KernelResources>& kernels
                     {"location", place.empty() ? Json(nullptr) : Json(place)}});
       note_refusal(exercise, "launch error");
       break;
+    }
+  }
+}
+
+void refuse_spills(Json& exercise, const std::vector<KernelResources>& kernels,
+                   const Launches& launches) {
+  for (Json& check : exercise["checks"]) {
+    const auto of_check = launches.find(text(check, "name"));
+    if (check["status"] != "passed" || of_check == launches.end()) {
+      continue;
+    }
+    for (const KernelResources& kernel : kernels) {
+      const Json& all = of_check->second;
+      const bool may = std::none_of(all.begin(), all.end(), [&](const Json& launch) {
+        return !launch.value("may_spill", true) && is_of(launch, kernel);
+      });
+      if (!may && kernel.spill_store_bytes + kernel.spill_load_bytes > 0) {
+        check.update({{"status", "failed"},
+                      {"message", why_no_spills(kernel)},
+                      {"diagnosis", "slower-than-a-copy"}});
+        exercise["gpu_code"]["refused"] = "failed";
+        break;
+      }
     }
   }
 }

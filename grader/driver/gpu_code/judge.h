@@ -24,6 +24,10 @@ Json describe_gpu_code(const std::vector<KernelResources>& kernels, const Launch
 void refuse_launches(Json& exercise, const std::vector<KernelResources>& kernels,
                      const Launches& launches, const std::string& source);
 
+/// Checks have not passed with a kernel that spills, of a launch that may not.
+void refuse_spills(Json& exercise, const std::vector<KernelResources>& kernels,
+                   const Launches& launches);
+
 /// A GPU's compiler refuses the file.
 void refuse_file(Json& exercise, const CompileError& error);
 

@@ -93,7 +93,8 @@ std::string render_gpu_code(const Json& told, const Json& report, Style style) {
   for (std::size_t i = 0; i < exercises.size(); ++i) {
     const Json& exercise = exercises[i];
     const std::string status = text(exercise, "status");
-    if (status != text(told["exercises"][i], "status")) {
+    const Json& before = told["exercises"][i];
+    if (status != text(before, "status") || exercise["score"] != before["score"]) {
       fmt::format_to(Out(lines), "\n{} {}, {} of {}\n", painted(text(exercise, "id"), kBold, style),
                      painted(status, color_of(status), style), text(exercise, "score"),
                      text(exercise, "max_score"));

@@ -38,6 +38,7 @@ void read_header(const std::string& line, Entry& entry) {
   value_of("diagnosis", entry.diagnosis);
   value_of("not", entry.unlike);
   value_of("check", entry.check);
+  value_of("says", entry.says);
   value_of("status", entry.status);
   value_of("needs", entry.needs);
   value_of("base", entry.base);

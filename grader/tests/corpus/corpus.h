@@ -21,6 +21,7 @@ struct Entry {
   std::string diagnosis;          // the id that a failing check must have, kNone, or empty
   std::string unlike;             // "eps-ignored, no-root": ids that no check may have, or empty
   std::string check;              // how that check's name begins, or empty
+  std::string says;               // part of that check's message, or empty
   std::string needs;              // the device that alone can see it, or empty
   std::string base;               // "right/welford.cu": what an .edit changes; empty: the solution
   std::string slow;               // why its grading takes long, or empty

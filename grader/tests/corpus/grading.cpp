@@ -98,7 +98,8 @@ bool names_mistake(const json& exercise, const Entry& entry) {
   }
   for (const json& check : exercise.at("checks")) {
     const bool meant = check.at("name").get<std::string>().find(entry.check) == 0;
-    if (!has(check, "status", "passed") && meant && has(check, "diagnosis", entry.diagnosis)) {
+    if (!has(check, "status", "passed") && meant && has(check, "diagnosis", entry.diagnosis) &&
+        check.value("message", "").find(entry.says) != std::string::npos) {
       return true;
     }
   }

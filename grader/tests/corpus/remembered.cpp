@@ -70,8 +70,8 @@ void Remembered::save() const {
 
 std::string Remembered::content(const Entry& entry) const {
   const std::string all =
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", grading_, entry.kind, entry.source.string(),
-                  entry.status, entry.diagnosis, entry.unlike, entry.check, entry.text);
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", grading_, entry.kind, entry.source.string(),
+                  entry.status, entry.diagnosis, entry.unlike, entry.check, entry.says, entry.text);
   return driver::fingerprint(all);
 }
 

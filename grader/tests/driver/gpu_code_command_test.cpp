@@ -38,17 +38,17 @@ SAYS
 )sh";
 
 // Both checks pass, the second with a launch of so many threads.
-std::string grader_of_launch(int threads) {
+std::string grader_of_launch(int threads, bool may_spill = true) {
   return fmt::format(
       R"sh(
 printf '{{"event":"check","name":"answers 42","status":"passed","launches":[]}}\n' >> "$EVENTS"
 launched='{{"function":"void onepass::k<float>(float*) [clone .isra.0]","written":"k<T>",'
-launched="$launched"'"threads":{},"dynamic_shared_bytes":1024}}'
+launched="$launched"'"threads":{},"dynamic_shared_bytes":1024,"may_spill":{}}}'
 [ "$EXERCISE" = toy/second ] ||
   printf '{{"event":"check","name":"answers always","status":"passed","launches":[%s]}}\n' \
     "$launched" >> "$EVENTS"
 )sh",
-      threads);
+      threads, may_spill);
 }
 
 struct Fixture {
@@ -75,8 +75,8 @@ struct Fixture {
     write_file(workbook.root() / "build/onepass.json", config.dump());
   }
 
-  void launch(int threads) const {
-    workbook.set_grader(grader_of_launch(threads) + Workbook::kEnd);
+  void launch(int threads, bool may_spill = true) const {
+    workbook.set_grader(grader_of_launch(threads, may_spill) + Workbook::kEnd);
   }
   Json exercise(int number) const {
     return workbook.report("report/exercises")["exercises"][number];
@@ -125,6 +125,26 @@ TEST_CASE_FIXTURE(Fixture, "a launch that registers do not allow is a failure, a
   INFO(again.output);
   CHECK(has(again.output, "toy/first     2 of 5   launch error   The first\n"));
   CHECK(has(again.output, "Score: 6 of 9\n"));
+}
+
+TEST_CASE_FIXTURE(Fixture, "spills cost a check that asks for none, and are told by name") {
+  launch(640, false);
+  const auto outcome = workbook.onepass("grade first");
+  INFO(outcome.output);
+  CHECK(has(outcome.output, "Score: 2 of 5\n"));
+  CHECK(has(outcome.output,
+            "nvcc gives each thread of k<float> 72 registers (sm_90), which do not hold what it "
+            "keeps: 48 bytes a thread are stored to local memory"));
+  const Json checks = exercise(0)["checks"];
+  CHECK(checks[0]["status"] == "passed");
+  CHECK(checks[1]["status"] == "failed");
+  CHECK(checks[1]["diagnosis"] == "slower-than-a-copy");
+  CHECK(checks[1].contains("replay"));
+  // Nothing spilled, nothing said.
+  std::string none = kPtxas;
+  none.replace(none.find("48 bytes spill stores, 60"), 25, "0 bytes spill stores, 0");
+  have_nvcc(none);
+  CHECK(has(workbook.onepass("grade first").output, "Score: 5 of 5\n"));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a file is compiled for a GPU once, and not where that is not wanted") {

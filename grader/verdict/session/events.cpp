@@ -29,7 +29,8 @@ json launches_of(const Session::Check& check) {
     launches.push_back({{"function", launch.function},
                         {"written", launch.written},
                         {"threads", launch.threads},
-                        {"dynamic_shared_bytes", launch.dynamic_shared_bytes}});
+                        {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
+                        {"may_spill", launch.may_spill}});
   }
   return launches;
 }

@@ -8,7 +8,8 @@
 //              in the report; todo; possible: [{diagnosis, sentence}], mistakes that other checks
 //              may tell apart; warnings: [text]; output: what the student's code printed;
 //              detail: {where, expected, got, pattern, call}, each "" if there is none; and, of
-//              the simulator, launches: [{function, written, threads, dynamic_shared_bytes}]
+//              the simulator, launches: [{function, written, threads, dynamic_shared_bytes,
+//              may_spill}]
 //   traffic    exercise, rows, cols, dtype, least_bytes; "student", "naive" and "reference":
 //              {requested_bytes, distinct_bytes} or null; "lines": the student's, [{file, line,
 //              action, space, requests, lanes, bytes, units, least_units, distinct_sectors,

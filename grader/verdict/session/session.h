@@ -132,6 +132,9 @@ class Session {
   /// How fast the exercise's own call is, measured once. Ends the check if the call goes wrong.
   /// Nothing, with a warning, where this GPU has no memory for it.
   const std::optional<Speed>& speed();
+  /// The check has its points only if no kernel of that call spills, for all that nvcc knows: where
+  /// the simulator grades. On a GPU the time has it.
+  void forbid_spills();
 
   /// The comparison of expect() alone, on an answer from it.
   void compare(const Case& call, const Answer& answer, const Outputs& outputs,
@@ -156,6 +159,7 @@ class Session {
     std::string function, written;  // the kernel, see simulator::LaunchTraffic
     std::uint64_t threads = 0;      // of a block
     std::uint64_t dynamic_shared_bytes = 0;
+    bool may_spill = true;  // without costing the check its points: see forbid_spills()
 
     auto operator<=>(const Launched&) const = default;
   };
@@ -253,6 +257,7 @@ class Session {
   bool side_by_side_ = false, in_pairs_ = false;
   std::optional<Case> last_;            // of them
   std::optional<Speed> speed_;          // once it was asked for
+  std::set<Launched> launched_for_speed_;
   std::optional<double> memory_bytes_;  // of the device, once it was asked
 };
 

@@ -22,7 +22,11 @@ namespace {
 constexpr double kLarge = 0.25;  // of the largest tensor
 constexpr int kTimesL2 = 2;      // what is not larger may stay in the cache
 
-using Access = std::pair<std::string, AccessType>;  // to a tensor
+// Time has no causes. The simulator has, of the same call.
+constexpr const char* kNextStepInTime =
+    "graded with --device cpu this check names what is asked for too often, and nvcc what is "
+    "spilled. Where neither is, keep more bytes on their way: more loads of a thread before the "
+    "first is waited for, or more threads of a multiprocessor at one time.";
 
 /// The sectors of the call's large tensors, each once: what has to be asked for.
 std::map<Access, double> least_sectors(const Case& call) {
@@ -55,26 +59,27 @@ Speed traffic_over_least(const Case& call, const Traffic& traffic, double times_
   const std::map<Access, double> least = least_sectors(call);
   std::map<Access, double> asked;
   double all_asked = 0.0;
-  double all_least = 0.0;
   for (const LineTraffic& line : traffic.lines) {
-    const Access access = {line.buffer, line.type};
-    const bool is_large = std::any_of(least.begin(), least.end(), [&](const auto& one) {
-      return one.first.first == line.buffer;
-    });
-    const bool is_small = !is_large && contract::tensor_of(call, line.buffer) != nullptr;
-    if (line.space == MemorySpace::global && !is_small) {
-      asked[access] += static_cast<double>(line.units);
-      all_asked += static_cast<double>(line.units);
-    }
+    const double sectors = counted_sectors(call, line, least);
+    asked[{line.buffer, line.type}] += sectors;
+    all_asked += sectors;
   }
+  double all_least = 0.0, read_least = 0.0;
   std::string words;
   for (const auto& [access, sectors] : least) {
+    const bool is_read = access.second == AccessType::read;
     all_least += sectors;
-    words += fmt::format("{}{} was {} {}", words.empty() ? "" : ", ", access.first,
-                         access.second == AccessType::read ? "read" : "written",
+    read_least += is_read ? sectors : 0.0;
+    words += fmt::format("{} of {} {}{} {}", words.empty() ? "the sectors" : ", those",
+                         access.first, words.empty() ? "were " : "", is_read ? "read" : "written",
                          how_often(asked[access] / sectors));
   }
-  return {.call = call, .over_least = all_asked / (times_least * all_least), .in_words = words};
+  // What is more than each once is to be read.
+  const double loads = 1.0 + (times_least - 1.0) * all_least / read_least;
+  return {.call = call,
+          .over_least = all_asked / (times_least * all_least),
+          .in_words = words,
+          .next = next_step(call, traffic, least, loads)};
 }
 
 /// The first shape that no cache holds.
@@ -94,7 +99,10 @@ Speed Session::speed_in_traffic() {
   const Measurement& measurement = *settings_.measurement;
   const Shape& shape = measurement.traffic.back();
   const Case call = measurement.make_case(shape, settings_.seed);
+  std::set<Launched> others = std::exchange(check_.launches, {});
   const Run run = complete(call, {}, kNobodyAsked, true);
+  launched_for_speed_ = check_.launches;
+  check_.launches.merge(others);
   const std::string wrong = verify_answer(run.answer, call, settings_.seed, measurement);
   if (!wrong.empty()) {
     fail(call, {.message = wrong});
@@ -131,7 +139,8 @@ std::optional<Speed> Session::speed_in_time() {
   const double copy = measured.timings[1].gigabytes_per_second;
   return Speed{.call = call,
                .percent_of_copy = 100.0 * own / copy,
-               .in_words = fmt::format("{:.0f} GB/s, a copy of as many bytes {:.0f}", own, copy)};
+               .in_words = fmt::format("{:.0f} GB/s, a copy of as many bytes {:.0f}", own, copy),
+               .next = {kNextStepInTime, std::nullopt}};
 }
 
 const std::optional<Speed>& Session::speed() {
@@ -139,6 +148,13 @@ const std::optional<Speed>& Session::speed() {
     speed_ = device() == "gpu" ? speed_in_time() : speed_in_traffic();
   }
   return speed_;
+}
+
+void Session::forbid_spills() {
+  for (Launched launch : launched_for_speed_) {
+    launch.may_spill = false;
+    check_.launches.insert(launch);
+  }
 }
 
 }  // namespace onepass::verdict
