@@ -49,7 +49,8 @@ def panel(top, header, versions, column):
         percent = re.match(r"[\d.]+", share)
         length = COPY * min(float(percent[0]), 108) / 100 if percent else 0
         fill = "#57ae5b" if i + 1 == len(versions) else "#9cc9f5"
-        told = f"{speed} GB/s, {share}" if percent else speed
+        number, _, where = speed.partition(",")  # "3050, on an H100"
+        told = f"{number} GB/s{where}, {share}" if percent else speed
         out.append(f'<rect x="{LEFT}" y="{y}" width="{length:.1f}" height="18" fill="{fill}"/>')
         # Where a bar is long, its figures stand in it: behind it is the line of the copy.
         inside = length > COPY / 2
