@@ -255,8 +255,8 @@ class Session {
   Sample sample_ = Sample::none;
   bool in_full_ = true;  // if the numbers of a sample are not right, all blocks run, however many
   bool side_by_side_ = false, in_pairs_ = false;
-  std::optional<Case> last_;            // of them
-  std::optional<Speed> speed_;          // once it was asked for
+  std::optional<Case> last_;    // of them
+  std::optional<Speed> speed_;  // once it was asked for
   std::set<Launched> launched_for_speed_;
   std::optional<double> memory_bytes_;  // of the device, once it was asked
 };

@@ -18,7 +18,8 @@ struct Speed {
   double over_least = 0.0;
   /// On a GPU: effective bandwidth in per cent of the copy's.
   double percent_of_copy = 0.0;
-  /// "the sectors of x were read twice, those of y written once", or "1720 GB/s, a copy of as many bytes 4012".
+  /// "the sectors of x were read twice, those of y written once", or "1720 GB/s, a copy of as many
+  /// bytes 4012".
   std::string in_words;
   NextStep next;  // what would bring most
 };
