@@ -193,7 +193,7 @@ __device__ inline Moments row_moments(Moments own, int part, int cols) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
   if (gridDim.y > 1) {
     __shared__ Moments shares[kMostBlocks];
-    // TODO 4, a cluster: as in 1.4, but two numbers at once, so that there is one barrier less. Let
+    // TODO 4: a cluster, as in 1.4, but two numbers at once, so that there is one barrier less. Let
     // each block store its moments in the shares of all. The row's mean is that of the blocks'
     // means, each as often as it has columns; and squares about another mean grow by the number of
     // columns times the square of the difference.
