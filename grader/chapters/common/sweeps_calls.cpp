@@ -13,8 +13,9 @@ using verdict::session;
 
 namespace {
 
-// Past a block's threads; where the registers of a block no longer hold a row of any type; where its
-// shared memory does not. (More of them would be more of the time to the verdict than the rest.)
+// Past a block's threads; where the registers of a block no longer hold a row of any type; where
+// its shared memory does not. (More of them would be more of the time to the verdict than the
+// rest.)
 constexpr std::int64_t kClasses[] = {1040, 8208, 33040};
 
 constexpr std::int64_t kOneBlocks = 20'000;  // that one block still may have
