@@ -20,7 +20,7 @@ constexpr std::int64_t kClasses[] = {1040, 8208, 33040};
 
 constexpr std::int64_t kOneBlocks = 20'000;  // that one block still may have
 
-// Of what has no end in moments: powers of two, as exponents, every fourth one.
+// Of what has no end in moments: powers of two, as exponents, every other one.
 constexpr int kFirstLarge = 13, kLastLarge = 25;
 constexpr std::int64_t kLimited = std::int64_t{1} << 18;  // what has an end before that, has one
 
@@ -98,7 +98,7 @@ bool are_within_int(const contract::Sizes& sizes) {
 void check_beyond_classes(const Function& function) {
   std::uint64_t number = session().random().bits(7);
   for (const contract::Size& size : sizes_to_try(function)) {
-    for (int power = kFirstLarge; power <= kLastLarge && size.most > kLimited; power += 4) {
+    for (int power = kFirstLarge; power <= kLastLarge && size.most > kLimited; power += 2) {
       const std::int64_t large = (std::int64_t{1} << power) + (number % 2 == 0 ? 16 : 1);
       const std::int64_t others[] = {1, 2, 3};
       const std::int64_t wide[] = {1, 64, 1032, 100};
