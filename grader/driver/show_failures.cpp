@@ -157,15 +157,15 @@ void write_failures(Out out, const Json& exercise, Style style) {
       continue;  // still to come
     }
     ++failed;
-    if (failed == 1) {
+    if (failed == 1 || style.all) {
       write_failure(out, check, exercise, style);
     } else if (failed <= kNamed) {
       fmt::format_to(out, "  {} {} (TODO {}, {})\n", painted(state + ":", color_of(state), style),
                      text(check, "name"), text(check, "todo"), worth(check));
     }
   }
-  if (failed > kNamed) {
-    fmt::format_to(out, "  and {} more\n", failed - kNamed);
+  if (failed > kNamed && !style.all) {
+    fmt::format_to(out, "  and {} more: --all tells all\n", failed - kNamed);
   }
   write_not_started(out, exercise, untouched, style);
 }
