@@ -115,13 +115,18 @@ void write_exercises(Out out, const Json& report, Style style) {
                    text(exercise, "title"));
   }
   std::set<std::string> faults;
+  bool has_failed = false;  // the first that has is told in full: one goes after the other anyway
   for (const Json& exercise : report["exercises"]) {
     std::string details;
     if (const std::string fault = fault_of(exercise, stopped); !fault.empty()) {
       write_fault(Out(details), fault, faults.insert(fault).second);
     }
-    write_failures(Out(details), exercise, style);
+    std::string failed;
+    write_failures(Out(failed), exercise, style, !has_failed);
+    has_failed = has_failed || !failed.empty();
+    details += failed;
     write_warnings(Out(details), exercise, style);
+    write_what_was_printed(Out(details), exercise, style);
     if (!details.empty()) {
       fmt::format_to(out, "\n{}\n{}", painted(text(exercise, "id"), kBold, style), details);
     }

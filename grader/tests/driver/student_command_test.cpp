@@ -271,6 +271,17 @@ TEST_CASE("onepass diff, once passed, and why") {
   CHECK(has(workbook.onepass("diff first").output, "is missing: build/onepass reset 1.1 brings"));
 }
 
+TEST_CASE("of several exercises that fail, the first is told in full") {
+  const Fresh workbook;
+  write_file(workbook.exercise("first"), kWrong);
+  write_file(workbook.exercise("second"), kWrong);
+  const std::string some = workbook.onepass("grade").output;
+  CHECK(some.find("It answers 41.") == some.rfind("It answers 41."));
+  CHECK(has(some, "\ntoy/second\n\n  failed: answers 42 (TODO 1, 4 points)\n\n"));
+  const std::string all = workbook.onepass("grade --all").output;
+  CHECK(all.find("It answers 41.") != all.rfind("It answers 41."));
+}
+
 TEST_CASE("grade --all tells every failure in full") {
   const Fresh workbook;
   workbook.set_grader(std::string(R"(
@@ -281,6 +292,23 @@ done
   write_file(workbook.exercise("first"), kWrong);
   CHECK_FALSE(has(workbook.onepass("grade first").output, "No: answers always."));
   CHECK(has(workbook.onepass("grade first --all").output, "No: answers always."));
+}
+
+TEST_CASE("what a kernel printed is shown where it passed too, its beginning") {
+  const Fresh workbook;
+  workbook.set_grader(std::string(R"(
+for name in 'answers 42' 'answers always'; do
+  printf '{"event":"check","name":"%s","status":"passed","output":"' "$name" >> "$EVENTS"
+  printf '1\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\n9\\n10\\n11\\n12"}\n' >> "$EVENTS"
+done
+)") + Workbook::kEnd);
+  workbook.solve("first");
+  const std::string told = "\n  In the check \"answers 42\":\n    Your code printed:\n    1\n";
+  const std::string some = workbook.onepass("grade first").output;
+  CHECK(has(some, told));
+  CHECK(has(some, "    10\n    and 2 more lines: --all tells all\n"));
+  CHECK_FALSE(has(some, "answers always"));
+  CHECK(has(workbook.onepass("grade first --all").output, "    12\n"));
 }
 
 TEST_CASE("what cannot be worked with gets one sentence that says what to do, and exit 2") {

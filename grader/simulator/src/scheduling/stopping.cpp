@@ -160,7 +160,7 @@ void stop_with(Launch& launch, Kind kind, CodeAddress site, std::string message,
 void stop_as_endless(Launch& launch, CodeAddress site) {
   const Findings::Writing writing(launch.machine.findings);
   const std::string limit =
-      launch.accesses_left == 0
+      launch.machine.access_limit > 0 && launch.accesses_left == 0
           ? std::to_string(launch.machine.access_limit) + " accesses to memory"
           : seconds_text(launch.machine.time_limit) + " s of CPU time";
   stop_with(launch, Kind::endless_loop, best_site(launch, site),
