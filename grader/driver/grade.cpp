@@ -12,11 +12,13 @@
 #include "driver/files.h"
 #include "driver/gpu_code/show.h"
 #include "driver/gpu_lock.h"
+#include "driver/next_step.h"
 #include "driver/run.h"
 #include "driver/student/remember.h"
 #include "driver/student/standing.h"
 #include "driver/submission.h"
 #include "driver/terminal.h"
+#include "driver/text.h"
 #include "process/confinement.h"
 #include "process/interrupt.h"
 
@@ -59,6 +61,28 @@ std::string what_changed(const Config& config, const std::vector<Task>& tasks, c
     fmt::print(stderr, "What you have passed could not be noted. {}\n", fault.what());
     return "";
   }
+}
+
+// What to type at the first failure of an exercise that was begun.
+std::string what_helps(const Config& config, const std::vector<Task>& tasks, const Json& report) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const Json& exercise = report["exercises"][i];
+    const std::optional<NextStep> next = next_step(exercise);
+    if (!next) {
+      continue;
+    }
+    for (const char* told : {"compile error", "missing", "not started"}) {
+      if (text(*next->check, "status") == told) {
+        return "";  // that says what to do
+      }
+    }
+    const std::string program = program_of(config);
+    const std::string diagnosis = text(*next->check, "diagnosis");
+    return fmt::format("Stuck? {}{} hint {} {}\n",
+                       diagnosis.empty() ? "" : fmt::format("{} explain {}, ", program, diagnosis),
+                       program, number_of({tasks[i].chapter, tasks[i].exercise}), next->todo);
+  }
+  return "";
 }
 
 // What comes after exercises that are passed.
@@ -139,8 +163,9 @@ int grade(const Config& config, GradeOptions options) {
   changes += is_students ? what_changed(config, tasks, run.report()) : "";
   print(changes.empty() ? "" : "\nSince the last grading:\n" + changes);
   print(render_end(run.report(), style));
-  if (is_students && run.report()["complete"] == true && all_passed(run.report())) {
-    print(what_comes_next(config, tasks));
+  if (is_students && run.report()["complete"] == true) {
+    print(all_passed(run.report()) ? what_comes_next(config, tasks)
+                                   : what_helps(config, tasks, run.report()));
   }
   if (unwritten) {
     std::rethrow_exception(unwritten);
