@@ -81,7 +81,8 @@ std::vector<std::string> note_grading(const Json& exercise, const std::string& s
   note.status = text(exercise, "status");
   note.score = exercise["score"];
   note.todo = next ? next->todo : 0;
-  note.diagnosis = next ? text(*next->check, "diagnosis") : "";
+  const bool is_mistake = next && text(*next->check, "status") != "not started";
+  note.diagnosis = is_mistake ? text(*next->check, "diagnosis") : "";
   note.graded_text = now;
   note.passed_text = passed ? now : note.passed_text;
   for (const Kind& kind : kKinds) {
