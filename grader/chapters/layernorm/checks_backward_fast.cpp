@@ -53,9 +53,10 @@ void check_long_walks_of_dx() {
 
 /// All blocks have a part of the sums. So dx is looked at in all of them, too.
 void check_long_walks_of_sums() {
-  checks.check(kOfBackward, random_gradients(Dtype::fp32, kLongWalk, 8));
-  checks.check(kOfBackward, random_gradients(Dtype::bf16, kLongWalk, 17),
+  checks.check(kOfSums, random_gradients(Dtype::fp32, 2601, 3),
                {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
+  checks.check(kOfBackward, random_gradients(Dtype::fp32, kLongWalk, 8));
+  checks.check(kOfBackward, random_gradients(Dtype::bf16, kLongWalk, 17));
 }
 
 /// The same with several warps a row: side by side in a block; or a block a row, and fewer blocks

@@ -54,9 +54,10 @@ void check_long_walks_of_dx() {
 
 /// All blocks have a part of the sums. So dx is looked at in all of them, too.
 void check_long_walks_of_sums() {
-  checks.check(kOfBoth, random_gradients(Dtype::fp32, kLongWalk, 8));
-  checks.check(kOfBoth, random_gradients(Dtype::bf16, kLongWalk, 17),
+  checks.check(kOfDweight, random_gradients(Dtype::fp32, 3001, 3),
                {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
+  checks.check(kOfBoth, random_gradients(Dtype::fp32, kLongWalk, 8));
+  checks.check(kOfBoth, random_gradients(Dtype::bf16, kLongWalk, 17));
 }
 
 /// The same with several warps a row: side by side in a block; or a block a row, and fewer blocks
