@@ -67,6 +67,9 @@ __device__ inline float row_sum_of(float value, int parity) {
   const int warp = threadIdx.x / 32;
   int warps = blockDim.x / 32;
   value = warp_sum(value);
+  if (!kShared && warps == 1) {
+    return value;  // a row of a single warp waits for nobody
+  }
   if (kShared) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
     const auto cluster = cooperative_groups::this_cluster();
@@ -342,9 +345,9 @@ __global__ void __launch_bounds__(kMostThreads)
 }
 
 constexpr int kSumCols = 32;    // columns of a block of sum_groups_kernel
-constexpr int kSumSlices = 32;  // its threads for each of them: a warp's lanes
+constexpr int kSumSlices = 32;  // its threads for each of them, at most
 
-/// Second stage: adds up the groups' sums. Thread (c, s) takes groups s, s + kSumSlices, ... of
+/// Second stage: adds up the groups' sums. Thread (c, s) takes groups s, s + blockDim.y, ... of
 /// column c of its 32; the slices meet in shared memory. It may be launched before the kernel in
 /// front of it has ended, and waits for it.
 template <typename T>
@@ -356,11 +359,10 @@ __global__ void sum_groups_kernel(const float* partial,  // [groups, cols]
   const int slice = threadIdx.y;
   const int col = blockIdx.x * kSumCols + threadIdx.x;
   // TODO 2, second stage. Add up the partial sums of this column, if there is one, over groups
-  // slice, slice + kSumSlices, ... below groups. Let the slices of a column meet in a __shared__
-  // array [kSumSlices][kSumCols + 1]: with the one more, a column of it lies in 32 banks. After a
-  // barrier let a warp have column threadIdx.y of the block's: each lane reads one slice, and
-  // warp_sum() adds them up. Lane 0 stores the sum in dweight, converted to T, if the column is
-  // there.
+  // slice, slice + blockDim.y, ... below groups. Let the slices of a column meet in a __shared__
+  // array [kSumSlices][kSumCols]. After a barrier let the threads of slice 0 add up the blockDim.y
+  // sums of their column, in order, and store what that makes in dweight, converted to T, if the
+  // column is there.
 }
 
 /// Can every row of a tensor be accessed in packs of 16 bytes?
@@ -481,7 +483,8 @@ void rmsnorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x
   early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = (cols + kSumCols - 1) / kSumCols;
-  config.blockDim = dim3(kSumCols, kSumSlices);
+  // No more slices than groups: of wide rows there are few groups, and many columns.
+  config.blockDim = dim3(kSumCols, min(max(groups, 1), kSumSlices));
   config.stream = stream;
   config.attrs = &early;
   config.numAttrs = attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;

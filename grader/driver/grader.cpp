@@ -38,8 +38,8 @@ bool read_lines(int pipe, std::string& unfinished,
 }
 
 // Tells the grader which check is next, or that there is none. One that has gone does not hear it.
-void hand_out(HandOut& checks, process::Process& grader) {
-  const std::optional<std::string> name = checks.next();
+void hand_out(HandOut& checks, bool from_end, process::Process& grader) {
+  const std::optional<std::string> name = checks.next(from_end);
   if (!name) {
     grader.close_pipe(kChecks);
     return;
@@ -52,16 +52,16 @@ void hand_out(HandOut& checks, process::Process& grader) {
 // Runs the grader, hands over what it writes to its pipe for events, and gives it a check when it
 // has none.
 process::Result run_and_read(const std::vector<std::string>& command, HandOut* checks,
-                             double patience,
+                             bool from_end, double patience,
                              const std::function<bool(const std::string& line)>& on_line) {
   using process::Pipe;
   process::Process grader({command, {Pipe::from_program, Pipe::to_program}});
   if (checks != nullptr) {
-    hand_out(*checks, grader);
+    hand_out(*checks, from_end, grader);
   }
   const auto read = [&](const std::string& line) {
     if (on_line(line) && checks != nullptr) {
-      hand_out(*checks, grader);
+      hand_out(*checks, from_end, grader);
     }
   };
   std::string unfinished;
@@ -142,7 +142,7 @@ std::optional<std::string> run_grader(const GraderRun& run,
   std::string unavailable;
   process::Result result;
   try {
-    result = run_and_read(command_of(run), run.checks, run.patience, [&](const std::string& line) {
+    const auto read = [&](const std::string& line) {
       Json event = Json::parse(line);
       make_printable(event);
       const std::string kind = event.at("event").get<std::string>();
@@ -154,10 +154,11 @@ std::optional<std::string> run_grader(const GraderRun& run,
         on_event(event);
       }
       if (kind == "check" && run.checks != nullptr) {
-        run.checks->note(event);
+        run.checks->note(event, run.from_end);
       }
       return kind == "check";
-    });
+    };
+    result = run_and_read(command_of(run), run.checks, run.from_end, run.patience, read);
   } catch (const std::exception& error) {
     return fmt::format("{} said something malformed: {}", run.chapter->grader.string(),
                        error.what());

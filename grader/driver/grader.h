@@ -27,6 +27,7 @@ struct GraderRun {
   Device device = Device::cpu;
   std::uint64_t seed = 0;
   HandOut* checks = nullptr;         // where its checks come from; it may be one of several
+  bool from_end = false;             // it takes the last of them first
   std::optional<double> time_limit;  // seconds for one launch; empty: as the grader chooses
   double patience = 300.0;           // seconds; a grader without an event for so long hangs
   bool measure = false;              // the exercise's own shapes, instead of grading

@@ -2,16 +2,19 @@
 
 namespace onepass::driver {
 
-std::optional<std::string> HandOut::next() {
+std::optional<std::string> HandOut::next(bool from_end) {
   const std::lock_guard lock(mutex_);
-  return next_ < names_.size() ? std::optional(names_[next_++]) : std::nullopt;
+  if (next_ == end_ || (from_end && timeouts_from_end_ >= kMostTimeouts)) {
+    return std::nullopt;
+  }
+  return names_[from_end ? --end_ : next_++];
 }
 
-void HandOut::note(const Json& check) {
+void HandOut::note(const Json& check, bool from_end) {
   const std::lock_guard lock(mutex_);
-  timeouts_ += check.at("status") == "timed out" ? 1 : 0;
+  (from_end ? timeouts_from_end_ : timeouts_) += check.at("status") == "timed out" ? 1 : 0;
   if (timeouts_ >= kMostTimeouts || (is_last_ && is_last_(check))) {
-    next_ = names_.size();
+    next_ = end_;
   }
 }
 

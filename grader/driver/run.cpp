@@ -221,8 +221,9 @@ std::vector<std::string> Run::checks_of(std::size_t index) {
   return names_of(report_["exercises"][index]["checks"]);
 }
 
-// A single exercise on the simulator is graded by two processes at once; of several, each processor
-// has its own.
+// A single exercise on the simulator is graded by two processes at once, the other from its last
+// check on: there are the wide rows, which take the longest. Of several, each processor has its
+// own.
 std::size_t Run::at_once() const {
   const bool alone = items_.size() == 1 && device_ == Device::cpu && options_.until.empty();
   return alone && processors() > 1 ? 2 : 1;
@@ -244,6 +245,7 @@ void Run::grade(std::size_t index) {
   const auto grade_some = [&](std::size_t who) {
     GraderRun run = grader_run(item);
     run.checks = &checks;
+    run.from_end = who > 0;
     faults[who] = run_grader(run, [&](const Json& event) {
       update(index, [&](Json& exercise) {
         if (event.at("event") == "device") {

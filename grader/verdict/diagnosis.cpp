@@ -204,6 +204,10 @@ std::optional<Case> unaligned(const Case& call) {
   return contract::one_element_off(call);
 }
 
+bool is_exact(const Suspect& suspect) {
+  return suspect.oracle->noise.slack <= kSlack;
+}
+
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
                                   std::vector<Suspect> suspects,
                                   const std::vector<std::int64_t>& blocks) {
@@ -230,9 +234,13 @@ std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right,
 
 std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences, double tie) {
   double least = std::numeric_limits<double>::infinity();
+  double exact = least;
   for (const Suspect& suspect : suspects) {
     least = std::min(least, suspect.away);
+    exact = is_exact(suspect) ? std::min(exact, suspect.away) : exact;
   }
+  // Of the many ways that noise may come about one is a little nearer by chance.
+  least = exact <= least + kTieOfWays ? exact : least;
   std::vector<Diagnosis> all;
   std::vector<std::vector<std::string>> said;  // of each mistake
   for (const Suspect& suspect : suspects) {

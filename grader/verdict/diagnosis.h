@@ -75,6 +75,9 @@ struct Suspect {
   Suspect(const Oracle& one) : oracle(&one) {}
 };
 
+/// Does it give numbers, and not what noise makes of them?
+bool is_exact(const Suspect& suspect);
+
 /// Those that explain this output too. An oracle explains one if every element is within its slack
 /// of its result (the bound grows with that where it is larger than the value), if most
 /// elements that are wrong are wrong in it too, and if all together are much nearer to it than to
@@ -94,7 +97,8 @@ constexpr double kTie = 0.02;
 constexpr double kTieOfWays = 0.25;
 
 /// The mistakes of those that are nearest, each once, with the sentence that stands first, and all
-/// numbers of those that differ in these only; or each once for every sentence.
+/// numbers of those that differ in these only; or each once for every sentence. What noise makes of
+/// numbers has to be nearer than exact ones by more than a tie of ways, or both are among them.
 std::vector<Diagnosis> nearest(const std::vector<Suspect>& suspects, bool sentences = false,
                                double tie = kTie);
 

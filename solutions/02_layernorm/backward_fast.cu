@@ -65,6 +65,9 @@ __device__ inline RowSums row_sums_of(RowSums sums, int parity) {
   const int warp = threadIdx.x / 32;
   int warps = blockDim.x / 32;
   sums = {warp_sum(sums.wdy), warp_sum(sums.wdy_hat)};
+  if (!kShared && warps == 1) {
+    return sums;  // a row of a single warp waits for nobody
+  }
   if (kShared) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
     const auto cluster = cooperative_groups::this_cluster();
@@ -457,10 +460,10 @@ __global__ void __launch_bounds__(kMostThreads)
 }
 
 constexpr int kSumCols = 32;    // columns of a block of sum_groups_kernel
-constexpr int kSumSlices = 32;  // its threads for each of them: a warp's lanes
+constexpr int kSumSlices = 32;  // its threads for each of them, at most
 
 /// Second stage: adds up the groups' sums, those for dbias in blocks (b, 0), those for dweight in
-/// blocks (b, 1). Thread (c, s) takes groups s, s + kSumSlices, ... of column c of its 32; the
+/// blocks (b, 1). Thread (c, s) takes groups s, s + blockDim.y, ... of column c of its 32; the
 /// slices meet in shared memory. It may be launched before the kernel in front of it has ended, and
 /// waits for it.
 template <typename T>
@@ -475,26 +478,27 @@ __global__ void sum_groups_kernel(const float* partial_dweight,  // [groups, col
   const int slice = threadIdx.y;
   const int col = blockIdx.x * kSumCols + threadIdx.x;
   // TODO 2, second stage. Add up the partial sums of this column, if there is one, over groups
-  // slice, slice + kSumSlices, ... below groups. Let the slices of a column meet in a __shared__
-  // array [kSumSlices][kSumCols + 1]: with the one more, a column of it lies in 32 banks. After a
-  // barrier let a warp have column threadIdx.y of the block's: each lane reads one slice, and
-  // warp_sum() adds them up. Lane 0 stores the sum in sums, converted to T, if the column is
-  // there.
+  // slice, slice + blockDim.y, ... below groups. Let the slices of a column meet in a __shared__
+  // array [kSumSlices][kSumCols]. After a barrier let the threads of slice 0 add up the blockDim.y
+  // sums of their column, in order, and store what that makes in sums, converted to T, if the
+  // column is there.
   // [solution 2]
-  __shared__ float slices[kSumSlices][kSumCols + 1];
+  __shared__ float slices[kSumSlices][kSumCols];
   float sum = 0.0f;
   if (col < cols) {
 #pragma unroll 8
-    for (int group = slice; group < groups; group += kSumSlices) {
+    for (int group = slice; group < groups; group += blockDim.y) {
       sum += partial[static_cast<int64_t>(group) * cols + col];
     }
   }
   slices[slice][threadIdx.x] = sum;
   __syncthreads();
-  const int mine = blockIdx.x * kSumCols + threadIdx.y;
-  sum = warp_sum(slices[threadIdx.x][threadIdx.y]);
-  if (threadIdx.x == 0 && mine < cols) {
-    sums[mine] = static_cast<T>(sum);
+  if (slice == 0 && col < cols) {
+#pragma unroll 8
+    for (int other = 1; other < blockDim.y; ++other) {
+      sum += slices[other][threadIdx.x];
+    }
+    sums[col] = static_cast<T>(sum);
   }
   // [end]
 }
@@ -634,7 +638,8 @@ Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, in
   early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((cols + kSumCols - 1) / kSumCols, 2);
-  config.blockDim = dim3(kSumCols, kSumSlices);
+  // No more slices than groups: of wide rows there are few groups, and many columns.
+  config.blockDim = dim3(kSumCols, min(max(groups, 1), kSumSlices));
   config.stream = stream;
   config.attrs = &early;
   config.numAttrs = attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;

@@ -1,6 +1,7 @@
 // Mistakes of chapter 4 in how the statistics of a channel's parts are put together, where several
 // blocks share a channel: each has so many elements that follow one another.
 #include <algorithm>
+#include <functional>
 
 #include "chapters/batchnorm/mistakes.h"
 
@@ -10,7 +11,25 @@ namespace {
 
 using common::ForwardHooks;
 
-constexpr std::int64_t kFewest = 64, kMost = 16384;  // elements of a part
+/// How many elements a part has: a number of its own, or its share of the channel, in whole vectors
+/// of a warp or single elements.
+using Length = std::function<std::int64_t(std::int64_t count)>;
+
+std::vector<Length> lengths() {
+  std::vector<Length> all;
+  for (std::int64_t length = 64; length <= 16384; length *= 2) {
+    all.push_back([=](std::int64_t) { return length; });
+  }
+  for (std::int64_t parts = 2; parts <= 64; parts *= 2) {
+    for (const std::int64_t unit : {1, 32 * 4, 32 * 8}) {
+      all.push_back([=](std::int64_t count) {
+        const std::int64_t share = (count + parts - 1) / parts;
+        return (share + unit - 1) / unit * unit;
+      });
+    }
+  }
+  return all;
+}
 
 struct Part {
   double count = 0.0, mean = 0.0, squares = 0.0;
@@ -62,9 +81,10 @@ Part as_equal(const std::vector<Part>& parts) {
       equal, [](const Part& part) { return part.count; }, true);
 }
 
-/// Of every channel, of parts of so many elements; nothing where it has no two of them.
-common::RowSum merged(std::int64_t length, Merge merge, double (*result)(const Part&, double)) {
+/// Of every channel, of such parts; nothing where it has no two of them.
+common::RowSum merged(const Length& length_of, Merge merge, double (*result)(const Part&, double)) {
   return [=](verdict::Dtype, const Field& x) -> std::optional<Field> {
+    const std::int64_t length = length_of(x.cols);
     if (x.cols <= length) {
       return std::nullopt;
     }
@@ -90,7 +110,7 @@ common::Table<Hooks> slice_mistakes() {
        "with the counts that there are. The last part has fewer.",
        as_equal}};
   for (const auto& [sentence, merge] : merges) {
-    for (std::int64_t length = kFewest; length <= kMost; length *= 2) {
+    for (const Length& length : lengths()) {
       const ForwardHooks hooks = {
           .sum =
               merged(length, merge, [](const Part& all, double count) { return all.mean * count; }),

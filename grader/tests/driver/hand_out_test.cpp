@@ -29,6 +29,23 @@ TEST_CASE("each check is handed out once, in the order of the workbook") {
   CHECK_FALSE(checks.next());
 }
 
+TEST_CASE("each is handed out once, from both ends") {
+  HandOut checks({"a", "b", "c"});
+  CHECK(checks.next(true) == "c");
+  CHECK(checks.next() == "a");
+  CHECK(checks.next(true) == "b");
+  CHECK_FALSE(checks.next(true));
+  CHECK_FALSE(checks.next());
+}
+
+TEST_CASE("after two timeouts at the end those before it are handed out all the same") {
+  HandOut checks({"a", "b", "c", "d", "e"});
+  checks.note(graded(*checks.next(true), "timed out"), true);
+  checks.note(graded(*checks.next(true), "timed out"), true);
+  CHECK_FALSE(checks.next(true));
+  CHECK(rest_of(checks) == "abc");
+}
+
 TEST_CASE("none after one that is the last, or after two timeouts") {
   HandOut checks({"a", "b", "c"}, [](const Json& check) { return check["status"] == "failed"; });
   CHECK(checks.next() == "a");

@@ -53,6 +53,16 @@ bool is_telling(const Case& call, const Expectation& expectation, const Comparis
          call.buffer(expectation.output).dtype != Dtype::fp32;
 }
 
+/// Of results that are off by too little to be telling: drops what gives exact numbers, and what
+/// says what noise makes of them too where exact numbers come as near.
+void drop_untelling(std::vector<Suspect>& suspects) {
+  double exact = std::numeric_limits<double>::infinity();
+  for (const Suspect& suspect : suspects) {
+    exact = is_exact(suspect) ? std::min(exact, suspect.away) : exact;
+  }
+  std::erase_if(suspects, [&](const Suspect& one) { return is_exact(one) || one.away >= exact; });
+}
+
 /// Drops those that leave no trace in another call, unless that is right, and their control wrong.
 void drop_harmless(std::vector<Suspect>& suspects, const Case& call,
                    const std::function<bool(const Case&)>& is_right) {
@@ -104,7 +114,6 @@ void drop_confined(std::vector<Suspect>& suspects, const Case& call,
 void drop_accidental(std::vector<Suspect>& suspects, const Case& call,
                      const std::function<Expectation(const Case&)>& expected,
                      const Attempt& attempt) {
-  const auto is_exact = [](const Suspect& one) { return one.oracle->noise.slack <= kSlack; };
   const bool any =
       elements_of(call) >= kFew && std::any_of(suspects.begin(), suspects.end(), is_exact);
   const std::optional<Case> other = any ? contract::with_outliers(call) : std::nullopt;
@@ -275,13 +284,14 @@ Causes find_causes(const WrongOutput& wrong,
   if (wrong.comparison.unwritten > 0) {
     return {};  // what memory held before is nobody's result
   }
+  const bool is_sure = is_telling(wrong.call, wrong.expectation, wrong.comparison);
   for (const auto& [in_rows, most] : kSmaller) {
     const std::optional<Case> smaller = made_smaller(wrong.call, in_rows, most);
     const std::optional<Answer> answer = smaller ? attempt(*smaller) : std::nullopt;
     if (answer) {
       const Expectation expectation = expected(*smaller);
       const Comparison comparison = comparison_of(*answer, expectation);
-      if (!comparison.right()) {
+      if (!comparison.right() && (!is_sure || is_telling(*smaller, expectation, comparison))) {
         return find_causes({*smaller, *answer, expectation, comparison}, expected, oracles,
                            attempt);
       }
@@ -299,7 +309,7 @@ Causes find_causes(const WrongOutput& wrong,
     return answer && comparison_of(*answer, expected(other)).right();
   });
   bool confirmed = false;
-  bool telling = is_telling(wrong.call, wrong.expectation, wrong.comparison);
+  bool telling = is_sure;
   for (const Varying& change : kChanges) {
     if (suspects.empty()) {
       break;
@@ -328,8 +338,8 @@ Causes find_causes(const WrongOutput& wrong,
                                  std::move(suspects), answer->blocks);
     }
   }
-  if (!telling) {  // but those that say what noise makes of it
-    std::erase_if(suspects, [](const Suspect& one) { return one.oracle->noise.slack <= kSlack; });
+  if (!telling) {
+    drop_untelling(suspects);
   }
   drop_confined(suspects, wrong.call, expected, oracles, attempt);
   drop_accidental(suspects, wrong.call, expected, attempt);

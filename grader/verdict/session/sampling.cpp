@@ -25,7 +25,7 @@ constexpr std::uint64_t kBlocksOfWide = 257;
 // on the computer.
 constexpr std::uint64_t kFewAccesses = 8'000'000;
 constexpr std::uint64_t kFarAccesses = 1'000'000;
-constexpr std::uint64_t kAccessesInBounds = 250'000;
+constexpr std::uint64_t kAccessesInBounds = 100'000;
 constexpr std::uint64_t kFullAccesses = 384'000'000;
 constexpr double kFullLimit = 60.0;  // seconds
 

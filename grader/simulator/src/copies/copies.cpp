@@ -9,8 +9,6 @@
 namespace simulator {
 namespace {
 
-constexpr std::uintptr_t kPiece = 16;
-
 bool overlap(const Access& a, const Access& b) {
   return a.address < b.address + b.size && b.address < a.address + a.size;
 }
@@ -29,41 +27,19 @@ void CopyChecker::on(const BlockBegin& event) {
   block.bulk.clear();
 }
 
-const AsyncCopy* CopyChecker::find(const ByPlace& copies, Access AsyncCopy::*end,
-                                   const Access& access) {
-  const std::uintptr_t last = (access.address + access.size - 1) / kPiece;
-  for (std::uintptr_t piece = access.address / kPiece; piece <= last; ++piece) {
-    const auto [first, behind] = copies.equal_range(piece);
-    for (auto entry = first; entry != behind; ++entry) {
-      if (overlap(entry->second->*end, access)) return entry->second;
-    }
-  }
-  return nullptr;
-}
-
-void CopyChecker::remove(ByPlace& copies, std::uintptr_t address, const AsyncCopy* copy) {
-  const auto [first, behind] = copies.equal_range(address / kPiece);
-  for (auto entry = first; entry != behind; ++entry) {
-    if (entry->second == copy) {
-      copies.erase(entry);
-      return;
-    }
-  }
-}
-
 void CopyChecker::on(const CopyBegin& event) {
   const AsyncCopy& copy = *event.copy;
   Block& block = blocks_.running();
   if (copy.whole > 0) return block.bulk.begin(copy);
-  if (copy.from.size > 0) block.from.emplace(copy.from.address / kPiece, &copy);
-  block.to.emplace(copy.to.address / kPiece, &copy);
+  if (copy.from.size > 0) block.from.add(copy);
+  block.to.add(copy);
 }
 
 void CopyChecker::on(const CopyEnd& event) {
   Block& block = blocks_.running();
   if (event.copy->whole > 0) return block.bulk.end(*event.copy);
-  remove(block.from, event.copy->from.address, event.copy);
-  remove(block.to, event.copy->to.address, event.copy);
+  block.from.remove(*event.copy);
+  block.to.remove(*event.copy);
 }
 
 const AsyncCopy* CopyChecker::met_by(const AccessEvent& event) {
@@ -73,9 +49,9 @@ const AsyncCopy* CopyChecker::met_by(const AccessEvent& event) {
   const bool writes = access.type != AccessType::read;
   const AsyncCopy* met = block.bulk.writer_met_by(access);
   if (met == nullptr && writes) met = block.bulk.reader_met_by(access);
-  if (met != nullptr || block.to.empty()) return met;
-  met = find(block.to, &AsyncCopy::to, access);
-  return met == nullptr && writes ? find(block.from, &AsyncCopy::from, access) : met;
+  if (met == nullptr) met = block.to.met_by(access);
+  if (met == nullptr && writes) met = block.from.met_by(access);
+  return met;
 }
 
 bool CopyChecker::is_at_source(const AsyncCopy& copy, const Access& access) const {

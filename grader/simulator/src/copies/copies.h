@@ -25,10 +25,10 @@
 
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 
 #include "common/per_block.h"
 #include "copies/bulk_under_way.h"
+#include "copies/copies_by_place.h"
 #include "events/events.h"
 #include "findings/findings.h"
 #include "memory/memory.h"
@@ -57,16 +57,12 @@ class CopyChecker {
   void report(const AsyncCopy& met, AccessEvent event);
 
  private:
-  /// By the 16 bytes that they lie in: no copy lies in two such pieces.
-  using ByPlace = std::unordered_multimap<std::uintptr_t, const AsyncCopy*>;
   struct Block {
     std::uint64_t number = 0;
-    ByPlace from, to;
+    CopiesByPlace from{&AsyncCopy::from}, to{&AsyncCopy::to};
     BulkUnderWay bulk;
   };
 
-  static const AsyncCopy* find(const ByPlace& copies, Access AsyncCopy::*end, const Access& access);
-  static void remove(ByPlace& copies, std::uintptr_t address, const AsyncCopy* copy);
   static std::string why_under_way(const AsyncCopy& copy, bool is_own);
   /// The block whose copies an access may meet: of another one's shared memory, that one.
   Block& owner(const AccessEvent& event) {

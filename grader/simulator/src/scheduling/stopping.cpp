@@ -159,13 +159,20 @@ void stop_with(Launch& launch, Kind kind, CodeAddress site, std::string message,
 
 void stop_as_endless(Launch& launch, CodeAddress site) {
   const Findings::Writing writing(launch.machine.findings);
-  const std::string limit =
-      launch.machine.access_limit > 0 && launch.accesses_left == 0
-          ? std::to_string(launch.machine.access_limit) + " accesses to memory"
-          : seconds_text(launch.machine.time_limit) + " s of CPU time";
+  // Of a sample, which says no more then: nobody asks for a line. (Without a limit it is 0 as well
+  // where nothing was accessed yet.)
+  if (launch.machine.access_limit > 0 && launch.accesses_left == 0) {
+    launch.machine.findings.add(Kind::endless_loop, launch.begin.kernel,
+                                "The kernel still runs after " +
+                                    std::to_string(launch.machine.access_limit) +
+                                    " accesses to memory and was stopped.",
+                                {});
+    stop_launch(launch, kErrorLaunchTimeout);
+  }
   stop_with(launch, Kind::endless_loop, best_site(launch, site),
-            "The kernel still runs after " + limit +
-                " and was stopped. One thread is here now; look for a loop that does not end.",
+            "The kernel still runs after " + seconds_text(launch.machine.time_limit) +
+                " s of CPU time and was stopped. One thread is here now; look for a loop that "
+                "does not end.",
             "is still running", kErrorLaunchTimeout);
 }
 
