@@ -107,6 +107,21 @@ void write_for_user(const fs::path& path, const std::string& text, const char* o
   }
 }
 
+fs::path put_aside(const fs::path& file, const std::string& word) {
+  std::error_code error;
+  fs::path aside;
+  int number = 0;
+  do {
+    aside = file;
+    aside += fmt::format(".{}-{}", word, ++number);
+  } while (fs::exists(fs::symlink_status(aside, error)));
+  fs::rename(file, aside, error);
+  if (error) {
+    throw GraderFault(cannot("rename " + file.string(), error.value()));
+  }
+  return aside;
+}
+
 ScratchFolder::ScratchFolder(const fs::path& parent) {
   std::error_code error;
   fs::create_directories(parent, error);

@@ -20,6 +20,10 @@ bool can_be_replaced(const std::filesystem::path& path);
 /// Writes a file that the user asked for. Throws BadInput, naming the option that gives another.
 void write_for_user(const std::filesystem::path& path, const std::string& text, const char* option);
 
+/// Renames a file to "<name>.<word>-1", or the first such number that is free, and returns that.
+/// Throws GraderFault if it cannot.
+std::filesystem::path put_aside(const std::filesystem::path& file, const std::string& word);
+
 /// A folder of this process's own, removed with all it holds at the end of its life.
 class ScratchFolder {
  public:

@@ -12,9 +12,13 @@
 #include "driver/files.h"
 #include "driver/gpu_code/show.h"
 #include "driver/gpu_lock.h"
+#include "driver/next_step.h"
 #include "driver/run.h"
+#include "driver/student/remember.h"
+#include "driver/student/standing.h"
 #include "driver/submission.h"
 #include "driver/terminal.h"
+#include "driver/text.h"
 #include "process/confinement.h"
 #include "process/interrupt.h"
 
@@ -47,6 +51,46 @@ void until_interrupted(const std::function<void()>& work) {
 void print(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
+}
+
+// Where it cannot be noted, that is said, and the verdict stands.
+std::string what_changed(const Config& config, const std::vector<Task>& tasks, const Json& report) {
+  try {
+    return remember(config, tasks, report);
+  } catch (const GraderFault& fault) {
+    fmt::print(stderr, "What you have passed could not be noted. {}\n", fault.what());
+    return "";
+  }
+}
+
+// What to type at the first failure of an exercise that was begun.
+std::string what_helps(const Config& config, const std::vector<Task>& tasks, const Json& report) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const Json& exercise = report["exercises"][i];
+    const std::optional<NextStep> next = next_step(exercise);
+    if (!next) {
+      continue;
+    }
+    for (const char* told : {"compile error", "missing", "not started"}) {
+      if (text(*next->check, "status") == told) {
+        return "";  // that says what to do
+      }
+    }
+    const std::string program = program_of(config);
+    const std::string diagnosis = text(*next->check, "diagnosis");
+    return fmt::format("Stuck? {}{} hint {} {}\n",
+                       diagnosis.empty() ? "" : fmt::format("{} explain {}, ", program, diagnosis),
+                       program, number_of({tasks[i].chapter, tasks[i].exercise}), next->todo);
+  }
+  return "";
+}
+
+// What comes after exercises that are passed.
+std::string what_comes_next(const Config& config, const std::vector<Task>& tasks) {
+  const std::vector<Standing> all = standings(config);
+  const Standing* next = next_after(all, tasks.back().exercise->id);
+  return next == nullptr ? "That is the whole workbook. Each chapter ends with what to try next.\n"
+                         : "Next: " + told_next(*next);
 }
 
 void require_confinement() {
@@ -88,6 +132,7 @@ int grade(const Config& config, GradeOptions options) {
   const std::vector<Task> tasks = select_tasks(config, options.names);
   Style style = style_for(STDOUT_FILENO);
   style.lines = options.lines;
+  style.all = options.all;
   Run run(config, tasks, options, device);
   {
     std::optional<GpuLock> lock;
@@ -100,6 +145,8 @@ int grade(const Config& config, GradeOptions options) {
   // the report is written all the same. And the other way round.
   const Json told = run.report();
   print(render_verdict(told, style));
+  const bool is_students = is_own(config, submission) && options.until.empty();
+  std::string changes = is_students ? what_changed(config, tasks, told) : "";
   until_interrupted([&] { run.count_traffic(); });
   print(render_figures(run.report(), style));
   until_interrupted([&] {
@@ -113,7 +160,13 @@ int grade(const Config& config, GradeOptions options) {
     unwritten = std::current_exception();
   }
   print(render_gpu_code(told, run.report(), style));
+  changes += is_students ? what_changed(config, tasks, run.report()) : "";
+  print(changes.empty() ? "" : "\nSince the last grading:\n" + changes);
   print(render_end(run.report(), style));
+  if (is_students && run.report()["complete"] == true) {
+    print(all_passed(run.report()) ? what_comes_next(config, tasks)
+                                   : what_helps(config, tasks, run.report()));
+  }
   if (unwritten) {
     std::rethrow_exception(unwritten);
   }

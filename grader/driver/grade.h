@@ -16,6 +16,7 @@ struct GradeOptions {
   std::filesystem::path report;  // empty: build/report/<name of the submission's folder>.json
   bool strict = false;
   bool lines = false;                // tell what each line moves
+  bool all = false;                  // tell every failure in full
   bool checks_only = false;          // measure nothing
   bool require_confinement = false;  // grade only if nothing is missing of what confines a worker
   bool experiments = true;           // find out which TODOs of a failing exercise are right

@@ -1,6 +1,7 @@
-// onepass: the driver of the workbook. `onepass grade` grades a folder of exercises; `onepass map`
-// draws what a kernel does to memory; `onepass measure` measures it at any shapes; `onepass build`
-// and `onepass skeleton` are for those who work on the workbook itself.
+// onepass: the driver of the workbook. Alone it says where a student stands; `onepass grade` grades
+// a folder of exercises; what lies in student/ helps on the way; `onepass map` draws what a kernel
+// does to memory; `onepass measure` measures it at any shapes; `onepass build` and `onepass
+// skeleton` are for those who work on the workbook itself.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +9,8 @@
 
 #include "driver/bad_input.h"
 #include "driver/build.h"
+#include "driver/commands/student.h"
+#include "driver/commands/words.h"
 #include "driver/config.h"
 #include "driver/environment.h"
 #include "driver/faults.h"
@@ -26,11 +29,6 @@ namespace onepass::driver {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kExercise = "Such as rmsnorm/forward, 1.2 or a file's path";
-constexpr const char* kSubmission = "A folder laid out like exercises/, which is the default";
-constexpr const char* kDevice = "cpu (the simulator) or gpu; default: the GPU if there is one";
-constexpr const char* kSeed = "What the inputs are drawn from";
 
 struct BuildOptions {
   std::string exercise;
@@ -84,6 +82,7 @@ CLI::App* add_grade_command(CLI::App& app, GradeOptions& options, std::vector<st
   command->add_option("--report", options.report,
                       "Where the JSON goes; default: build/report/<folder's name>.json");
   command->add_flag("--strict", options.strict, "Exit with 1 unless all is passed");
+  command->add_flag("--all", options.all, "Tell every failure in full");
   command->add_flag("--lines", options.lines,
                     "Tell what each line of a kernel moves, on the simulator");
   command->add_option("--time-limit", options.time_limit, "Seconds for one launch; default: 4")
@@ -139,13 +138,14 @@ CLI::App* add_measure_command(CLI::App& app, MeasureOptions& options) {
 
 int run(int argc, char** argv) {
   CLI::App app{"One Pass, a graded CUDA workbook."};
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   fs::path workbook = program_folder() / "onepass.json";
   app.add_option("--workbook", workbook, "The workbook's description, written by cmake")->group("");
 
   GradeOptions grading;
   std::vector<std::string> more;  // exercises, each with its --exercise
   CLI::App* grade_command = add_grade_command(app, grading, more);
+  StudentCommands student(app);
   MapOptions mapping;
   CLI::App* map_command = add_map_command(app, mapping);
   MeasureOptions measuring;
@@ -167,6 +167,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    require_known_command(app, workbook);
     return app.exit(error) == 0 ? kComplete : kBadInput;
   }
   if (*skeleton_command) {
@@ -181,7 +182,13 @@ int run(int argc, char** argv) {
   if (*measure_command) {
     return measure(config, measuring);
   }
-  return *grade_command ? grade(config, grading) : build(config, building);
+  if (*grade_command) {
+    return grade(config, grading);
+  }
+  if (*build_command) {
+    return build(config, building);
+  }
+  return student.run(config, workbook);
 }
 
 void tell(const std::string& text) {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <map>
 
 #include "driver/bad_input.h"
 #include "driver/files.h"
+#include "driver/nearest.h"
 #include "driver/text.h"
 
 namespace onepass::driver {
@@ -79,39 +79,12 @@ Exercises at_path(const Config& config, const std::string& word, const fs::path&
   return {};
 }
 
-// How many letters to change, add or drop to make `b` of `a`.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) {
-    row[j] = j;
+std::vector<std::string> names_in(const Index& index) {
+  std::vector<std::string> names;
+  for (const auto& entry : index) {
+    names.push_back(entry.first);
   }
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
-// The known name that `word` is a slip of; empty if none is near. Of several as near, the last: for
-// 1.9 the last exercise of its chapter.
-std::string nearest(const Index& index, std::string word) {
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  std::string best;
-  std::size_t least = std::min(word.size() - 1, (word.size() + 2) / 3);
-  for (const auto& [known, exercises] : index) {
-    const std::size_t far = distance(word, known);
-    if (far <= least) {
-      least = far;
-      best = known;
-    }
-  }
-  return best;
+  return names;
 }
 
 // "a, b or c", of what `name` makes of each.
@@ -141,10 +114,8 @@ std::string what_there_is(const Config& config) {
                     "exercises/, to --submission.",
                     shell_word(word)));
   }
-  const std::string slip_of = nearest(index, word);
-  throw BadInput(fmt::format(
-      "There is no {} {}: {}", kind, shell_word(word),
-      slip_of.empty() ? what_there_is(config) + "." : fmt::format("did you mean {}?", slip_of)));
+  throw BadInput(fmt::format("There is no {} {}{}", kind, shell_word(word),
+                             did_you_mean(names_in(index), word, what_there_is(config))));
 }
 
 // A name with the .cu of its file: that is one file, even if several chapters have such a one.
@@ -214,6 +185,13 @@ std::vector<Named> exercises_named(const Config& config, const Names& names) {
                     names.chapter));
   }
   return result;
+}
+
+std::string number_of(const Named& named) {
+  const std::vector<Exercise>& all = named.chapter->exercises;
+  const auto position = named.exercise - all.data() + 1;
+  const std::string chapter = number_of(*named.chapter);
+  return chapter.empty() ? named.exercise->id : fmt::format("{}.{}", chapter, position);
 }
 
 Named exercise_named(const Config& config, const Names& names) {

@@ -25,6 +25,9 @@ struct Names {
 /// In the workbook's order, each once. Throws BadInput for a name that nothing has.
 std::vector<Named> exercises_named(const Config& config, const Names& names);
 
+/// "1.2": short for its id, which it is where the chapter has no number.
+std::string number_of(const Named& named);
+
 /// For a command that takes one exercise. Throws BadInput, saying which ones it could be.
 Named exercise_named(const Config& config, const Names& names);
 

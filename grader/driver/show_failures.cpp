@@ -10,7 +10,8 @@
 namespace onepass::driver {
 namespace {
 
-constexpr int kNamed = 4;  // failed checks of an exercise that are told by name
+constexpr int kNamed = 4;                  // failed checks of an exercise that are told by name
+constexpr std::size_t kPrintedLines = 10;  // of a check that are shown
 
 std::string worth(const Json& check) {
   return counted(check["points"].get<int>(), "point");
@@ -36,6 +37,23 @@ std::string comparison(const Json& check, const Json& detail) {
   return line;
 }
 
+// What the student's code printed: its beginning, for it may be a line a thread.
+void write_output(Out out, const std::string& output, Style style) {
+  if (output.empty()) {
+    return;
+  }
+  const std::vector<std::string> lines = lines_of(output);
+  const std::size_t shown = style.all ? lines.size() : std::min(lines.size(), kPrintedLines);
+  write_indented(out, "Your code printed:");
+  for (std::size_t i = 0; i < shown; ++i) {
+    write_indented(out, lines[i]);
+  }
+  if (shown < lines.size()) {
+    write_indented(out, fmt::format("and {}: --all tells all",
+                                    counted(static_cast<int>(lines.size() - shown), "more line")));
+  }
+}
+
 void write_failure(Out out, const Json& check, const Json& exercise, Style style) {
   const std::string status = text(check, "status");
   fmt::format_to(out, "\n  {} {} (TODO {}, {})\n", painted(status + ":", color_of(status), style),
@@ -56,9 +74,7 @@ void write_failure(Out out, const Json& check, const Json& exercise, Style style
   if (simulator != check.end() && !told(text(*simulator, "message"))) {
     write_indented(out, "On the simulator: " + text(*simulator, "message"));
   }
-  if (!text(check, "output").empty()) {
-    write_indented(out, "Your code printed:\n" + text(check, "output"));
-  }
+  write_output(out, text(check, "output"), style);
   if (!text(check, "location").empty()) {
     write_indented(out, "At " + text(check, "location"));
   }
@@ -134,12 +150,26 @@ std::vector<const Json*> failures(const Json& exercise) {
   return failed;
 }
 
+void write_what_was_printed(Out out, const Json& exercise, Style style) {
+  const std::vector<const Json*> failed = failures(exercise);
+  if (!failed.empty() && !text(*failed.front(), "output").empty()) {
+    return;  // it is told with that
+  }
+  for (const Json& check : exercise["checks"]) {
+    if (!text(check, "output").empty()) {
+      fmt::format_to(out, "\n  In the check \"{}\":\n", text(check, "name"));
+      write_output(out, text(check, "output"), style);
+      return;  // in other checks it is the same code
+    }
+  }
+}
+
 std::string compile_error_at(const Json& exercise, const Json& check) {
   const std::string location = text(check, "location");
   return location.empty() ? text(exercise, "file") : location;
 }
 
-void write_failures(Out out, const Json& exercise, Style style) {
+void write_failures(Out out, const Json& exercise, Style style, bool in_full) {
   const std::string status = text(exercise, "status");
   if (status == "compile error" || status == "missing") {
     write_file_error(out, exercise, status != "missing");
@@ -149,6 +179,7 @@ void write_failures(Out out, const Json& exercise, Style style) {
     return;  // as it was given: that is no failure
   }
   const std::set<int> untouched = not_started(exercise);
+  const int named = in_full ? kNamed : 1;
   int failed = 0;
   for (const Json* failure : failures(exercise)) {
     const Json& check = *failure;
@@ -157,15 +188,16 @@ void write_failures(Out out, const Json& exercise, Style style) {
       continue;  // still to come
     }
     ++failed;
-    if (failed == 1) {
+    if (style.all || (failed == 1 && in_full)) {
       write_failure(out, check, exercise, style);
-    } else if (failed <= kNamed) {
-      fmt::format_to(out, "  {} {} (TODO {}, {})\n", painted(state + ":", color_of(state), style),
-                     text(check, "name"), text(check, "todo"), worth(check));
+    } else if (failed <= named) {
+      fmt::format_to(out, "{}  {} {} (TODO {}, {})\n", failed == 1 ? "\n" : "",
+                     painted(state + ":", color_of(state), style), text(check, "name"),
+                     text(check, "todo"), worth(check));
     }
   }
-  if (failed > kNamed) {
-    fmt::format_to(out, "  and {} more\n", failed - kNamed);
+  if (failed > named && !style.all) {
+    fmt::format_to(out, "  and {} more: --all tells all\n", failed - named);
   }
   write_not_started(out, exercise, untouched, style);
 }

@@ -41,6 +41,16 @@ Skeleton take_apart(const std::string& solution, const std::string& file) {
   return skeleton;
 }
 
+std::string Skeleton::solution() const {
+  std::string whole;
+  std::size_t done = 0;
+  for (const MarkedPart& part : parts) {
+    whole += text.substr(done, part.place - done) + part.code;
+    done = part.place;
+  }
+  return whole + text.substr(done);
+}
+
 std::string skeleton_of(const std::string& solution, const std::string& file) {
   return take_apart(solution, file).text;
 }

@@ -23,6 +23,9 @@ struct MarkedPart {
 struct Skeleton {
   std::string text;
   std::vector<MarkedPart> parts;  // in the order of their places
+
+  /// The solution again, but without its marks.
+  std::string solution() const;
 };
 
 /// `solution` taken apart. `file` is its name in messages. Throws BadInput for a mark without its

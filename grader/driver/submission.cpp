@@ -117,17 +117,9 @@ void require_any(const std::vector<Task>& tasks, const fs::path& submission, boo
                                    tasks.front().exercise->file));
 }
 
-std::vector<Task> tasks_of(const Config& config, const Names& names,
-                           const std::vector<Named>& exercises) {
-  const fs::path submission = names.submission.empty() ? config.exercises() : names.submission;
-  std::error_code error;
-  const bool own_exercises =
-      submission == config.exercises() || fs::equivalent(submission, config.exercises(), error);
-  if (!own_exercises && !fs::is_directory(submission)) {
-    throw BadInput(fmt::format(
-        "There is no folder {}: give a folder laid out like exercises/ to --submission.",
-        submission.string()));
-  }
+// Of each the text, or why there is none.
+std::vector<Task> read_tasks(const Config& config, const std::vector<Named>& exercises,
+                             const fs::path& submission, bool own_exercises) {
   std::vector<Task> tasks;
   for (const Named& named : exercises) {
     const fs::path file = submission / named.chapter->folder / named.exercise->file;
@@ -136,11 +128,33 @@ std::vector<Task> tasks_of(const Config& config, const Names& names,
     read_task(task, file, submission, own_exercises);
     tasks.push_back(std::move(task));
   }
+  return tasks;
+}
+
+std::vector<Task> tasks_of(const Config& config, const Names& names,
+                           const std::vector<Named>& exercises) {
+  const fs::path submission = names.submission.empty() ? config.exercises() : names.submission;
+  const bool own_exercises = is_own(config, submission);
+  if (!own_exercises && !fs::is_directory(submission)) {
+    throw BadInput(fmt::format(
+        "There is no folder {}: give a folder laid out like exercises/ to --submission.",
+        submission.string()));
+  }
+  std::vector<Task> tasks = read_tasks(config, exercises, submission, own_exercises);
   require_any(tasks, submission, own_exercises);
   return tasks;
 }
 
 }  // namespace
+
+bool is_own(const Config& config, const fs::path& submission) {
+  std::error_code error;
+  return submission == config.exercises() || fs::equivalent(submission, config.exercises(), error);
+}
+
+std::vector<Task> own_tasks(const Config& config) {
+  return read_tasks(config, exercises_named(config, {}), config.exercises(), true);
+}
 
 std::vector<Task> select_tasks(const Config& config, const Names& names) {
   return tasks_of(config, names, exercises_named(config, names));

@@ -17,6 +17,12 @@ struct Task : Implementation {
   std::string missing;  // why there is no text, and what to do; empty if there is
 };
 
+/// Is that folder the workbook's own exercises?
+bool is_own(const Config& config, const std::filesystem::path& submission);
+
+/// All of the workbook's own exercises, those that have no file too.
+std::vector<Task> own_tasks(const Config& config);
+
 /// The exercises named, in the folder names.submission: of each the regular file there, 1 MiB at
 /// most, that no link leads out of the folder for. Throws BadInput as exercises_named() does, and
 /// for a folder that holds the file of none of them; GraderFault if the machine cannot read one.

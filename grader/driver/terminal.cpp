@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
+#include "driver/next_step.h"
 #include "driver/paint.h"
 #include "driver/show_failures.h"
 #include "driver/table.h"
@@ -113,13 +115,18 @@ void write_exercises(Out out, const Json& report, Style style) {
                    text(exercise, "title"));
   }
   std::set<std::string> faults;
+  bool has_failed = false;  // the first that has is told in full: one goes after the other anyway
   for (const Json& exercise : report["exercises"]) {
     std::string details;
     if (const std::string fault = fault_of(exercise, stopped); !fault.empty()) {
       write_fault(Out(details), fault, faults.insert(fault).second);
     }
-    write_failures(Out(details), exercise, style);
+    std::string failed;
+    write_failures(Out(failed), exercise, style, !has_failed);
+    has_failed = has_failed || !failed.empty();
+    details += failed;
     write_warnings(Out(details), exercise, style);
+    write_what_was_printed(Out(details), exercise, style);
     if (!details.empty()) {
       fmt::format_to(out, "\n{}\n{}", painted(text(exercise, "id"), kBold, style), details);
     }
@@ -157,52 +164,25 @@ void write_lines(Out out, const Json& report, Style style) {
   }
 }
 
-// The TODO of a failed check, or whose line it names. Where experiments know better, the first one
-// that is wrong for sure; and where they know of none, but that this one is right, the first of the
-// others.
-int todo_at_fault(const Json& exercise, const Json& check) {
-  const int own = check["todo"].get<int>();
-  std::set<int> wrong, open;
-  for (const Json& known : exercise.value("todos", Json::array())) {
-    const std::string state = text(known, "state");
-    if (state == name(TodoState::wrong)) {
-      wrong.insert(known["todo"].get<int>());
-    }
-    if (state != name(TodoState::right)) {
-      open.insert(known["todo"].get<int>());
-    }
-  }
-  const std::set<int>& faulty = wrong.empty() ? open : wrong;
-  for (const int todo : {check.value("todo_at_location", own), own}) {
-    if (faulty.count(todo) != 0) {
-      return todo;
-    }
-  }
-  return faulty.empty() ? own : *faulty.begin();
-}
-
 // The TODO of the failure that is told first.
 std::string what_to_open_next(const Json& report) {
   if (is_interrupted(report)) {
     return "Interrupted: this is what was known by then.";
   }
   for (const Json& exercise : report["exercises"]) {
-    for (const Json* failure : failures(exercise)) {
-      const Json& check = *failure;
-      if (check.value("granted", false)) {
-        continue;
-      }
-      const std::string status = text(check, "status");
-      if (status == "compile error") {
-        return fmt::format("Open next: {}, which does not compile",
-                           compile_error_at(exercise, check));
-      }
-      if (status == "missing") {
-        return fmt::format("Bring back next: {}", text(exercise, "file"));
-      }
-      return fmt::format("Open next: {}, TODO {}", text(exercise, "file"),
-                         todo_at_fault(exercise, check));
+    const std::optional<NextStep> next = next_step(exercise);
+    if (!next) {
+      continue;
     }
+    const std::string status = text(*next->check, "status");
+    if (status == "compile error") {
+      return fmt::format("Open next: {}, which does not compile",
+                         compile_error_at(exercise, *next->check));
+    }
+    if (status == "missing") {
+      return fmt::format("Bring back next: {}", text(exercise, "file"));
+    }
+    return fmt::format("Open next: {}, TODO {}", text(exercise, "file"), next->todo);
   }
   return has_ungraded(report) ? "Not everything could be graded." : "All passed.";
 }
@@ -210,10 +190,14 @@ std::string what_to_open_next(const Json& report) {
 }  // namespace
 
 Style style_for(int file_descriptor) {
-  const char* no_color = std::getenv("NO_COLOR");
+  const auto is_set = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  };
   const char* terminal = std::getenv("TERM");
   const bool dumb = terminal != nullptr && std::string(terminal) == "dumb";
-  return {isatty(file_descriptor) == 1 && !dumb && (no_color == nullptr || *no_color == '\0')};
+  const bool wanted = is_set("CLICOLOR_FORCE") || (isatty(file_descriptor) == 1 && !dumb);
+  return {wanted && !is_set("NO_COLOR")};
 }
 
 std::string render_verdict(const Json& report, Style style) {

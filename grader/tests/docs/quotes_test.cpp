@@ -359,6 +359,28 @@ TEST_CASE("each exercise has three hints, in each of them a part for each TODO")
   }
 }
 
+TEST_CASE(
+    "docs/solutions.md has a section for each exercise, and says something of each of its TODOs") {
+  const std::string page = text_in("docs/solutions.md").value_or("");
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "solutions")) {
+    if (entry.path().extension() != ".cu") {
+      continue;
+    }
+    const std::string path = fs::relative(entry.path(), kRoot).generic_string();
+    const std::string text = text_in(path).value_or("");
+    const std::string number = rest_of_line(text, "// Exercise ").substr(0, 3);
+    const std::string chapter = entry.path().parent_path().filename().string().substr(3);
+    const std::string section =
+        section_of(page, number + " " + chapter + "/" + entry.path().stem().string());
+    INFO(path);
+    CHECK(section != "");
+    for (int todo = 1; text.find("// TODO " + std::to_string(todo)) != std::string::npos; ++todo) {
+      INFO("TODO " << todo);
+      CHECK(section.find("**TODO " + std::to_string(todo) + ".**") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("a plain solution has at most 160 lines") {
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "solutions")) {
     if (entry.path().extension() == ".cu" && !is_fast(entry.path())) {

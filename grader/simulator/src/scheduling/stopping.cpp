@@ -159,7 +159,9 @@ void stop_with(Launch& launch, Kind kind, CodeAddress site, std::string message,
 
 void stop_as_endless(Launch& launch, CodeAddress site) {
   const Findings::Writing writing(launch.machine.findings);
-  if (launch.accesses_left == 0) {  // of a sample, which says no more then: nobody asks for a line
+  // Of a sample, which says no more then: nobody asks for a line. (Without a limit it is 0 as well
+  // where nothing was accessed yet.)
+  if (launch.machine.access_limit > 0 && launch.accesses_left == 0) {
     launch.machine.findings.add(Kind::endless_loop, launch.begin.kernel,
                                 "The kernel still runs after " +
                                     std::to_string(launch.machine.access_limit) +
