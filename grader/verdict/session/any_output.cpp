@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "verdict/contract/call.h"
 #include "verdict/session/experiments.h"
 
 namespace onepass::verdict {
@@ -69,6 +70,36 @@ std::optional<Diagnosis> explain_spread(const WrongOutput& wrong, const TryAgain
                   "- infinity are NaN: leave out what is not to count, instead of "
                   "multiplying it by 0 or subtracting it again.",
                   *input)};
+}
+
+std::optional<Diagnosis> explain_lost_in_mean(
+    const WrongOutput& wrong, const std::function<Expectation(const Case&)>& expected,
+    const TryAgain& again) {
+  constexpr double kAlike = 1e-2;  // what is rounded to 16 bits changes as x does
+  const Expectation& right = wrong.expectation;
+  const std::optional<Case> other = contract::about_0(wrong.call);
+  if (!other || right.value.cols != 1 || right.value.values.empty()) {
+    return std::nullopt;
+  }
+  const Field about_0 = expected(*other).value;
+  for (std::size_t i = 0; i < about_0.values.size(); ++i) {
+    const double value = right.value.values[i];
+    if (!(std::abs(about_0.values[i] - value) <= kAlike * std::abs(value))) {
+      return std::nullopt;
+    }
+  }
+  const auto now = again(*other);
+  if (!now || !now->first.right()) {
+    return std::nullopt;
+  }
+  return Diagnosis{
+      "one-pass-variance",
+      fmt::format(
+          "Digits get lost where the mean is large: once it is taken off x, which leaves {} "
+          "what it is, the call is right. So it goes where a difference of two large "
+          "numbers is taken, as in E[x^2] - E[x]^2, of a whole row or of the parts of one: "
+          "add up squares of distances from a mean.",
+          right.output)};
 }
 
 }  // namespace onepass::verdict

@@ -125,6 +125,25 @@ void drop_accidental(std::vector<Suspect>& suspects, const Case& call,
   });
 }
 
+/// Drops those that would have to show without a large mean too, where the call is right then.
+void drop_without_mean(std::vector<Suspect>& suspects, const Case& call,
+                       const std::function<Expectation(const Case&)>& expected,
+                       const Attempt& attempt) {
+  const std::optional<Case> other = suspects.empty() ? std::nullopt : contract::about_0(call);
+  const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
+  if (!answer || !comparison_of(*answer, expected(*other)).right()) {
+    return;
+  }
+  std::erase_if(suspects, [&](const Suspect& suspect) {
+    const Expectation right = expected(*other);
+    const std::optional<Field> result =
+        suspect.oracle->result(*other, right.output, WrongRows{.rows = right.value.rows});
+    return result && !compare(Matrix::rounded((*answer)[right.output].dtype(), *result),
+                              right.value, right.bound, std::nullopt)
+                          .right();
+  });
+}
+
 /// Do those that are nearest say the same?
 bool agree(const std::vector<Suspect>& suspects) {
   return nearest(suspects, true).size() == 1;
@@ -333,6 +352,7 @@ Causes find_causes(const WrongOutput& wrong,
   }
   drop_confined(suspects, wrong.call, expected, oracles, attempt);
   drop_accidental(suspects, wrong.call, expected, attempt);
+  drop_without_mean(suspects, wrong.call, expected, attempt);
   std::vector<Diagnosis> nearest_ones = nearest(suspects);
   confirmed = confirmed && nearest_ones.size() == 1;
   return {confirmed ? by_distance(suspects) : std::move(nearest_ones), confirmed};

@@ -70,6 +70,11 @@ std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong);
 /// Is what does not depend on such an element NaN as well, and right with a number there?
 std::optional<Diagnosis> explain_spread(const WrongOutput& wrong, const TryAgain& again);
 
+/// Is a statistic that knows no mean, such as rstd, right once the mean is taken off x?
+std::optional<Diagnosis> explain_lost_in_mean(
+    const WrongOutput& wrong, const std::function<Expectation(const Case&)>& expected,
+    const TryAgain& again);
+
 /// Are exactly those elements right that the threads come to in the first turn of their loops?
 std::optional<Diagnosis> explain_first_turn(const WrongOutput& wrong, const Threads& threads,
                                             const TryAgain& again);

@@ -124,6 +124,7 @@ std::optional<Diagnosis> Session::explain_parts(
   };
   std::optional<Diagnosis> cause = explain_hidden(wrong);
   cause = cause ? cause : explain_spread(wrong, again);
+  cause = cause ? cause : explain_lost_in_mean(wrong, expected, again);
   cause = cause ? cause : explain_empty_threads(wrong, threads, again);
   cause = cause ? cause : explain_lost_rows(wrong, expected);
   return cause ? cause : explain_first_turn(wrong, threads, again);
