@@ -159,8 +159,9 @@ struct Varying {
   std::int64_t more_rows = 0;
   bool eights = false;  // rows are a multiple of 8 then: no block is left with fewer than others
   std::int64_t factor = 1, steps = 0, more = 0;
-  bool ones = false;  // also those that are 1
-  double root = 1.0;  // of its scalars
+  bool ones = false;     // also those that are 1
+  bool one_row = false;  // only where there is one row
+  double root = 1.0;     // of its scalars
 };
 
 /// More rows, a square that stays one, blocks full of rows, wider or narrower rows, other scalars,
@@ -174,6 +175,7 @@ constexpr Varying kChanges[] = {{.more_rows = 1},
                                 {.root = 4.0},
                                 {.more_rows = 1, .factor = 9, .steps = 1},
                                 {.factor = 33},
+                                {.more_rows = 2, .ones = true, .one_row = true},
                                 {.more_rows = 2, .factor = 5, .ones = true},
                                 {.more_rows = 7, .factor = 33, .ones = true}};
 
@@ -197,6 +199,10 @@ std::optional<Variation> varied(const Case& call, const Varying& change) {
   const std::vector<std::string> row_sizes = call.contract()->row_sizes();
   contract::Sizes sizes = contract::sizes_of(call);
   const contract::Sizes before = sizes;
+  if (change.one_row && std::any_of(row_sizes.begin(), row_sizes.end(),
+                                    [&](const auto& rows) { return before.at(rows) > 1; })) {
+    return std::nullopt;
+  }
   bool is_alike = true;
   for (const contract::Size& size : call.contract()->sizes) {
     if (!size.is_argument || (sizes[size.name] <= 1 && !change.ones)) {
@@ -276,6 +282,14 @@ std::vector<Diagnosis> by_distance(const std::vector<Suspect>& suspects) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> Threads::blocks() const {
+  std::vector<std::int64_t> all;
+  for (std::size_t i = 0; i < of_grids.size(); ++i) {
+    all.push_back(of_grids[i] / of_blocks[i]);
+  }
+  return all;
+}
 
 Threads threads_of(const Run& run) {
   Threads threads;

@@ -54,6 +54,9 @@ bool in_another_shape(const Case& call, const std::function<bool(const Case&)>& 
 /// How many threads the launches of a call have, each: in a block, and in the grid.
 struct Threads {
   std::vector<std::int64_t> of_blocks = {}, of_grids = {};
+
+  /// How many blocks each launch has.
+  std::vector<std::int64_t> blocks() const;
 };
 /// As far as the device tells.
 Threads threads_of(const Run& run);
