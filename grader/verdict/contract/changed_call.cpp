@@ -195,7 +195,7 @@ std::optional<Case> with_outliers(const Case& call) {
                         taken->arrangement);
 }
 
-std::optional<Case> about_0(const Case& call) {
+std::optional<Case> with_less_mean(const Case& call, double share) {
   constexpr double kLarge = 16.0;  // deviations
   std::optional<Taken> taken = taken_with_values(call);
   if (!taken || taken->arguments.values.count("x") == 0) {
@@ -216,7 +216,7 @@ std::optional<Case> about_0(const Case& call) {
     return std::nullopt;
   }
   x = matrix_of(x.dtype(), x.rows(), x.cols(),
-                [&](auto row, auto col) { return before(row, col) - mean; });
+                [&](auto row, auto col) { return before(row, col) - share * mean; });
   return contract::call(*call.contract(), call.dtype(), std::move(taken->arguments),
                         taken->arrangement);
 }

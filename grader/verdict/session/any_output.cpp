@@ -25,6 +25,16 @@ std::optional<std::string> not_finite(const Case& call) {
   return std::nullopt;
 }
 
+/// Is it off by something else with nearly the same mean, as by rounding? What a wrong mean makes
+/// of the variance changes as little as the mean does.
+bool is_erratic(const WrongOutput& wrong, const TryAgain& again) {
+  constexpr double kShare = 1.0 / 256.0, kOfError = 1.0 / 16.0;
+  const double error = wrong.comparison.error_over_bound;
+  const std::optional<Case> other = contract::with_less_mean(wrong.call, kShare);
+  const auto now = other ? again(*other) : std::nullopt;
+  return now && !(std::abs(now->first.error_over_bound - error) <= kOfError * error);
+}
+
 }  // namespace
 
 std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong) {
@@ -75,10 +85,10 @@ std::optional<Diagnosis> explain_spread(const WrongOutput& wrong, const TryAgain
 std::optional<Diagnosis> explain_lost_in_mean(
     const WrongOutput& wrong, const std::function<Expectation(const Case&)>& expected,
     const TryAgain& again) {
-  constexpr double kAlike = 1e-2;  // what is rounded to 16 bits changes as x does
+  constexpr double kAlike = 1e-3;  // of a statistic, which changes as x is rounded
   const Expectation& right = wrong.expectation;
-  const std::optional<Case> other = contract::about_0(wrong.call);
-  if (!other || right.value.cols != 1 || right.value.values.empty()) {
+  const std::optional<Case> other = contract::with_less_mean(wrong.call);
+  if (!other || wrong.call.dtype() != Dtype::fp32 || right.value.cols != 1) {
     return std::nullopt;
   }
   const Field about_0 = expected(*other).value;
@@ -89,7 +99,7 @@ std::optional<Diagnosis> explain_lost_in_mean(
     }
   }
   const auto now = again(*other);
-  if (!now || !now->first.right()) {
+  if (!now || !now->first.right() || !is_erratic(wrong, again)) {
     return std::nullopt;
   }
   return Diagnosis{
