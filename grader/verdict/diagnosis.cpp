@@ -330,7 +330,7 @@ Diagnosis explain_launch_error(const Case& call, const std::string& error) {
   }
   if (const std::string none = empty_size(call); bad_value && !none.empty()) {
     return {"launch-failed",
-            fmt::format("Where {} is 0 there is nothing to launch: return before.", none)};
+            fmt::format("In this call {} is 0: leave out a launch that has no blocks then.", none)};
   }
   if (bad_value && call.contract() != nullptr) {
     const std::string most = most_numerous(call);

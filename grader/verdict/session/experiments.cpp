@@ -129,7 +129,8 @@ void drop_accidental(std::vector<Suspect>& suspects, const Case& call,
 void drop_without_mean(std::vector<Suspect>& suspects, const Case& call,
                        const std::function<Expectation(const Case&)>& expected,
                        const Attempt& attempt) {
-  const std::optional<Case> other = suspects.empty() ? std::nullopt : contract::with_less_mean(call);
+  const std::optional<Case> other =
+      suspects.empty() ? std::nullopt : contract::with_less_mean(call);
   const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
   if (!answer || !comparison_of(*answer, expected(*other)).right()) {
     return;
