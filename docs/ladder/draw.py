@@ -10,6 +10,10 @@ import sys
 from xml.sax.saxutils import escape
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(DOCS / "figures"))
+from dark import with_dark  # noqa: E402
+
 FOLDERS = {"1.4": "rmsnorm_forward", "1.6": "rmsnorm_backward", "2.5": "layernorm_forward",
            "2.6": "layernorm_backward", "3.4": "rope", "4.3": "batchnorm_forward"}
 WIDTH, LEFT, COPY, ROW = 760, 170, 400, 26  # COPY: the length of a bar at a copy's speed
@@ -74,7 +78,7 @@ def figure(exercise, header, versions):
             f'<desc id="d">GB/s and per cent of a copy: {escape(last)}</desc>',
             f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
             text(30, 30, f"{title}: effective bandwidth, in per cent of a copy", 15, weight="bold")]
-    return "\n".join(head + out + ["</svg>", ""])
+    return with_dark("\n".join(head + out + ["</svg>", ""]))
 
 
 def main():

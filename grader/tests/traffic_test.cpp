@@ -71,7 +71,7 @@ TEST_CASE("copies, clusters and collectives: likewise") {
 
 TEST_CASE("the tables of the docs are those of the data") {
   shell("'" ONEPASS_COMPARE "' check '" ONEPASS_SOURCE_DIR
-        "/docs/data/traffic.json' '" ONEPASS_SOURCE_DIR "/docs/simulator_counts.md'");
+        "/docs/data/traffic.json' '" ONEPASS_SOURCE_DIR "/docs/simulator_tables.md'");
 }
 
 }  // namespace

@@ -183,6 +183,18 @@ std::string most_numerous(const Case& call) {
   return name;
 }
 
+/// The name of a size that is 0; empty if none is.
+std::string empty_size(const Case& call) {
+  if (call.contract() != nullptr) {
+    for (const contract::Size& size : call.contract()->sizes) {
+      if (size.is_argument && call.integer(size.name) == 0) {
+        return size.name;
+      }
+    }
+  }
+  return "";
+}
+
 /// Are there, of all sizes together, more elements than an int can count?
 bool is_beyond_int(const Case& call) {
   double elements = 1.0;
@@ -323,6 +335,10 @@ Diagnosis explain_launch_error(const Case& call, const std::string& error) {
           "int64_t, and give a block so much to do that there are no more."};
     }
     return {"launch-failed", "The number of blocks came out negative: look at how it is computed."};
+  }
+  if (const std::string none = empty_size(call); bad_value && !none.empty()) {
+    return {"launch-failed",
+            fmt::format("In this call {} is 0: leave out a launch that has no blocks then.", none)};
   }
   if (bad_value && call.contract() != nullptr) {
     const std::string most = most_numerous(call);

@@ -6,8 +6,8 @@
 //                           y[r][c] = x[r][c] * rstd[r] * weight[c], rounded to T once
 //
 // Reduce, then broadcast: one block reads a row to find a single number, and then every thread
-// needs that number. The row leaves device memory once and the result returns to it once; the
-// square, the mean and the scaled row never leave the chip.
+// needs that number. The row is read twice, the second time mostly from a cache, and the result is
+// written once; the square, the mean and the scaled row never leave the chip.
 //
 // Grade it:   make -C build grade_rmsnorm
 // Read first: docs/01_rmsnorm.md, "1.2 The forward pass"

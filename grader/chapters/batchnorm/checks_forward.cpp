@@ -62,6 +62,7 @@ TEST_SUITE("batchnorm/forward") {
   CHECK_CASE("momentum 0 keeps the running statistics, momentum 1 replaces them", points(1),
              todo(3)) {
     checks.momentum_0_and_1();
+    checks.running_variance_beside_eps({{3, 2, 11}, {2, 1, 40000}});
   }
 
   // ---- TODO 4: y ----

@@ -100,6 +100,7 @@ TEST_SUITE("batchnorm/forward_fast") {
   CHECK_CASE("momentum 0 keeps the running statistics, momentum 1 replaces them", points(1),
              todo(2)) {
     checks.momentum_0_and_1();
+    checks.running_variance_beside_eps({{3, 2, 11}, {50, 3, 1}});
   }
 
   // ---- TODO 3: y ----
@@ -165,6 +166,7 @@ TEST_SUITE("batchnorm/forward_fast") {
     checks.check(kAll, uneven(Dtype::fp32, {1, 1, 65537}));
     checks.check(kSaved, random_arguments(Dtype::fp32, {3, 1, 22003}, 1000.0));
     checks.eps_in_large_channels();
+    checks.running_variance_beside_eps({{3, 2, 5504}, {2, 1, 40000}, {1030, 3, 1}});
   }
 
   CHECK_CASE("sizes beyond what an int can number, and those past a grid's ends", points(2),

@@ -133,6 +133,15 @@ void ForwardChecks::momentum_0_and_1() const {
   }
 }
 
+void ForwardChecks::running_variance_beside_eps(const std::vector<Shape>& shapes) const {
+  for (const Shape& shape : shapes) {
+    Arguments arguments = random_arguments(Dtype::fp32, shape, 0.0, 1e-3);
+    arguments.eps = 1e-3f;
+    arguments.momentum = 1.0f;
+    check(kRunning, arguments);
+  }
+}
+
 void ForwardChecks::y_is_rounded_once() const {
   for (Dtype dtype : kSixteenBit) {
     check(kY, random_arguments(dtype, {3, 3, 100}, 5.0, 3.0));

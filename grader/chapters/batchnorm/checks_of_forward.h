@@ -43,6 +43,8 @@ class ForwardChecks {
   void eps_in_large_channels() const;
   void running_statistics_move() const;
   void momentum_0_and_1() const;
+  /// Variances so small beside eps that rstd has none of their digits.
+  void running_variance_beside_eps(const std::vector<Shape>& shapes) const;
   void y_is_rounded_once() const;
   void equal_numbers() const;
 

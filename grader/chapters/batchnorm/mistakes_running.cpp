@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "chapters/batchnorm/mistakes.h"
+#include "chapters/common/forward_mistakes.h"
+#include "chapters/common/shapes.h"
 
 namespace onepass::batchnorm {
 
@@ -87,6 +89,28 @@ double moved_by_difference(const Running& r) {
   return rounded(r.old + rounded(r.momentum * rounded(r.batch - r.old)));
 }
 
+/// The variance of the step that got it back from rstd, and what rounding leaves of it.
+double moved_to_what_rstd_gives(const Running& r) {
+  const auto eps = static_cast<float>(r.eps);
+  const float rstd = 1.0f / std::sqrt(static_cast<float>(r.biased) + eps);
+  const auto count = static_cast<double>(r.in.count());
+  return r.moved_to((1.0f / (rstd * rstd) - eps) * count / (count - 1.0));
+}
+
+/// Where eps is small beside the variance, which rstd then has the digits of.
+std::optional<verdict::Case> with_large_numbers(const verdict::Case& call) {
+  constexpr double kTimes = 1024.0;
+  std::vector<verdict::Buffer> buffers = call.buffers();
+  for (verdict::Buffer& buffer : buffers) {
+    if (buffer.name == "x") {
+      buffer.values = common::changed(call.values("x"),
+                                      [](auto, auto, double value) { return kTimes * value; });
+      buffer.hash.reset();
+    }
+  }
+  return call.with(std::move(buffers));
+}
+
 }  // namespace
 
 Table running_mistakes() {
@@ -95,7 +119,11 @@ Table running_mistakes() {
        {{"The running statistics moved by momentum * (new - old): beside a large old one the new "
          "one loses its digits, and they do not come back. (1 - momentum) * old + momentum * new "
          "keeps them.",
-         both_moved(moved_by_difference)}}},
+         both_moved(moved_by_difference)},
+        {"The running variance lost its digits, as 1 / rstd^2 - eps does where it is small beside "
+         "eps; with larger numbers the same call is right. Take the variance that rstd is made of.",
+         {.running_var = moved_to_what_rstd_gives},
+         {common::kCancellationSlack, with_large_numbers}}}},
       {"momentum-reversed",
        {{"momentum is the share of the new statistics, and 1 - momentum that of the old ones: it "
          "is the other way round here.",

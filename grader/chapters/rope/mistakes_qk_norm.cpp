@@ -27,6 +27,7 @@ struct Steps {
   Squares squares = Squares::all;
   bool weight_last = false;  // it multiplies what has been turned
   bool rest_left = false;    // elements in no pair stay as they were
+  std::int64_t pack = 0;     // in bytes: what fills no couple of packs stays, and is not counted
 };
 
 /// The sum of the first `turned` of each row's terms, `scale` times.
@@ -58,6 +59,15 @@ std::optional<Field> result_of(const Case& call, const std::string& output, Step
     steps.norm.sum_of_squares =
         sum_of_first(rotary_dim, steps.squares == Squares::turned ? 1.0 : share);
   }
+  std::int64_t whole = head_dim;
+  if (steps.pack > 0) {
+    whole -=
+        head_dim % (2 * steps.pack / static_cast<std::int64_t>(verdict::size_of(call.dtype())));
+    steps.norm.sum_of_squares = sum_of_first(whole, 1.0);
+    if (whole == head_dim || whole < rotary_dim) {
+      return std::nullopt;
+    }
+  }
   const std::optional<Field> y = forward(*pass, "y", steps.norm);
   if (!y) {
     return std::nullopt;
@@ -70,7 +80,7 @@ std::optional<Field> result_of(const Case& call, const std::string& output, Step
     return std::nullopt;
   }
   return field_of(x.rows, x.cols, [&](auto token, auto col) {
-    if (steps.rest_left && col % head_dim >= rotary_dim) {
+    if (col % head_dim >= (steps.rest_left ? rotary_dim : whole)) {
       return x(token, col);
     }
     const double weight = steps.weight_last ? right.weight(0, col % head_dim) : 1.0;
@@ -100,6 +110,10 @@ std::optional<Forward> centred(const Case&, Forward pass) {
   return pass;
 }
 
+const char* const kLastPack =
+    "The last elements of each head stayed as they were, and did not count in its squares: a head "
+    "may be an odd number of packs, and the last one needs its turn too.";
+
 const common::Table<Steps> kBetweenTheTwo = {
     {"heads-normalised-together",
      {{"The squares of all heads of a token were added up: each head is normalised by its own.",
@@ -124,6 +138,7 @@ const common::Table<Steps> kBetweenTheTwo = {
        {.squares = Squares::turned}},
       {"rstd is that of the first rotary_dim elements: all of a head's count.",
        {.squares = Squares::turned_and_their_mean}}}},
+    {"tail-dropped", {{kLastPack, {.pack = 16}}, {kLastPack, {.pack = 8}}}},
     {"cast-order",
      {{"The normalised heads were rounded to the 16-bit type before they were turned: keep them in "
        "float, and round once, at the end.",

@@ -20,7 +20,7 @@ constexpr const char* kStyle = R"(<style>
   .title { font-size: 16px; font-weight: bold } .small { font-size: 12px; fill: #52606d }
   .panel { font-weight: bold } .dashed { stroke-dasharray: 6 4 }
   .ground { fill: #fff } .grid { stroke: #d9e2ec } .axis { stroke: #52606d }
-  .line { stroke-width: 2 } .band { stroke: none; opacity: 0.25 }
+  .line { stroke-width: 2 } .line.s1 { stroke-width: 5 } .band { stroke: none; opacity: 0.25 }
   .s0 { stroke: #c2410c; fill: #c2410c } .s1 { stroke: #0b69a3; fill: #0b69a3 }
   .s2 { stroke: #627d98; fill: #627d98 } .s3 { stroke: #2f855a; fill: #2f855a }
   .s4 { stroke: #7b2d8b; fill: #7b2d8b } polyline.line { fill: none }

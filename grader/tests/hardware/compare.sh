@@ -6,7 +6,7 @@
 #   grader/tests/hardware/compare.sh BUILD RESULT
 #
 # BUILD is a build folder made on this machine; RESULT becomes a folder with the raw data, and with
-# data.json, from which docs/simulator_counts.md takes its tables
+# data.json, from which docs/simulator_tables.md takes its tables
 # (`BUILD/bin/compare table data.json`). A run that was stopped goes on where it was.
 set -eu
 source=$(cd "$(dirname "$0")/../../.." && pwd)

@@ -220,6 +220,14 @@ TEST_CASE("from which size on a call goes wrong is told by two calls of sizes si
         "With rows = 3 the same call is right, with rows = 4 it is not.");
   CHECK(where_right([](const Case&) { return false; }) == "");
   CHECK(where_right([](const Case&) { return true; }) == "");
+  // Where that is one row more than the blocks have together, it is told.
+  const std::optional<Boundary> rows = find_boundary(
+      contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, 200, 8, usual)}}}),
+      [](const Case& other) { return other.integer("rows") <= 64; });
+  REQUIRE(rows);
+  CHECK(rows->in_blocks({48, 32}) ==
+        "A launch of it has 32 blocks: from there on one has more than 2 rows.");
+  CHECK(rows->in_blocks({48, 128, 1}).empty());
   // Who is right here and there has no such size; nor has who takes too long.
   CHECK(where_right([](const Case& other) { return other.integer("cols") / 8 % 2 == 1; }) == "");
   CHECK(where_right([](const Case& other) {

@@ -88,6 +88,10 @@ std::optional<Case> one_element_off(const Case& call);
 /// call.
 std::optional<Case> with_outliers(const Case& call);
 
+/// The same call with x less so much of the mean of all its elements: 1 leaves numbers about 0.
+/// Nothing of a hash filled call, or if x is not large beside how far its elements lie apart.
+std::optional<Case> with_less_mean(const Case& call, double share = 1.0);
+
 /// The same call with rows that lie nearer: gaps of more than `most` elements are closed, or, if
 /// `most` is not 0, as small as leaves each row aligned as it was; it is at least 128 then. Nothing
 /// if no gap is so large, or of a hash filled call.

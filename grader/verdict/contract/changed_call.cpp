@@ -195,6 +195,32 @@ std::optional<Case> with_outliers(const Case& call) {
                         taken->arrangement);
 }
 
+std::optional<Case> with_less_mean(const Case& call, double share) {
+  constexpr double kLarge = 16.0;  // deviations
+  std::optional<Taken> taken = taken_with_values(call);
+  if (!taken || taken->arguments.values.count("x") == 0) {
+    return std::nullopt;
+  }
+  Matrix& x = *taken->arguments.values.at("x");
+  const Field before = x.field();
+  const auto count = static_cast<double>(before.values.size());
+  double mean = 0.0;
+  for (const double value : before.values) {
+    mean += value / count;
+  }
+  double variance = 0.0;
+  for (const double value : before.values) {
+    variance += (value - mean) * (value - mean) / count;
+  }
+  if (!(std::abs(mean) > kLarge * std::sqrt(variance))) {
+    return std::nullopt;
+  }
+  x = matrix_of(x.dtype(), x.rows(), x.cols(),
+                [&](auto row, auto col) { return before(row, col) - share * mean; });
+  return contract::call(*call.contract(), call.dtype(), std::move(taken->arguments),
+                        taken->arrangement);
+}
+
 std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
   std::optional<Taken> taken = taken_with_values(call);
   if (!taken) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "verdict/contract/call.h"
 #include "verdict/session/experiments.h"
 
 namespace onepass::verdict {
@@ -22,6 +23,16 @@ std::optional<std::string> not_finite(const Case& call) {
     }
   }
   return std::nullopt;
+}
+
+/// Is it off by something else with nearly the same mean, as by rounding? What a wrong mean makes
+/// of the variance changes as little as the mean does.
+bool is_erratic(const WrongOutput& wrong, const TryAgain& again) {
+  constexpr double kShare = 1.0 / 256.0, kOfError = 1.0 / 16.0;
+  const double error = wrong.comparison.error_over_bound;
+  const std::optional<Case> other = contract::with_less_mean(wrong.call, kShare);
+  const auto now = other ? again(*other) : std::nullopt;
+  return now && !(std::abs(now->first.error_over_bound - error) <= kOfError * error);
 }
 
 }  // namespace
@@ -69,6 +80,36 @@ std::optional<Diagnosis> explain_spread(const WrongOutput& wrong, const TryAgain
                   "- infinity are NaN: leave out what is not to count, instead of "
                   "multiplying it by 0 or subtracting it again.",
                   *input)};
+}
+
+std::optional<Diagnosis> explain_lost_in_mean(
+    const WrongOutput& wrong, const std::function<Expectation(const Case&)>& expected,
+    const TryAgain& again) {
+  constexpr double kAlike = 1e-3;  // of a statistic, which changes as x is rounded
+  const Expectation& right = wrong.expectation;
+  const std::optional<Case> other = contract::with_less_mean(wrong.call);
+  if (!other || wrong.call.dtype() != Dtype::fp32 || right.value.cols != 1) {
+    return std::nullopt;
+  }
+  const Field about_0 = expected(*other).value;
+  for (std::size_t i = 0; i < about_0.values.size(); ++i) {
+    const double value = right.value.values[i];
+    if (!(std::abs(about_0.values[i] - value) <= kAlike * std::abs(value))) {
+      return std::nullopt;
+    }
+  }
+  const auto now = again(*other);
+  if (!now || !now->first.right() || !is_erratic(wrong, again)) {
+    return std::nullopt;
+  }
+  return Diagnosis{
+      "one-pass-variance",
+      fmt::format(
+          "Digits get lost where the mean is large: once it is taken off x, which leaves {} "
+          "what it is, the call is right. So it goes where a difference of two large "
+          "numbers is taken, as in E[x^2] - E[x]^2, of a whole row or of the parts of one: "
+          "add up squares of distances from a mean.",
+          right.output)};
 }
 
 }  // namespace onepass::verdict

@@ -27,6 +27,21 @@ std::string Boundary::sentence() const {
                      right, wrong);
 }
 
+std::string Boundary::in_blocks(const std::vector<std::int64_t>& launches) const {
+  constexpr std::int64_t kLeast = 8;  // of fewer blocks any number is a multiple
+  const std::vector<std::string> rows = first_wrong.contract()->row_sizes();
+  if (std::count(rows.begin(), rows.end(), size) == 0) {
+    return "";
+  }
+  for (const std::int64_t blocks : launches) {
+    if (blocks >= kLeast && blocks <= right && right % blocks == 0 && wrong == right + 1) {
+      return fmt::format("A launch of it has {} blocks: from there on one has more than {} {}.",
+                         blocks, right / blocks, size);
+    }
+  }
+  return "";
+}
+
 std::optional<Boundary> find_boundary(const Case& call, const IsRight& is_right) {
   if (call.contract() == nullptr) {
     return std::nullopt;
@@ -66,7 +81,7 @@ std::optional<Boundary> find_boundary(const Case& call, const IsRight& is_right)
     // Else it goes up and down, and tells nothing.
     if (is(true, first + (low - first) / 2) && is(false, high + (last - high) / 2) &&
         is(false, high)) {
-      return Boundary{size.name, low * step, high * step};
+      return Boundary{size.name, low * step, high * step, *with(high)};
     }
   }
   return std::nullopt;

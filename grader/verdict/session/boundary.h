@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "verdict/case.h"
 
@@ -15,8 +16,12 @@ namespace onepass::verdict {
 struct Boundary {
   std::string size;
   std::int64_t right = 0, wrong = 0;
+  Case first_wrong;  // the call with `wrong`
 
   std::string sentence() const;
+  /// What it is to the blocks of a launch of that call, if `right` is as many rows for each of
+  /// them; else empty.
+  std::string in_blocks(const std::vector<std::int64_t>& launches) const;
 };
 
 /// Is that call right? Nothing if it takes too long to know.

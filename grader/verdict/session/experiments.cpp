@@ -134,6 +134,26 @@ void drop_accidental(std::vector<Suspect>& suspects, const Case& call,
   });
 }
 
+/// Drops those that would have to show without a large mean too, where the call is right then.
+void drop_without_mean(std::vector<Suspect>& suspects, const Case& call,
+                       const std::function<Expectation(const Case&)>& expected,
+                       const Attempt& attempt) {
+  const std::optional<Case> other =
+      suspects.empty() ? std::nullopt : contract::with_less_mean(call);
+  const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
+  if (!answer || !comparison_of(*answer, expected(*other)).right()) {
+    return;
+  }
+  std::erase_if(suspects, [&](const Suspect& suspect) {
+    const Expectation right = expected(*other);
+    const std::optional<Field> result =
+        suspect.oracle->result(*other, right.output, WrongRows{.rows = right.value.rows});
+    return result && !compare(Matrix::rounded((*answer)[right.output].dtype(), *result),
+                              right.value, right.bound, std::nullopt)
+                          .right();
+  });
+}
+
 /// Do those that are nearest say the same?
 bool agree(const std::vector<Suspect>& suspects) {
   return nearest(suspects, true).size() == 1;
@@ -149,8 +169,9 @@ struct Varying {
   std::int64_t more_rows = 0;
   bool eights = false;  // rows are a multiple of 8 then: no block is left with fewer than others
   std::int64_t factor = 1, steps = 0, more = 0;
-  bool ones = false;  // also those that are 1
-  double root = 1.0;  // of its scalars
+  bool ones = false;     // also those that are 1
+  bool one_row = false;  // only where there is one row
+  double root = 1.0;     // of its scalars
 };
 
 /// More rows, a square that stays one, blocks full of rows, wider or narrower rows, other scalars,
@@ -164,6 +185,7 @@ constexpr Varying kChanges[] = {{.more_rows = 1},
                                 {.root = 4.0},
                                 {.more_rows = 1, .factor = 9, .steps = 1},
                                 {.factor = 33},
+                                {.more_rows = 2, .ones = true, .one_row = true},
                                 {.more_rows = 2, .factor = 5, .ones = true},
                                 {.more_rows = 7, .factor = 33, .ones = true}};
 
@@ -187,6 +209,10 @@ std::optional<Variation> varied(const Case& call, const Varying& change) {
   const std::vector<std::string> row_sizes = call.contract()->row_sizes();
   contract::Sizes sizes = contract::sizes_of(call);
   const contract::Sizes before = sizes;
+  if (change.one_row && std::any_of(row_sizes.begin(), row_sizes.end(),
+                                    [&](const auto& rows) { return before.at(rows) > 1; })) {
+    return std::nullopt;
+  }
   bool is_alike = true;
   for (const contract::Size& size : call.contract()->sizes) {
     if (!size.is_argument || (sizes[size.name] <= 1 && !change.ones)) {
@@ -267,6 +293,14 @@ std::vector<Diagnosis> by_distance(const std::vector<Suspect>& suspects) {
 
 }  // namespace
 
+std::vector<std::int64_t> Threads::blocks() const {
+  std::vector<std::int64_t> all;
+  for (std::size_t i = 0; i < of_grids.size(); ++i) {
+    all.push_back(of_grids[i] / of_blocks[i]);
+  }
+  return all;
+}
+
 Threads threads_of(const Run& run) {
   Threads threads;
   for (const LaunchTraffic& launch : run.traffic) {
@@ -343,6 +377,7 @@ Causes find_causes(const WrongOutput& wrong,
   }
   drop_confined(suspects, wrong.call, expected, oracles, attempt);
   drop_accidental(suspects, wrong.call, expected, attempt);
+  drop_without_mean(suspects, wrong.call, expected, attempt);
   std::vector<Diagnosis> nearest_ones = nearest(suspects);
   confirmed = confirmed && nearest_ones.size() == 1;
   return {confirmed ? by_distance(suspects) : std::move(nearest_ones), confirmed};

@@ -54,6 +54,9 @@ bool in_another_shape(const Case& call, const std::function<bool(const Case&)>& 
 /// How many threads the launches of a call have, each: in a block, and in the grid.
 struct Threads {
   std::vector<std::int64_t> of_blocks = {}, of_grids = {};
+
+  /// How many blocks each launch has.
+  std::vector<std::int64_t> blocks() const;
 };
 /// As far as the device tells.
 Threads threads_of(const Run& run);
@@ -69,6 +72,11 @@ std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong);
 
 /// Is what does not depend on such an element NaN as well, and right with a number there?
 std::optional<Diagnosis> explain_spread(const WrongOutput& wrong, const TryAgain& again);
+
+/// Is a statistic that knows no mean, such as rstd, right once the mean is taken off x?
+std::optional<Diagnosis> explain_lost_in_mean(
+    const WrongOutput& wrong, const std::function<Expectation(const Case&)>& expected,
+    const TryAgain& again);
 
 /// Are exactly those elements right that the threads come to in the first turn of their loops?
 std::optional<Diagnosis> explain_first_turn(const WrongOutput& wrong, const Threads& threads,

@@ -70,6 +70,12 @@ bool has_gaps(const Case& call) {
                      [&](const Buffer& buffer) { return call.is_strided(buffer.name); });
 }
 
+bool has_rows(const Case& call) {
+  const std::vector<std::string> rows = call.contract()->row_sizes();
+  return std::none_of(rows.begin(), rows.end(),
+                      [&](const std::string& size) { return call.integer(size) == 0; });
+}
+
 /// May a row have been looked for where it is not?
 bool may_be_misplaced(const Case& call, const Finding& finding) {
   return (has_gaps(call) || contract::with_one_stride(call)) &&
@@ -310,7 +316,10 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
     return with_advice(finding, "index-overflow", kOverflowAdvice);
   }
   if (finding.kind == Kind::out_of_bounds_global && contract::is_scratch(call, finding.buffer)) {
-    return with_advice(finding, "scratch-overrun", scratch_advice(finding.buffer));
+    return with_advice(finding, "scratch-overrun",
+                       has_rows(call) ? scratch_advice(finding.buffer)
+                                      : "Where there are no rows " + finding.buffer +
+                                            " has no room at all: leave it alone there.");
   }
   if (may_be_misplaced(call, finding)) {
     const Densely densely = goes_densely(call, goes_well);

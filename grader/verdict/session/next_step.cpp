@@ -83,12 +83,19 @@ std::vector<Cause> causes_in(const Access& access, const Sum& sum, const Traffic
 std::string why_needless(const Case& call, const Access& access, bool is_of_large, const Sum& sum) {
   const auto& [buffer, type] = access;
   if (contract::is_scratch(call, buffer)) {
+    const double times = sum.filled / (sum.filled - sum.counted);
+    const std::string over =
+        times < 10.0 ? fmt::format("{:.2g}", times) : fmt::format("{:.0f}", times);
+    if (type == AccessType::atomic) {
+      return fmt::format(
+          "{} is updated atomically, {} times over: let each block come to it once, with the sums "
+          "of all its rows, and fewer blocks have more rows each.",
+          buffer, over);
+    }
     return fmt::format(
-        "{} is {} {:.2g} times over: keep sums in registers, or in shared memory, from the first "
-        "row "
+        "{} is {} {} times over: keep sums in registers, or in shared memory, from the first row "
         "to the last, and let each come to it once, and from it once.",
-        buffer, type == AccessType::read ? "loaded" : "stored",
-        sum.filled / (sum.filled - sum.counted));
+        buffer, type == AccessType::read ? "loaded" : "stored", over);
   }
   if (!is_of_large) {
     return fmt::format(

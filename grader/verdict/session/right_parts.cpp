@@ -51,10 +51,7 @@ std::int64_t columns_of_first_turn(const Mask& wrong, const Threads& threads) {
 /// As many rows as there are blocks, or some for each, if those are the first that are right.
 std::int64_t rows_of_first_turn(const Comparison& comparison, std::int64_t right,
                                 const Threads& threads) {
-  std::vector<std::int64_t> grids;  // in blocks
-  for (std::size_t i = 0; i < threads.of_grids.size(); ++i) {
-    grids.push_back(threads.of_grids[i] / threads.of_blocks[i]);
-  }
+  std::vector<std::int64_t> grids = threads.blocks();
   std::erase_if(grids, [](std::int64_t number) { return number < kLeastGrid; });
   return comparison.unwritten > 0 ? 0 : first_turn(grids, right / comparison.wrong_mask.cols, 0);
 }

@@ -1,6 +1,7 @@
 // Why a call went wrong, by further calls of the student's function. Nothing of them counts, or is
 // told.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "verdict/compare.h"
@@ -15,6 +16,20 @@ namespace onepass::verdict {
 namespace {
 
 constexpr double kPatience = 1.0;  // seconds for a launch
+
+/// Does the failure say more than what is seen? Of numbers that are off by a little nothing is
+/// said.
+bool has_reason(const Case& call, const Failure& failure) {
+  constexpr const char* kWhatIsSeen[] = {"accumulated-into-garbage", "output-partly-written",
+                                         "launch-failed"};
+  const Buffer* output = call.find(failure.where.substr(0, failure.where.find('[')));
+  const bool is_slight = failure.error_over_bound.value_or(kTelling) < kTelling &&
+                         (output == nullptr || output->dtype == Dtype::fp32);
+  const bool is_named = failure.mistake && std::find(std::begin(kWhatIsSeen), std::end(kWhatIsSeen),
+                                                     *failure.mistake) == std::end(kWhatIsSeen);
+  return is_named || is_slight || !failure.possible.empty() ||
+         failure.status == Status::not_started || failure.status == Status::timed_out;
+}
 
 }  // namespace
 
@@ -81,18 +96,16 @@ void Session::look_past_the_end(const Case& call, const Outputs& outputs,
   }
 }
 
-/// Who has no other reason is told from which size on it goes wrong.
+/// Who has no other reason is told from which size on it goes wrong, or that it is a matter of what
+/// is aligned.
 void Session::look_for_boundary(const Case& call, const Outputs& outputs) {
   Failure& failure = *check_.failure;
-  const bool is_known = (failure.mistake && failure.mistake != "accumulated-into-garbage") ||
-                        !failure.possible.empty() || failure.status == Status::not_started ||
-                        failure.error_over_bound.value_or(kTelling) < kTelling ||
-                        failure.status == Status::timed_out;
+  const bool is_known = has_reason(call, failure);
   if (is_known || !check_.find_causes) {
     check_.causes_left = check_.causes_left || !is_known;
     return;
   }
-  const std::optional<Boundary> found = find_boundary(call, [&](const Case& other) {
+  const IsRight is_right = [&](const Case& other) {
     const std::optional<Run> run = retry(other);
     if (!run) {
       return std::optional<bool>();
@@ -103,9 +116,19 @@ void Session::look_for_boundary(const Case& call, const Outputs& outputs) {
           const auto [output, value, bound] = of(other);
           return verdict::compare(run->answer[output], value, bound, run->answer.poison).right();
         }));
-  });
-  if (found) {
+  };
+  if (const std::optional<Boundary> found = find_boundary(call, is_right)) {
     failure.message += "\n" + found->sentence();
+    const std::optional<Run> run = retry(found->first_wrong);
+    const std::string in_blocks = run ? found->in_blocks(threads_of(*run).blocks()) : "";
+    failure.message += in_blocks.empty() ? "" : " " + in_blocks;
+    return;
+  }
+  const std::optional<Case> other = contract::one_element_off(call);
+  if (other && is_right(*other) == true) {
+    failure.message +=
+        "\nWith inputs that begin one element further on the same call is right: look at what is "
+        "done where tensors are aligned, and at when it is.";
   }
 }
 
@@ -124,6 +147,7 @@ std::optional<Diagnosis> Session::explain_parts(
   };
   std::optional<Diagnosis> cause = explain_hidden(wrong);
   cause = cause ? cause : explain_spread(wrong, again);
+  cause = cause ? cause : explain_lost_in_mean(wrong, expected, again);
   cause = cause ? cause : explain_empty_threads(wrong, threads, again);
   cause = cause ? cause : explain_lost_rows(wrong, expected);
   return cause ? cause : explain_first_turn(wrong, threads, again);

@@ -65,7 +65,8 @@ Reply describe_exit(const Exit& exit) {
   const std::string signal =
       name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", exit.number);
   if (exit.number != SIGKILL || exit.cpu_seconds >= kCpuSeconds) {
-    return failure(Outcome::crashed, fmt::format("The program was ended by {}.", signal));
+    const char* why = exit.number == SIGFPE ? ", as a division of integers by 0 does" : "";
+    return failure(Outcome::crashed, fmt::format("The program was ended by {}{}.", signal, why));
   }
   if (exit.memory >= kFarTooMuch) {
     return failure(Outcome::crashed,
