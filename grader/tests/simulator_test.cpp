@@ -77,7 +77,9 @@ void check_finding(const Finding& finding, const Expected& expected) {
     CAPTURE(words);
     CHECK(finding.message.find(words) != std::string::npos);
   }
-  if (!expected.parties.empty()) {
+  if (!expected.at_line) {
+    CHECK(finding.parties.empty());
+  } else if (!expected.parties.empty()) {
     check_parties(finding, expected.parties);
   } else {
     CHECK(is_at_marked_line(finding));

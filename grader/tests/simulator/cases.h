@@ -27,6 +27,7 @@ struct Expected {
   std::vector<const char*> words = {};
   std::vector<Who> parties = {};
   std::size_t findings = 0;  // how many there are; 0: the first alone is looked at
+  bool at_line = true;       // does it name a line?
 };
 
 struct Case {
