@@ -85,14 +85,6 @@ std::string what_helps(const Config& config, const std::vector<Task>& tasks, con
   return "";
 }
 
-// What comes after exercises that are passed.
-std::string what_comes_next(const Config& config, const std::vector<Task>& tasks) {
-  const std::vector<Standing> all = standings(config);
-  const Standing* next = next_after(all, tasks.back().exercise->id);
-  return next == nullptr ? "That is the whole workbook. Each chapter ends with what to try next.\n"
-                         : "Next: " + told_next(*next);
-}
-
 void require_confinement() {
   const std::vector<std::string> gaps = process::gaps(process::layers());
   if (!gaps.empty()) {
@@ -164,7 +156,7 @@ int grade(const Config& config, GradeOptions options) {
   print(changes.empty() ? "" : "\nSince the last grading:\n" + changes);
   print(render_end(run.report(), style));
   if (is_students && run.report()["complete"] == true) {
-    print(all_passed(run.report()) ? what_comes_next(config, tasks)
+    print(all_passed(run.report()) ? told_next(config, standings(config), tasks.back().exercise->id)
                                    : what_helps(config, tasks, run.report()));
   }
   if (unwritten) {

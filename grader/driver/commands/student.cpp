@@ -97,7 +97,7 @@ int StudentCommands::run(const Config& config, const fs::path& workbook) {
     return driver::watch(config, watching_);
   }
   fmt::print("{}", *hint_         ? open_hint(config, hinting_)
-                   : *list_       ? render_list(standings(config), style)
+                   : *list_       ? render_list(config, standings(config), style)
                    : *reset_      ? driver::reset(config, exercise_)
                    : *diff_       ? difference(config, exercise_, style)
                    : *explain_    ? driver::explain(config, mistake_)

@@ -98,7 +98,7 @@ std::string differing_lines(const std::string& one, const std::string& other, St
 
 std::string difference(const Config& config, const std::string& exercise, Style style) {
   const std::vector<Standing> all = standings(config);
-  const Standing& standing = standing_of(all, one_named(config, exercise, "diff"));
+  const Standing& standing = standing_of(config, all, one_named(config, exercise, "diff"));
   const std::string program = program_of(config);
   if (standing.note.passed_text.empty()) {
     throw BadInput(fmt::format(

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "driver/bad_input.h"
+#include "driver/cache.h"
 #include "driver/faults.h"
 #include "driver/files.h"
 
@@ -57,6 +58,7 @@ Json to_json(const Note& note) {
           {"todo", note.todo},
           {"diagnosis", note.diagnosis},
           {"graded_text", note.graded_text},
+          {"checks", note.checks},
           {"passed_text", note.passed_text},
           {"traffic", to_json(note.traffic)},
           {"bandwidth", to_json(note.bandwidth)},
@@ -69,6 +71,7 @@ Note note_in(const Json& json) {
           json.at("todo"),
           json.at("diagnosis"),
           json.at("graded_text"),
+          json.at("checks"),
           json.at("passed_text"),
           measured_in(json.at("traffic")),
           measured_in(json.at("bandwidth")),
@@ -109,6 +112,14 @@ Notebook load(const Config& config) {
 }
 
 }  // namespace
+
+std::string fingerprint_of_checks(const std::vector<wire::CheckInfo>& checks) {
+  std::string all;
+  for (const wire::CheckInfo& check : checks) {
+    all += fmt::format("{} {} {}\n", check.todo, check.points, check.name);
+  }
+  return fingerprint(all);
+}
 
 Notebook read_notebook(const Config& config) {
   if (!fs::exists(file_of(config))) {

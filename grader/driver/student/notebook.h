@@ -5,9 +5,11 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "driver/config.h"
 #include "driver/report.h"
+#include "wire/exercise.h"
 
 namespace onepass::driver {
 
@@ -24,10 +26,14 @@ struct Note {
   int todo = 0;             // to be done next, of those; 0: none is known
   std::string diagnosis;    // of the failure that was told first
   std::string graded_text;  // fingerprint of what was graded
+  std::string checks;       // of what it was graded by
   std::string passed_text;  // of what passed last; empty: nothing has
   Measured traffic, bandwidth;
   std::map<std::string, int> hints;  // opened, by the number of the TODO
 };
+
+/// An exercise that passed has to pass anew when it gets other checks.
+std::string fingerprint_of_checks(const std::vector<wire::CheckInfo>& checks);
 
 using Notebook = std::map<std::string, Note>;  // by exercise
 

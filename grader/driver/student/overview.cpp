@@ -34,11 +34,6 @@ const char* color_of_state(State state) {
                                                                   : kRed;
 }
 
-std::string told_what_is_next(const std::vector<Standing>& all) {
-  const Standing* next = next_after(all);
-  return next == nullptr ? "All passed.\n" : "Next: " + told_next(*next);
-}
-
 }  // namespace
 
 std::string render_overview(const Config& config, const std::vector<Standing>& all, Style style) {
@@ -50,13 +45,16 @@ std::string render_overview(const Config& config, const std::vector<Standing>& a
                         kBold, style));
   for (const Chapter& chapter : config.chapters) {
     const Totals sum = totals(all, &chapter);
+    if (sum.exercises == 0) {
+      continue;  // its grader is not built
+    }
     const std::string color = sum.passed == sum.exercises ? kGreen : sum.score > 0 ? kYellow : kDim;
     text += fmt::format("  {:<12} {}  {:>3} of {:<3} points\n", chapter.name,
                         painted(fmt::format("{:>2} of {:<2} passed", sum.passed, sum.exercises),
                                 color.c_str(), style),
                         sum.score, sum.max_score);
   }
-  text += "\n" + told_what_is_next(all);
+  text += "\n" + told_next(config, all);
   const Standing* next = next_after(all);
   if (next == nullptr) {
     return text;
@@ -76,7 +74,7 @@ std::string render_overview(const Config& config, const std::vector<Standing>& a
   return text;
 }
 
-std::string render_list(const std::vector<Standing>& all, Style style) {
+std::string render_list(const Config& config, const std::vector<Standing>& all, Style style) {
   std::size_t id_width = 0;
   std::size_t state_width = 0;
   for (const Standing& one : all) {
@@ -96,7 +94,7 @@ std::string render_list(const std::vector<Standing>& all, Style style) {
   return text + fmt::format("\n{}\n{}",
                             painted(fmt::format("Score: {} of {}", whole.score, whole.max_score),
                                     kBold, style),
-                            told_what_is_next(all));
+                            told_next(config, all));
 }
 
 }  // namespace onepass::driver

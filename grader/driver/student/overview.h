@@ -13,6 +13,6 @@ namespace onepass::driver {
 std::string render_overview(const Config& config, const std::vector<Standing>& all, Style style);
 
 /// A line an exercise.
-std::string render_list(const std::vector<Standing>& all, Style style);
+std::string render_list(const Config& config, const std::vector<Standing>& all, Style style);
 
 }  // namespace onepass::driver

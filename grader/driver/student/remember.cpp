@@ -69,6 +69,14 @@ std::string note_measured(const Kind& kind, const Json& exercise, Note& note) {
                          : fmt::format(", the best was {}", number(kind, before.best)));
 }
 
+std::vector<wire::CheckInfo> checks_of(const Json& exercise) {
+  std::vector<wire::CheckInfo> checks;
+  for (const Json& check : exercise["checks"]) {
+    checks.push_back({text(check, "name"), check["points"].get<int>(), check["todo"].get<int>()});
+  }
+  return checks;
+}
+
 // Returns what is different.
 std::vector<std::string> note_grading(const Json& exercise, const std::string& source, Note& note) {
   std::vector<std::string> changes;
@@ -84,6 +92,7 @@ std::vector<std::string> note_grading(const Json& exercise, const std::string& s
   const bool is_mistake = next && text(*next->check, "status") != "not started";
   note.diagnosis = is_mistake ? text(*next->check, "diagnosis") : "";
   note.graded_text = now;
+  note.checks = fingerprint_of_checks(checks_of(exercise));
   note.passed_text = passed ? now : note.passed_text;
   for (const Kind& kind : kKinds) {
     changes.push_back(note_measured(kind, exercise, note));

@@ -26,6 +26,9 @@ State state_of(const Standing& standing, const std::optional<Skeleton>& skeleton
   if (skeleton && standing.text == skeleton->text) {
     return State::not_started;
   }
+  if (!note.status.empty() && note.checks != fingerprint_of_checks(standing.info.checks)) {
+    return State::changed;
+  }
   if (text == note.graded_text) {
     return note.status == "passed"                                 ? State::passed
            : !note.passed_text.empty() && note.passed_text != text ? State::broken
@@ -98,6 +101,29 @@ TodoComment comment_of(int todo, const std::string& text) {
   return result;
 }
 
+// Number, file and line, and the comment.
+std::string what_to_do(const Standing& standing) {
+  const TodoComment comment = comment_of(standing.todo, standing.text);
+  const std::string where =
+      comment.lines.empty() ? standing.file : fmt::format("{}:{}", standing.file, comment.line);
+  std::string text = fmt::format("{} {}, {} ({})\n  {}\n", standing.number, standing.info.id,
+                                 standing.info.title, standing.state_name(), where);
+  for (const std::string& line : comment.lines) {
+    text += fmt::format("  {}\n", printable_line(line));
+  }
+  return text;
+}
+
+bool is_built(const Chapter& chapter) {
+  std::error_code error;
+  return fs::exists(chapter.grader, error);
+}
+
+std::string how_to_build(const Config& config, const Chapter& chapter) {
+  return fmt::format("Its grader is not built yet: make -C {} grade-{}",
+                     shell_word(shown_path(config.build, config.source)), chapter.name);
+}
+
 }  // namespace
 
 int Standing::max_score() const {
@@ -121,6 +147,9 @@ std::string Standing::state_name() const {
     case State::broken:
       return note.status + "; passed before";
     case State::changed:
+      if (note.checks != fingerprint_of_checks(info.checks)) {
+        return "was graded by other checks";
+      }
       return note.passed_text.empty() ? "changed since graded" : "changed since it passed";
     case State::failed:
       return note.status;
@@ -138,13 +167,18 @@ std::vector<Standing> standings(const Config& config) {
   const Notebook notebook = read_notebook(config);
   std::map<std::string, wire::ExerciseInfo> infos;
   for (const Chapter& chapter : config.chapters) {
-    for (const wire::ExerciseInfo& info : list_exercises(chapter)) {
-      infos[info.id] = info;
+    if (is_built(chapter)) {
+      for (const wire::ExerciseInfo& info : list_exercises(chapter)) {
+        infos[info.id] = info;
+      }
     }
   }
   std::vector<Standing> all;
   for (const Task& task : own_tasks(config)) {
     const std::string& id = task.exercise->id;
+    if (!is_built(*task.chapter)) {
+      continue;
+    }
     if (infos.count(id) == 0) {
       throw GraderFault(fmt::format("{} has no checks for {}.", task.chapter->grader.string(), id));
     }
@@ -164,9 +198,16 @@ const Standing* next_after(const std::vector<Standing>& all, const std::string& 
   return found == all.end() ? nullptr : &*found;
 }
 
-const Standing& standing_of(const std::vector<Standing>& all, const Named& named) {
-  return *std::find_if(all.begin(), all.end(),
-                       [&](const Standing& one) { return one.named.exercise == named.exercise; });
+const Standing& standing_of(const Config& config, const std::vector<Standing>& all,
+                            const Named& named) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Standing& one) {
+    return one.named.exercise == named.exercise;
+  });
+  if (found == all.end()) {
+    throw BadInput(fmt::format("{} cannot be graded. {}", named.exercise->id,
+                               how_to_build(config, *named.chapter)));
+  }
+  return *found;
 }
 
 std::string program_of(const Config& config) {
@@ -184,7 +225,7 @@ Named one_named(const Config& config, const std::string& name, const char* comma
 const Standing& standing_named(const Config& config, const std::vector<Standing>& all,
                                const std::string& name) {
   if (!name.empty()) {
-    return standing_of(all, exercise_named(config, {{name}, "", ""}));
+    return standing_of(config, all, exercise_named(config, {{name}, "", ""}));
   }
   const Standing* next = next_after(all);
   if (next == nullptr) {
@@ -193,16 +234,17 @@ const Standing& standing_named(const Config& config, const std::vector<Standing>
   return *next;
 }
 
-std::string told_next(const Standing& standing) {
-  const TodoComment comment = comment_of(standing.todo, standing.text);
-  const std::string where =
-      comment.lines.empty() ? standing.file : fmt::format("{}:{}", standing.file, comment.line);
-  std::string text = fmt::format("{} {}, {} ({})\n  {}\n", standing.number, standing.info.id,
-                                 standing.info.title, standing.state_name(), where);
-  for (const std::string& line : comment.lines) {
-    text += fmt::format("  {}\n", printable_line(line));
+std::string told_next(const Config& config, const std::vector<Standing>& all,
+                      const std::string& exercise) {
+  if (const Standing* next = next_after(all, exercise)) {
+    return "Next: " + what_to_do(*next);
   }
-  return text;
+  for (const Chapter& chapter : config.chapters) {
+    if (!is_built(chapter)) {
+      return fmt::format("Next: {}. {}\n", chapter.name, how_to_build(config, chapter));
+    }
+  }
+  return "That is the whole workbook. Each chapter ends with what to try next.\n";
 }
 
 }  // namespace onepass::driver

@@ -15,7 +15,7 @@ namespace onepass::driver {
 enum class State {
   passed,
   broken,       // did not pass when it was graded, but passed with an earlier text
-  changed,      // is another text than was graded
+  changed,      // is another text than was graded, or other checks are made now
   failed,       // did not pass; the note's status says how
   not_started,  // as it was given
   not_graded,   // begun, and not graded yet
@@ -39,14 +39,16 @@ struct Standing {
   std::string state_name() const;
 };
 
-/// Of all exercises, in the workbook's order. Throws GraderFault.
+/// Of all exercises, in the workbook's order, but of chapters whose grader is not built. Throws
+/// GraderFault.
 std::vector<Standing> standings(const Config& config);
 
 /// The first that has not passed: of those after `exercise`, else of all. Null if all have.
 const Standing* next_after(const std::vector<Standing>& all, const std::string& exercise = "");
 
-/// Of one exercise.
-const Standing& standing_of(const std::vector<Standing>& all, const Named& named);
+/// Of one exercise. Throws BadInput if its chapter's grader is not built.
+const Standing& standing_of(const Config& config, const std::vector<Standing>& all,
+                            const Named& named);
 
 /// As a user types it, from the repository: "build/onepass".
 std::string program_of(const Config& config);
@@ -59,7 +61,9 @@ Named one_named(const Config& config, const std::string& name, const char* comma
 const Standing& standing_named(const Config& config, const std::vector<Standing>& all,
                                const std::string& name);
 
-/// What is to be done: number, file and line, and the TODO's comment. A few lines.
-std::string told_next(const Standing& standing);
+/// "Next: " and what next_after() finds: number, file and line, and the TODO's comment. A few
+/// lines.
+std::string told_next(const Config& config, const std::vector<Standing>& all,
+                      const std::string& exercise = "");
 
 }  // namespace onepass::driver

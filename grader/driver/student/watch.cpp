@@ -163,7 +163,7 @@ class Watch {
   void begin_with_first() {
     const std::vector<Standing> all = standings(config_);
     for (const Named& one : watched_) {
-      if (standing_of(all, one).state != State::passed) {
+      if (standing_of(config_, all, one).state != State::passed) {
         return grade(one);
       }
     }
@@ -247,7 +247,7 @@ class Watch {
       case 'h':
         return screen_.set_aside(open_hint(config_, {to_be_done(), 0, false}));
       case 'l':
-        return screen_.set_aside(render_list(standings(config_), style_));
+        return screen_.set_aside(render_list(config_, standings(config_), style_));
       case 'n':
         return go_on();
       case 'a':
@@ -263,7 +263,7 @@ class Watch {
   std::string to_be_done() const {
     const std::vector<Standing> all = standings(config_);
     const Standing* next = next_after(all, current_.exercise->id);
-    const bool has_passed = standing_of(all, current_).state == State::passed;
+    const bool has_passed = standing_of(config_, all, current_).state == State::passed;
     return has_passed && next != nullptr ? next->info.id : current_.exercise->id;
   }
 
@@ -271,7 +271,7 @@ class Watch {
     const std::vector<Standing> all = standings(config_);
     const Standing* next = next_after(all, current_.exercise->id);
     if (next == nullptr) {
-      return screen_.set_aside("All passed.\n");
+      return screen_.set_aside(told_next(config_, all));
     }
     if (!is_watched(next->named)) {
       watched_.push_back(next->named);

@@ -85,7 +85,7 @@ TEST_CASE("onepass alone says where one stands, and what comes next") {
             "All passed.\nThat is the whole workbook. Each chapter ends with what to try next.\n"));
   outcome = workbook.onepass("");
   CHECK(has(outcome.output, "2 of 2 exercises passed, 9 of 9 points"));
-  CHECK(has(outcome.output, "\nAll passed.\n"));
+  CHECK(has(outcome.output, "\nThat is the whole workbook. Each chapter ends with what to try "));
 }
 
 TEST_CASE("onepass list: points, and each state") {
@@ -112,6 +112,40 @@ TEST_CASE("onepass list: points, and each state") {
   CHECK(first() == "1.1  toy/first     5 of 5   passed");  // as it was when it passed
   fs::remove(workbook.exercise("first"));
   CHECK(first() == "1.1  toy/first     0 of 5   missing");
+}
+
+TEST_CASE("a chapter whose grader is not built is no fault, and comes last") {
+  const Fresh workbook;
+  workbook.edit_config(
+      "}]}],\n \"cpu\"",
+      "}]}, {\"name\": \"later\", \"folder\": \"02_later\", \"grader\": "
+      "\"/nowhere/grade-later\", \"exercises\": [{\"id\": \"later/one\", \"file\": "
+      "\"one.cu\", \"binding\": \"\", \"naive\": \"\"}]}],\n \"cpu\"");
+  workbook.solve("first");
+  workbook.solve("second");
+  const std::string next = "Next: later. Its grader is not built yet: make -C build grade-later\n";
+  CHECK(has(workbook.onepass("grade toy").output, "All passed.\n" + next));
+  for (const char* command : {"", "list"}) {
+    const auto outcome = workbook.onepass(command);
+    CHECK(outcome.code == 0);
+    CHECK(has(outcome.output, next));
+  }
+  const auto refused = workbook.onepass("hint later/one");
+  CHECK(refused.code == 2);
+  CHECK(refused.output ==
+        "later/one cannot be graded. Its grader is not built yet: make -C build grade-later\n");
+}
+
+TEST_CASE("what passed has to pass anew when there are other checks") {
+  const Fresh workbook;
+  workbook.solve("first");
+  workbook.onepass("grade first");
+  const fs::path grader = workbook.root() / "build/grade-toy";
+  std::string script = read_file(grader);
+  script.replace(script.find("answers always"), 14, "always answers");
+  write_file(grader, script);
+  fs::permissions(grader, fs::perms::all);
+  CHECK(has(workbook.onepass("list").output, "5 of 5   was graded by other checks\n"));
 }
 
 TEST_CASE("what the last change broke is told, once") {
