@@ -98,22 +98,42 @@ void write_heading(Out out, const Json& report) {
   fmt::format_to(out, "{}", gaps.empty() ? "" : "\n");
 }
 
+// A line each. Beside a failure, those of a long list that are as they were given are counted only:
+// the failure is to fit on a screen.
 void write_exercises(Out out, const Json& report, Style style) {
+  constexpr std::size_t kLongList = 10;
+  const Json& exercises = report["exercises"];
   std::size_t width = 0;
-  for (const Json& exercise : report["exercises"]) {
+  bool any_failed = false;
+  for (const Json& exercise : exercises) {
     width = std::max(width, text(exercise, "id").size());
+    any_failed =
+        any_failed || !(exercise["status"] == "passed" || exercise["status"] == "not started");
   }
+  const bool is_short = any_failed && exercises.size() > kLongList && !style.all;
   const bool stopped = is_interrupted(report);
-  for (const Json& exercise : report["exercises"]) {
+  int left_out = 0;
+  for (const Json& exercise : exercises) {
     std::string status = text(exercise, "status");
     if (status == "ungraded" && fault_of(exercise, stopped).empty()) {
       status = "interrupted";
+    }
+    if (is_short && status == "not started") {
+      ++left_out;
+      continue;
     }
     fmt::format_to(out, "{:<{}}  {:>3} of {:<3} {}  {}\n", text(exercise, "id"), width,
                    text(exercise, "score"), text(exercise, "max_score"),
                    painted(fmt::format("{:<13}", status), color_of(status), style),
                    text(exercise, "title"));
   }
+  if (left_out > 0) {
+    fmt::format_to(out, "and {} not started\n", left_out);
+  }
+}
+
+void write_details(Out out, const Json& report, Style style) {
+  const bool stopped = is_interrupted(report);
   std::set<std::string> faults;
   bool has_failed = false;  // the first that has is told in full: one goes after the other anyway
   for (const Json& exercise : report["exercises"]) {
@@ -205,6 +225,7 @@ std::string render_verdict(const Json& report, Style style) {
   const Out out(result);
   write_heading(out, report);
   write_exercises(out, report, style);
+  write_details(out, report, style);
   return result;
 }
 

@@ -51,6 +51,33 @@ TEST_CASE("colour is added around the same words") {
   CHECK(coloured.find("\x1b[1mScore: 0 of 0\x1b[0m") != std::string::npos);
 }
 
+TEST_CASE("colour goes into a pipe where it is asked for, and nowhere where it is not wanted") {
+  setenv("CLICOLOR_FORCE", "1", 1);
+  CHECK(style_for(-1).color);
+  setenv("NO_COLOR", "1", 1);
+  CHECK_FALSE(style_for(-1).color);
+  unsetenv("CLICOLOR_FORCE");
+  unsetenv("NO_COLOR");
+  CHECK_FALSE(style_for(-1).color);
+}
+
+TEST_CASE("beside a failure, those of a long list that are not started are counted only") {
+  const onepass::wire::ExerciseInfo info{"toy/first", "First", "docs/toy.md", {{"it works", 2, 1}}};
+  Json report = make_report(Device::cpu, "CPU simulator", 1);
+  for (int i = 0; i < 12; ++i) {
+    report["exercises"].push_back(make_exercise(info, "first.cu"));
+    set_all_checks(report["exercises"].back(), "not started", "", "");
+  }
+  settle(report);
+  CHECK(render_verdict(report, {}).find("and ") == std::string::npos);
+  set_all_checks(report["exercises"][3], "failed", "No.", "");
+  settle(report);
+  const std::string text = render_verdict(report, {});
+  CHECK(text.find("seed 1\n\ntoy/first    0 of 2   failed         First\nand 11 not started\n\n") !=
+        std::string::npos);
+  CHECK(render_verdict(report, {false, false, true}).find("and ") == std::string::npos);
+}
+
 TEST_CASE("of several failures the first one with a cause is told first, and opened") {
   onepass::wire::ExerciseInfo info{"toy/first", "First", "docs/toy.md", {}};
   Json report = make_report(Device::cpu, "CPU simulator", 1);
