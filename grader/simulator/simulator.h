@@ -71,7 +71,8 @@ void set_block_order(BlockOrder order, std::uint64_t seed = 0);
 /// over the grid, the first and the last among them; 0, as at the start: all. The launch itself is
 /// checked as a whole. That blocks of a sample wait for others in vain is no finding; nor is, in
 /// launches behind the first that has more blocks, a read of unwritten memory, for who should have
-/// written it may not have run.
+/// written it may not have run. The blocks of a cooperative launch wait for each other, so that all
+/// of them run.
 void run_sample_of_blocks(std::uint64_t most);
 
 // ---- Streams --------------------------------------------------------------------------------
@@ -85,6 +86,12 @@ void expect_stream(const void* stream);
 /// the start: it is done at once. Work that was put on two streams then runs in turns: half of the
 /// blocks of a launch, half of those of the other stream's, the other half.
 void hold_work(bool wanted);
+
+// ---- The device -----------------------------------------------------------------------------
+
+/// How many multiprocessors it has from now on; as many as an H200 at the start. What fills a device
+/// of a few has few blocks. Code may keep what the device told, so this is for a fresh process.
+void set_multiprocessors(int number);
 
 // ---- Limits and errors ----------------------------------------------------------------------
 

@@ -73,6 +73,7 @@ struct Call {
   std::int64_t trace = 0;           // keep the first so many requests of each launch,
   std::uint64_t most_accesses = 0;  // stop each after so many; 0: never,
   std::uint64_t most_blocks = 0;    // run a sample of so many blocks of each; 0: all,
+  int multiprocessors = 0;          // on a device of so many; 0: as many as it has at the start,
   simulator::BlockOrder block_order = simulator::BlockOrder::rising;  // in this order
   std::uint64_t order_seed = 0;                                       // of a shuffled one
   bool profiled = false;  // on a GPU: its launcher returns when its work is done, so hold none back

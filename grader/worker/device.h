@@ -116,6 +116,9 @@ class Device {
   virtual void limit_accesses(uint64_t /*of_launch*/) {}
   virtual void choose_blocks(uint64_t /*most*/, simulator::BlockOrder, uint64_t /*seed*/) {}
 
+  /// From now on it has so many multiprocessors (0: as many as at the start), if it can choose.
+  virtual void choose_multiprocessors(int /*number*/) {}
+
   /// From now on work begins when its launcher has returned, if the device can hold it back. Not
   /// under a profiler, where a launcher returns when its work is done.
   virtual void hold_back(bool) {}

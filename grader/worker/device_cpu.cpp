@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "simulator/device_limits.h"
 #include "simulator/simulator.h"
 #include "worker/call_outcome.h"
 #include "worker/device.h"
@@ -142,6 +143,10 @@ class CpuDevice : public Device {
   }
 
   void limit_accesses(uint64_t of_launch) override { simulator::limit_accesses(of_launch); }
+
+  void choose_multiprocessors(int number) override {
+    simulator::set_multiprocessors(number > 0 ? number : simulator::limits::kMultiprocessors);
+  }
 
   void choose_blocks(uint64_t most, simulator::BlockOrder order, uint64_t seed) override {
     simulator::run_sample_of_blocks(most);

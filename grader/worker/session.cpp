@@ -170,6 +170,7 @@ Message Session::run(const wire::Call& call, std::vector<Blob>& blobs) {
     return refusal("this device does not see requests");
   }
   device_.limit_accesses(call.most_accesses);
+  device_.choose_multiprocessors(call.multiprocessors);
   device_.choose_blocks(call.most_blocks, call.block_order, call.order_seed);
   device_.hold_back(!call.profiled);
   Timing::BufferSet buffers, beside;

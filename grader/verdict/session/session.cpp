@@ -289,6 +289,9 @@ void Session::expect_untouched(const Case& call, const std::string& sentence) {
 
 void Session::fail(const Case& call, Failure failure) {
   failure.call = call.describe();
+  if (multiprocessors_ > 0) {
+    failure.call += fmt::format(", on a GPU of {} multiprocessors", multiprocessors_);
+  }
   failure.output = check_.output;
   check_.failure = failure;
   throw CheckFailed(failure.message);

@@ -85,6 +85,20 @@ class Session {
     Session& session_;
   };
 
+  /// While it lives, the simulator's device has few multiprocessors. Blocks that fill it, and go from
+  /// row to row, come to many rows each though there are few in all.
+  struct FewMultiprocessors {
+    explicit FewMultiprocessors(Session& session);
+    ~FewMultiprocessors();
+    FewMultiprocessors(const FewMultiprocessors&) = delete;
+    FewMultiprocessors& operator=(const FewMultiprocessors&) = delete;
+
+   private:
+    Session& session_;
+  };
+  /// Those of the device, as far as it tells.
+  int multiprocessors();
+
   /// How many rows lie from one that has numbers to the next: more than an int can count; such
   /// that one can; few.
   struct Apart {
@@ -254,6 +268,7 @@ class Session {
   std::set<std::tuple<Kind, simulator::Habit, std::string>> warned_;  // of what, and where
   Sample sample_ = Sample::none;
   bool in_full_ = true;  // if the numbers of a sample are not right, all blocks run, however many
+  int multiprocessors_ = 0;  // if they are few
   bool side_by_side_ = false, in_pairs_ = false;
   std::optional<Case> last_;    // of them
   std::optional<Speed> speed_;  // once it was asked for

@@ -92,6 +92,7 @@ Run WorkerClient::trace(const Case& call, std::size_t most, double time_limit, c
 Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, double time_limit,
                             const Case* beside) {
   asked.call.time_limit_s = time_limit;
+  asked.call.multiprocessors = multiprocessors_;
   Run run;
   const Read read = [&](const worker::Message& message) -> wire::Ending {
     run = read_run(call, poison, message, beside);
@@ -156,6 +157,11 @@ std::string WorkerClient::take_output() {
     last_output_ += process_->take_output();
   }
   return std::exchange(last_output_, {});
+}
+
+void WorkerClient::set_multiprocessors(int number) {
+  stop();
+  multiprocessors_ = number;
 }
 
 void WorkerClient::stop() {

@@ -86,6 +86,10 @@ void hold_work(bool wanted) {
   machine().streams.hold(wanted);
 }
 
+void set_multiprocessors(int number) {
+  machine().multiprocessors = number;
+}
+
 void set_time_limit(double cpu_seconds_per_launch) {
   machine().time_limit = cpu_seconds_per_launch;
 }
@@ -104,7 +108,7 @@ void reset() {
 }
 
 DeviceFacts device_facts() {
-  return {"CPU simulator", limits::kMemoryBytes, limits::kMultiprocessors};
+  return {"CPU simulator", limits::kMemoryBytes, machine().multiprocessors};
 }
 
 }  // namespace simulator

@@ -35,7 +35,7 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* kernel,
   int fit = 0;
   const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &fit, kernel, static_cast<int>(volume(config->blockDim)), config->dynamicSmemBytes);
-  *clusters = fit * limits::kMultiprocessors / static_cast<int>(volume(cluster_of(*config)));
+  *clusters = fit * machine().multiprocessors / static_cast<int>(volume(cluster_of(*config)));
   return error;
 }
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* kernel,

@@ -37,7 +37,7 @@ void describe(cudaDeviceProp& p) {
   p.totalConstMem = kConstantBytes;
   p.major = kComputeMajor;
   p.minor = kComputeMinor;
-  p.multiProcessorCount = kMultiprocessors;
+  p.multiProcessorCount = machine().multiprocessors;
   p.unifiedAddressing = 1;
   p.memoryBusWidth = kMemoryBusBits;
   p.l2CacheSize = to_int(kL2Bytes);
@@ -68,7 +68,6 @@ constexpr Attribute kAttributes[] = {
     {cudaDevAttrWarpSize, limits::kWarpSize},
     {cudaDevAttrMaxRegistersPerBlock, limits::kRegistersPerBlock},
     {cudaDevAttrMaxRegistersPerMultiprocessor, limits::kRegistersPerBlock},
-    {cudaDevAttrMultiProcessorCount, limits::kMultiprocessors},
     {cudaDevAttrGlobalMemoryBusWidth, kMemoryBusBits},
     {cudaDevAttrL2CacheSize, limits::kL2Bytes},
     {cudaDevAttrMaxThreadsPerMultiProcessor, limits::kThreadsPerMultiprocessor},
@@ -107,6 +106,10 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (device != 0) return result(cudaErrorInvalidDevice);
+  if (attribute == cudaDevAttrMultiProcessorCount) {
+    *value = machine().multiprocessors;
+    return result(kSuccess);
+  }
   for (const Attribute& known : kAttributes) {
     if (known.name != attribute) continue;
     *value = to_int(known.value);

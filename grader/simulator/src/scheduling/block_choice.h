@@ -25,12 +25,14 @@ struct BlockChoice {
 /// The numbers of the blocks that run, in their order.
 class ChosenBlocks {
  public:
-  ChosenBlocks(const BlockChoice& choice, const uint3& grid, const uint3& block)
+  /// is_cooperative: the blocks wait for each other, so that all of them run.
+  ChosenBlocks(const BlockChoice& choice, const uint3& grid, const uint3& block,
+               bool is_cooperative)
       : order_(choice.order),
         side_(long_side(grid.x, grid.y, grid.z)),
         blocks_(volume(grid)),
         count_(blocks_) {
-    if (choice.most != 0) count_ = blocks_of_sample(choice.most, side_, volume(block));
+    if (choice.most != 0 && !is_cooperative) count_ = blocks_of_sample(choice.most, side_, volume(block));
     if (order_ == BlockOrder::shuffled) shuffle(choice.seed);
   }
 

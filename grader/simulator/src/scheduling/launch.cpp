@@ -82,11 +82,12 @@ std::string too_large(const KernelNames& kernel, const LaunchShape& shape,
   const std::size_t shared = shape.dynamic_shared_bytes + memory.static_bytes_of(kernel);
   const auto fit = static_cast<std::uint64_t>(blocks_at_once(0, threads, shared));
   const std::uint64_t blocks = volume(shape.grid);
-  if (blocks <= fit * limits::kMultiprocessors) return "";
+  const int multiprocessors = machine().multiprocessors;
+  if (blocks <= fit * static_cast<std::uint64_t>(multiprocessors)) return "";
   return "The cooperative launch has " + std::to_string(blocks) +
          " blocks: all must be there at one time, and of " + std::to_string(threads) +
          " threads and " + std::to_string(shared) + " bytes of shared memory the device holds " +
-         std::to_string(fit) + " on each of its " + std::to_string(limits::kMultiprocessors) +
+         std::to_string(fit) + " on each of its " + std::to_string(multiprocessors) +
          " multiprocessors, as cudaOccupancyMaxActiveBlocksPerMultiprocessor() says "
          "(cudaErrorCooperativeLaunchTooLarge).";
 }
@@ -98,7 +99,8 @@ void refuse(Machine& machine, const char* kernel, const std::string& message, Er
 }
 
 bool is_sampled(const Machine& machine, const LaunchShape& shape) {
-  return ChosenBlocks(machine.blocks, shape.grid, shape.block).is_sample();
+  return ChosenBlocks(machine.blocks, shape.grid, shape.block, shape.is_cooperative)
+      .is_sample();
 }
 
 std::uint64_t run(Launch& launch, std::uint64_t first, Share share) {

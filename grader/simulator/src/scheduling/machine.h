@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checkers/checkers.h"
+#include "device_limits.h"
 #include "findings/findings.h"
 #include "memory/memory.h"
 #include "scheduling/block_choice.h"
@@ -32,6 +33,7 @@ struct Machine {
   Errors errors;
   CheckerSettings settings;        // of the next launches
   BlockChoice blocks;              // likewise
+  int multiprocessors = limits::kMultiprocessors;
   double time_limit = 10;          // CPU seconds for a launch
   std::uint64_t access_limit = 0;  // of a launch; 0: none
 

@@ -181,7 +181,8 @@ std::size_t Scheduler::most_seats() const {
                                  shared.dynamic_size() + shared.static_bytes_used());
   const std::size_t told =
       launch_.machine.attributes.occupancy_told(kernel_names(launch_.begin.launched()));
-  return limits::kMultiprocessors * std::max({std::size_t{1}, static_cast<std::size_t>(fit), told});
+  return static_cast<std::size_t>(launch_.machine.multiprocessors) *
+         std::max({std::size_t{1}, static_cast<std::size_t>(fit), told});
 }
 
 std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
@@ -190,7 +191,7 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   const std::uint64_t together = volume(launch_.begin.cluster);
   const ChosenBlocks chosen(launch_.machine.blocks,
                             clusters_of(launch_.begin.grid, launch_.begin.cluster),
-                            launch_.begin.block);
+                            launch_.begin.block, launch_.begin.is_cooperative);
   const std::uint64_t count = chosen.count();
   const std::uint64_t end_of_share = share == Share::half ? count / 2 : count;
   running_block_size = launch_.begin.block;
