@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include "driver/bad_input.h"
@@ -17,6 +16,7 @@
 #include "driver/student/keys.h"
 #include "driver/student/overview.h"
 #include "driver/student/saved_files.h"
+#include "driver/student/screen.h"
 #include "driver/student/standing.h"
 #include "driver/terminal.h"
 #include "process/interrupt.h"
@@ -30,58 +30,6 @@ namespace {
 
 constexpr double kLookSeconds = 1.0;  // at the files, where the kernel does not tell
 constexpr double kShowSeconds = 0.1;  // between two looks at what a grading prints
-constexpr const char* kClear = "\x1b[H\x1b[2J";
-
-// What is on the screen: a verdict, below it what a key asked for, and what can be done.
-class Screen {
- public:
-  explicit Screen(bool is_terminal) : is_terminal_(is_terminal) {}
-
-  // A new grading's first words take the place of the last verdict; until then that stays.
-  void begin_verdict() { is_new_ = true; }
-
-  void add_to_verdict(const std::string& text) {
-    verdict_ = (is_new_ ? "" : verdict_) + text;
-    if (is_new_) {
-      aside_.clear();
-    }
-    is_new_ = false;
-    is_terminal_ ? draw() : print(text);
-  }
-
-  void set_verdict(const std::string& text) {
-    verdict_ = text;
-    aside_.clear();
-    draw();
-  }
-
-  void set_aside(const std::string& text) {
-    aside_ = text;
-    draw();
-  }
-
-  // The last line, such as "grading rmsnorm/forward".
-  void set_foot(const std::string& text) {
-    foot_ = text;
-    is_terminal_ ? draw() : print(text + "\n");
-  }
-
-  void draw() const {
-    if (is_terminal_) {
-      print(kClear + verdict_ + (aside_.empty() ? "" : "\n" + aside_) + "\n" + foot_ + "\n");
-    }
-  }
-
- private:
-  static void print(const std::string& text) {
-    std::fputs(text.c_str(), stdout);
-    std::fflush(stdout);
-  }
-
-  const bool is_terminal_;
-  std::string verdict_, aside_, foot_;
-  bool is_new_ = true;
-};
 
 // Readable when one of others is.
 class AnyOf {
