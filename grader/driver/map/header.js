@@ -72,7 +72,7 @@ function drawSummary(page) {
   }
 }
 
-/// Coloured by what the call asks of its tensors, times what passing over each once would.
+/// Coloured by how many times the bytes are asked for that passing once over each tensor takes.
 function addPasses(box, map) {
   const tile = add(box, 'div', '', 'tile passes');
   const launches = map.launches.length;
@@ -82,8 +82,8 @@ function addPasses(box, map) {
   let least = 0;
   for (const one of passesOf(map)) {
     add(tile, 'div', passesText(one), one.tensor ? '' : 'quiet');
+    asked += one.read + one.write + one.atomic;
     if (one.tensor) {
-      asked += one.read + one.write + one.atomic;
       least += (one.tensor.is_input + one.tensor.is_output) * tensorBytes(one.tensor);
     }
   }
