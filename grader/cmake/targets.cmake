@@ -1,5 +1,5 @@
 # What a student calls: make -C build grade, grade_<chapter>, solutions, solutions_<chapter>, check;
-# and a maintainer: mutants.
+# and a maintainer: check_all, format, mutants.
 get_property(chapters GLOBAL PROPERTY ONEPASS_CHAPTER_NAMES)
 
 # With the driver is built what it needs to build an exercise, but the chapters' graders: older first
@@ -34,11 +34,12 @@ add_custom_target(check
   COMMAND ${CMAKE_COMMAND} -E echo "Left to make check_all: \
 entries of the corpus with a mistake, an attack or a way to be right that another one has, or that \
 are slow, right kernels under a second seed, a worker that takes all memory that it may, nvcc on \
-exercises and naive versions and for a second architecture, and the page of docs/contributing.md."
+exercises and naive versions and for a second architecture, and the page of docs/adding_an_exercise.md."
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
 add_custom_target(check_all
   COMMAND ${CMAKE_COMMAND} -E env ONEPASS_CHECK_ALL=1 ${tests}
   WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL VERBATIM)
+add_custom_target(format COMMAND sh ${PROJECT_SOURCE_DIR}/grader/format.sh VERBATIM)
 # Small changes to the solutions, each of which a check has to find (tests/mutants/mutants.py).
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND)
@@ -46,6 +47,7 @@ if(Python3_FOUND)
               --onepass $<TARGET_FILE:onepass> --out ${CMAKE_BINARY_DIR}/mutants)
   add_custom_target(mutants COMMAND ${mutants} USES_TERMINAL VERBATIM)
   add_test(NAME mutants_test COMMAND ${mutants} --sample 1 --seed 2 --jobs 1)
+  set_tests_properties(mutants_test PROPERTIES LABELS mutants)
 else()
   add_custom_target(mutants
     COMMAND ${CMAKE_COMMAND} -E echo "make mutants needs Python 3: install it and run cmake again."

@@ -106,11 +106,28 @@ TEST_CASE("the solution of rmsnorm/forward: x is read twice, y written once, not
   REQUIRE(map.data.is_object());
   CHECK(sum(map, "x", "read", "requests") == 2 * 4 * 256 / 32);
   CHECK(sum(map, "x", "read", "units") == 2 * 4 * 256 * 4 / 32);
+  CHECK(sum(map, "x", "read", "bytes") == 2 * 4 * 256 * 4);
+  const Json& x = map.data["buffers"][0];
+  CHECK(x["name"] == "x");
+  CHECK(x["is_input"] == true);
+  CHECK(x["is_output"] == false);
   CHECK(sum(map, "y", "write", "units") == 4 * 256 * 4 / 32);
   CHECK(sum(map, "rstd", "write", "requests") == 4);
   CHECK(map.data["source"]["text"] == read_file(kSolutions / "01_rmsnorm/forward.cu"));
   const Map half = draw("rmsnorm/forward", kSolutions, {"--dtype", "fp16", "--rows", "2"});
   CHECK(sum(half, "x", "read", "units") == 2 * 2 * 256 * 2 / 32);
+}
+
+TEST_CASE("scratch is no tensor: nobody has to read or write it") {
+  const Map map = draw("rmsnorm/backward_fast", kSolutions);
+  REQUIRE(map.data.is_object());
+  bool found = false;
+  for (const Json& buffer : map.data["buffers"]) {
+    const bool scratch = buffer["name"] == "scratch";
+    found = found || scratch;
+    CHECK((buffer["is_input"] == true || buffer["is_output"] == true) != scratch);
+  }
+  CHECK(found);
 }
 
 TEST_CASE("a thread that reads neighbouring columns: 8 times the sectors") {
@@ -133,7 +150,7 @@ TEST_CASE("a race is marked: its parties made requests that the page can find") 
   REQUIRE(map.data.is_object());
   REQUIRE_FALSE(map.data["findings"].empty());
   const Json& finding = map.data["findings"][0];
-  CHECK(finding["kind"] == "shared-race");
+  CHECK(finding["mistake"] == "missing-barrier");
   const Json& launch = map.data["launches"][0];
   CHECK(finding["kernel"] == launch["kernel"]);
   for (const Json& party : finding["parties"]) {

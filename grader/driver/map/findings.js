@@ -12,7 +12,7 @@ function drawFindings(page) {
   for (const finding of findings) {
     const text = add(box, 'p');
     add(text, 'span', `✕ ${finding.number} `, 'mark');
-    add(text, 'b', `${finding.kind} in ${finding.kernel}: `);
+    add(text, 'b', `${finding.mistake || finding.kind} in ${finding.kernel}: `);
     // The lines that begin with spaces are those of the parties, who get theirs with a button.
     text.append(finding.message.split('\n').filter((line) => !line.startsWith('  ')).join(' '));
     finding.parties.forEach((party) => addParty(page, box, finding, party));

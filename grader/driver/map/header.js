@@ -46,6 +46,7 @@ function launchText({kernel, grid, block}) {
 function drawSummary(page) {
   const box = document.getElementById('summary');
   box.replaceChildren();
+  addPasses(box, page.map);
   for (const space of Object.keys(kSpaces)) {
     const accesses = page.launch.lines.filter((access) => access.space === space);
     if (accesses.length > 0) {
@@ -69,6 +70,24 @@ function drawSummary(page) {
     add(tile, 'div', `${accessName(most)}: ${averageText(most)}`);
     tile.addEventListener('click', () => page.highlight(most));
   }
+}
+
+/// Coloured by how many times the bytes are asked for that passing once over each tensor takes.
+function addPasses(box, map) {
+  const tile = add(box, 'div', '', 'tile passes');
+  const launches = map.launches.length;
+  const where = launches > 1 ? `, in all ${launches} launches` : '';
+  add(tile, 'div', `Passes over each tensor${where}`);
+  let asked = 0;
+  let least = 0;
+  for (const one of passesOf(map)) {
+    add(tile, 'div', passesText(one), one.tensor ? '' : 'quiet');
+    asked += one.read + one.write + one.atomic;
+    if (one.tensor) {
+      least += (one.tensor.is_input + one.tensor.is_output) * tensorBytes(one.tensor);
+    }
+  }
+  tile.style.setProperty('--hue', `var(--ratio${grade(asked / least)})`);
 }
 
 function addTile(box, space, sum) {

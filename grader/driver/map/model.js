@@ -124,6 +124,26 @@ function buffersOf(launch) {
   return [...buffers.values()].sort((a, b) => a.shared - b.shared);
 }
 
+/// What the call, all launches together, asks of its tensors and of other global memory, which is
+/// scratch or the student's own: {name, tensor, read, write, atomic}, the last three in bytes.
+/// Those that lanes of one request share count once.
+function passesOf(map) {
+  const lines = map.launches.flatMap((launch) => launch.lines);
+  const global = lines.filter(({space}) => space === 'global');
+  const tensors = map.buffers.filter(({is_input, is_output}) => is_input || is_output);
+  const names = [...tensors.map(({name}) => name), ...global.map(({buffer}) => buffer)];
+  return [...new Set(names)].map((name) => {
+    const bytes = (wanted) => total(
+        global.filter(({buffer, type}) => buffer === name && type === wanted)).bytes;
+    const tensor = tensors.find((buffer) => buffer.name === name);
+    return {name, tensor, read: bytes('read'), write: bytes('write'), atomic: bytes('atomic')};
+  });
+}
+
+function tensorBytes({rows, cols, element_bytes}) {
+  return rows * cols * element_bytes;
+}
+
 /// The sum of what some requests or accesses cost.
 function total(costs) {
   const sum = {requests: 0, bytes: 0, units: 0, least_units: 0};

@@ -44,29 +44,39 @@ function costText(cost, access) {
                                          `${units}, no more than needed`;
 }
 
-/// ", each read 2.0 times": what a second pass over a buffer of global memory costs.
-function againText(requests) {
-  const told =
-      [['read', 'read'], ['write', 'written'], ['atomic', 'updated']].map(([type, verb]) => {
-        const again = timesMoved(requests.filter(({access}) => access.type === type));
-        return again > 1 ? `, each ${verb} ${again.toFixed(1)} times` : '';
-      });
-  return told.join('');
+const kDone = {
+  read: 'read',
+  write: 'written',
+  atomic: 'updated'
+};
+
+/// "x: read 2.0 times, least 1"; of what is no tensor "scratch: 4,096 bytes written".
+function passesText({name, tensor, ...bytes}) {
+  const least = tensor ? {read: +tensor.is_input, write: +tensor.is_output} : {};
+  const told = Object.keys(kDone).filter((type) => bytes[type] > 0 || least[type] > 0);
+  const texts = told.map((type) => {
+    if (!tensor) {
+      return `${count(bytes[type], 'byte')} ${kDone[type]}`;
+    }
+    const text = `${kDone[type]} ${(bytes[type] / tensorBytes(tensor)).toFixed(1)} times`;
+    return type in least ? `${text}, least ${least[type]}` : text;
+  });
+  return `${name}: ${texts.join('; ')}`;
 }
 
-/// How often the requests move each sector that they move, on average.
-function timesMoved(requests) {
-  const sectors = new Set();
-  let moved = 0;
-  for (const request of requests) {
-    for (const [from, to] of request.moved || []) {
-      for (let byte = from; byte < to; byte += kSector) {
-        sectors.add(byte);
-        ++moved;
-      }
-    }
-  }
-  return moved / Math.max(1, sectors.size);
+/// ", read 2.0 times": what a second pass over a buffer of global memory costs.
+function againText(requests) {
+  return Object.entries(kDone).map(([type, done]) => {
+    const again = timesUsed(requests.filter(({access}) => access.type === type));
+    return again > 1 ? `, ${done} ${again.toFixed(1)} times` : '';
+  }).join('');
+}
+
+/// In how many of the requests each byte is that any of them uses, on average.
+function timesUsed(requests) {
+  const used = requests.flatMap((request) => request.used || []);
+  const length = (ranges) => ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+  return length(used) / Math.max(1, length(merged(used)));
 }
 
 /// The same per request, for a line of source: "32 sectors a request where 4 would do".

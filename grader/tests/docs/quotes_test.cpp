@@ -73,9 +73,9 @@ Complaints of_command(const std::string& text) {
 
 const fs::path kRoot = ONEPASS_SOURCE_DIR;
 
-/// docs/contributing.md makes files as it goes (contributing_test.sh follows it): a page may name
-/// them, and what their names tell, though they are not there.
-const char* const kWorkedExample = "docs/contributing.md";
+/// docs/adding_an_exercise.md makes files as it goes (adding_an_exercise_test.sh follows it): a
+/// page may name them, and what their names tell, though they are not there.
+const char* const kWorkedExample = "docs/adding_an_exercise.md";
 
 std::set<std::string> made_by_example() {
   static const std::regex kFile("`([^`]+)`:");

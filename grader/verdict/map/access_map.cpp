@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "verdict/contract/call.h"
 #include "verdict/session/events.h"
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
@@ -30,12 +31,17 @@ std::optional<std::string> refusal(const Exercise& exercise, const RowsByCols& s
   return objection(exercise, shape);
 }
 
-json describe(const Buffer& buffer) {
+/// What a right kernel has to read and to write: the contract's tensors, not scratch.
+json describe(const Case& call, const Buffer& buffer) {
+  const contract::Tensor* tensor = contract::tensor_of(call, buffer.name);
+  const bool is_data = tensor != nullptr && tensor->is_data();
   return {{"name", buffer.name},
           {"rows", buffer.rows},
           {"cols", buffer.cols},
           {"stride", buffer.stride()},
-          {"element_bytes", size_of(buffer.dtype)}};
+          {"element_bytes", size_of(buffer.dtype)},
+          {"is_input", is_data && buffer.role != Role::output},
+          {"is_output", is_data && buffer.role != Role::input}};
 }
 
 json describe(const Case& call, const Run& run, const Finding& finding) {
@@ -44,9 +50,11 @@ json describe(const Case& call, const Run& run, const Finding& finding) {
     parties.push_back(party);
     parties.back()["text"] = sentence_of(party);
   }
+  const Diagnosis diagnosis = explain_finding(call, run, finding, kNobodyAsked);
   return {{"kind", finding.kind},
+          {"mistake", diagnosis.mistake ? json(*diagnosis.mistake) : json()},
           {"kernel", finding.kernel},
-          {"message", explain_finding(call, run, finding, kNobodyAsked).sentence},
+          {"message", diagnosis.sentence},
           {"warning", finding.warning},
           {"buffer", finding.buffer},
           {"parties", parties}};
@@ -77,7 +85,7 @@ json access_map(const Exercise& exercise, const std::string& worker, const RowsB
               {"location", nullptr}};
   for (const Buffer& buffer : call.buffers()) {
     if (!buffer.null) {
-      map["buffers"].push_back(describe(buffer));
+      map["buffers"].push_back(describe(call, buffer));
     }
   }
   for (std::size_t i = 0; i < run.trace.size(); ++i) {

@@ -13,10 +13,12 @@ namespace onepass::verdict {
 /// What is drawn of one call in a worker of the simulator:
 ///
 ///   exercise, rows, cols, dtype, call: "fp32, rows 4, ..."
-///   buffers: [{name, rows, cols, stride, element_bytes}], those of the call
+///   buffers: [{name, rows, cols, stride, element_bytes, is_input, is_output}], those of the
+///     call; is_input and is_output: does it have to be read, and written? Scratch is neither
 ///   launches: [LaunchTraffic of wire/json.h], each with its first `most` requests: [TracedRequest]
-///   findings: [{kind, kernel, message, warning, buffer, parties}], the message with advice; its
-///     lines that begin with two spaces are the texts of the parties
+///   findings: [{kind, mistake, kernel, message, warning, buffer, parties}], the mistake an id of
+///     docs/mistakes.md or null, the message with advice; its lines that begin with two spaces are
+///     the texts of the parties
 ///   status: "passed" if the call came to its end (right or wrong), else a word of failure.h, with
 ///   error: why; location: "file:line" or null
 ///

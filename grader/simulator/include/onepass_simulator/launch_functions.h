@@ -4,12 +4,11 @@
 // All are inlined, so that the launch is known to be at the student's line.
 #pragma once
 
+#include <utility>
+
 #include "runtime_api.h"
 
 namespace simulator {
-
-template <size_t... indices>
-struct Indices {};
 
 template <typename... Parameters, typename... Arguments>
 __forceinline__ cudaError_t launch_function(void (*kernel)(Parameters...), const LaunchShape& shape,
@@ -23,7 +22,7 @@ __forceinline__ cudaError_t launch_function(void (*kernel)(Parameters...), const
 template <typename... Parameters, size_t... indices>
 __forceinline__ cudaError_t launch_with_pointers(void (*kernel)(Parameters...),
                                                  const LaunchShape& shape, void** arguments,
-                                                 Indices<indices...>) {
+                                                 std::index_sequence<indices...>) {
   return launch_function(kernel, shape, *static_cast<Parameters*>(arguments[indices])...);
 }
 
@@ -51,9 +50,9 @@ template <typename... Parameters>
 __forceinline__ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block,
                                              void** arguments, size_t dynamic_shared_bytes = 0,
                                              cudaStream_t stream = nullptr) {
-  return simulator::launch_with_pointers(
-      kernel, {grid, block, dynamic_shared_bytes, stream}, arguments,
-      simulator::Indices<__integer_pack(sizeof...(Parameters))...>());
+  return simulator::launch_with_pointers(kernel, {grid, block, dynamic_shared_bytes, stream},
+                                         arguments,
+                                         std::make_index_sequence<sizeof...(Parameters)>());
 }
 /// All blocks of the grid must fit on the device at one time: then grid.sync() is theirs.
 template <typename... Parameters>
@@ -61,16 +60,15 @@ __forceinline__ cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameter
                                                         dim3 block, void** arguments,
                                                         size_t dynamic_shared_bytes = 0,
                                                         cudaStream_t stream = nullptr) {
-  return simulator::launch_with_pointers(
-      kernel, {grid, block, dynamic_shared_bytes, stream, true}, arguments,
-      simulator::Indices<__integer_pack(sizeof...(Parameters))...>());
+  return simulator::launch_with_pointers(kernel, {grid, block, dynamic_shared_bytes, stream, true},
+                                         arguments,
+                                         std::make_index_sequence<sizeof...(Parameters)>());
 }
 template <typename... Parameters>
 __forceinline__ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
                                                 void (*kernel)(Parameters...), void** arguments) {
-  return simulator::launch_with_pointers(
-      kernel, simulator::shape_of(*config), arguments,
-      simulator::Indices<__integer_pack(sizeof...(Parameters))...>());
+  return simulator::launch_with_pointers(kernel, simulator::shape_of(*config), arguments,
+                                         std::make_index_sequence<sizeof...(Parameters)>());
 }
 template <typename... Parameters, typename... Arguments>
 __forceinline__ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs/contributing.md, word for word, in a copy of the repository: its files are written, its
+# docs/adding_an_exercise.md, word for word, in a copy of the repository: its files are written, its
 # commands run, and what it says that they print is looked for in what they print.
 #
 # A block belongs to the line before it:
@@ -34,7 +34,7 @@ awk -v steps="$folder/steps" '
   fence && $0 == fence { fence = ""; close(name ".body"); next }
   fence { print > (name ".body"); next }
   NF { head = $0 }
-' docs/contributing.md
+' docs/adding_an_exercise.md
 
 fail() {
   printf '%s\n' "$@"
