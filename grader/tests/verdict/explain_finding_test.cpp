@@ -227,6 +227,8 @@ TEST_CASE("who writes to one place and differs in threadIdx.y alone lacks it in 
 
 TEST_CASE("advice calls the columns what the function does") {
   CHECK(stride_advice(strided(80), "x").find("not with cols or") != std::string::npos);
+  CHECK(stride_advice(strided(80), "x").find("without gaps") != std::string::npos);
+  CHECK(stride_advice(strided(65), "x").find("without gaps") == std::string::npos);
 }
 
 TEST_CASE("past the end of scratch: too many groups") {

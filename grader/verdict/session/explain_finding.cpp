@@ -209,8 +209,10 @@ const char* const kOverflowAdvice =
     "beyond 2^31: compute it in 64 bits, as int64_t.";
 
 std::string stride_advice(const Case& call, const std::string& buffer) {
-  return "With rows as far apart in all tensors, or without gaps, the same call is right: find a "
-         "row with its own tensor's stride, not with " +
+  // A call without gaps was tried in one way only.
+  const std::string tried = has_gaps(call) ? ", or without gaps, the same" : " the same";
+  return "With rows as far apart in all tensors" + tried +
+         " call is right: find a row with its own tensor's stride, not with " +
          columns_of(call, buffer) + " or another tensor's.";
 }
 
