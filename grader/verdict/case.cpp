@@ -123,6 +123,9 @@ std::string Case::describe() const {
                 ? fmt::format(", {} {:g}", scalar, std::get<double>(value))
                 : fmt::format(", {} {}", scalar, std::get<std::int64_t>(value));
   }
+  for (const Buffer& buffer : buffers_) {
+    text += buffer.null && buffer.over.empty() ? fmt::format(", {} null", buffer.name) : "";
+  }
   return text;
 }
 

@@ -52,6 +52,26 @@ BackwardTable wrong_formulas(bool centred) {
   };
   const auto without_weight = [](Backward& p) { p.wdy = p.dy; };
   const auto with_weight = [](Backward& p) { p.wdy = product(p.dy, p.weight); };
+  Mistake<BackwardHooks> weight_missing{
+      "weight-missing-in-dx",
+      {{"dx is what comes out of dy alone: it is dy times weight that reaches x_hat.",
+        {.wdy = without_weight}},
+       {either("The two means are those of dy: multiply by the weight before summing.",
+               "The mean is that of dy * x_hat: multiply by the weight before adding up."),
+        {.wdy = without_weight, .means = with_weight}},
+       {either("The two means are those of weight * dy, but the first term is dy alone: multiply "
+               "it by the weight too.",
+               "The weight is in the mean only: also the dy in front of it is times the weight."),
+        {.means = without_weight}}}};
+  if (centred) {
+    weight_missing.ways.push_back(
+        {"The mean of wdy was taken of dy alone: multiply by the weight before adding up.",
+         {.means = [](Backward& p) { p.mean_wdy = row_means(p.dy); }}});
+    weight_missing.ways.push_back(
+        {"The mean of wdy * x_hat was taken of dy * x_hat: multiply by the weight before adding "
+         "up.",
+         {.means = [](Backward& p) { p.mean_wdy_hat = row_means(product(p.dy, p.x_hat)); }}});
+  }
   return {
       {"missing-reduction-term",
        {{either("x_hat times the mean of wdy * x_hat is not subtracted: each x also moves the "
@@ -62,16 +82,7 @@ BackwardTable wrong_formulas(bool centred) {
       {"sum-not-mean",
        {{"The sum of wdy * x_hat was used as it is: divide it by cols.",
          {.means = [](Backward& p) { p.mean_wdy_hat = row_sums(product(p.wdy, p.x_hat)); }}}}},
-      {"weight-missing-in-dx",
-       {{"dx is what comes out of dy alone: it is dy times weight that reaches x_hat.",
-         {.wdy = without_weight}},
-        {either("The two means are those of dy: multiply by the weight before summing.",
-                "The mean is that of dy * x_hat: multiply by the weight before adding up."),
-         {.wdy = without_weight, .means = with_weight}},
-        {either("The two means are those of weight * dy, but the first term is dy alone: multiply "
-                "it by the weight too.",
-                "The weight is in the mean only: also the dy in front of it is times the weight."),
-         {.means = without_weight}}}},
+      weight_missing,
       {"weight-in-dweight",
        {{"The terms were multiplied by the weight: dweight is the sum of dy * x_hat.",
          {.terms =

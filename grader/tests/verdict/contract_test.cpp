@@ -91,7 +91,8 @@ TEST_CASE("a call has sizes, strides and scalars in order, and sizes from its te
   const Case made = call(kNorm, Dtype::fp16,
                          {.values = {{"x", Matrix(Dtype::fp16, 3, 10)}}, .scalars = {{"eps", 0.5}}},
                          {{"x", {.gap = 2}}, {"y", {.gap = 6, .offset = 3}}});
-  CHECK(made.describe() == "fp16, rows 3, cols 10, x_stride 12, y_stride 16, eps 0.5, order 1");
+  CHECK(made.describe() ==
+        "fp16, rows 3, cols 10, x_stride 12, y_stride 16, eps 0.5, order 1, weight null");
   CHECK(made.buffer("weight").null);  // optional, and not given
   CHECK(made.buffer("y").layout.offset == 3);
   CHECK(made.buffer("rstd").dtype == Dtype::fp32);

@@ -227,6 +227,29 @@ TEST_CASE("who writes to one place and differs in threadIdx.y alone lacks it in 
 
 TEST_CASE("advice calls the columns what the function does") {
   CHECK(stride_advice(strided(80), "x").find("not with cols or") != std::string::npos);
+  CHECK(stride_advice(strided(80), "x").find("without gaps") != std::string::npos);
+  CHECK(stride_advice(strided(65), "x").find("without gaps") == std::string::npos);
+}
+
+TEST_CASE("two who write to one element at one line: no barrier helps, one is at a wrong place") {
+  Finding finding = race("writes 4 bytes", 30, "writes 4 bytes", 30);
+  finding.kind = Kind::global_race;
+  finding.missing = Missing::syncwarp;
+  finding.warning = true;
+  finding.buffer = "x";
+  const auto tells_index = [&] {
+    return sentence_on_warning(strided(65), finding).find("index of the other") !=
+           std::string::npos;
+  };
+  CHECK(tells_index());
+  finding.habit = simulator::Habit::same_value;
+  CHECK(!tells_index());
+  finding.habit = simulator::Habit::none;
+  finding.parties[0].action = "reads 4 bytes";  // and a shuffle between
+  CHECK(!tells_index());
+  finding.parties[0].action = "writes 4 bytes";
+  finding.buffer = "slots";
+  CHECK(!tells_index());
 }
 
 TEST_CASE("past the end of scratch: too many groups") {

@@ -111,6 +111,17 @@ bool is_written_by_two(const Run& run, const std::string& buffer) {
   });
 }
 
+/// Do both write to one element of a matrix? What has one number a row may be written by all of the
+/// row's threads, each with its own share.
+bool is_another_ones_element(const Case& call, const Finding& finding) {
+  const contract::Tensor* tensor = contract::tensor_of(call, finding.buffer);
+  return finding.kind == Kind::global_race && finding.habit == simulator::Habit::none &&
+         std::all_of(finding.parties.begin(), finding.parties.end(),
+                     [](const Party& party) { return party.action.starts_with("writes"); }) &&
+         tensor != nullptr && tensor->is_data() && tensor->rows != contract::Extent(1) &&
+         tensor->cols != contract::Extent(1);
+}
+
 /// Two threads change one place, or one reads what the other changes.
 Diagnosis explain_global_race(const Case& call, const Run& run, const Finding& finding) {
   const Party& one = finding.parties[0];
@@ -209,8 +220,10 @@ const char* const kOverflowAdvice =
     "beyond 2^31: compute it in 64 bits, as int64_t.";
 
 std::string stride_advice(const Case& call, const std::string& buffer) {
-  return "With rows as far apart in all tensors, or without gaps, the same call is right: find a "
-         "row with its own tensor's stride, not with " +
+  // A call without gaps was tried in one way only.
+  const std::string tried = has_gaps(call) ? ", or without gaps, the same" : " the same";
+  return "With rows as far apart in all tensors" + tried +
+         " call is right: find a row with its own tensor's stride, not with " +
          columns_of(call, buffer) + " or another tensor's.";
 }
 
@@ -308,6 +321,14 @@ Densely goes_densely(const Case& call, const GoesWell& goes_well) {
     }
   }
   return dense && in_same_ways(*dense) ? Densely::badly : Densely::unknown;
+}
+
+std::string sentence_on_warning(const Case& call, const Finding& finding) {
+  const char* const advice =
+      "\nEach element of it is one thread's: look at the index of the other, which has no business "
+      "there.";
+  return is_another_ones_element(call, finding) ? account_of(finding) + advice
+                                                : sentence_of(finding);
 }
 
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,

@@ -46,6 +46,10 @@ Densely goes_densely(const Case& call, const GoesWell& goes_well);
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
                           const GoesWell& goes_well);
 
+/// What to tell of a warning. A barrier is no help between two who write to one element of a
+/// tensor at one line: one of them is at the wrong place.
+std::string sentence_on_warning(const Case& call, const Finding& finding);
+
 /// The first row of some buffer that an `int` cannot find: row * stride is 2^31 or more. Nothing if
 /// there is none.
 std::optional<std::int64_t> first_far_row(const Case& call);

@@ -126,7 +126,8 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const
                           ? std::tuple(finding.kind, finding.habit, where)
                           : std::tuple(Kind(), finding.habit, finding.kernel);
     if (finding.warning && warned_.insert(told).second) {
-      check_.warnings.push_back((where.empty() ? "" : where + ": ") + sentence_of(finding));
+      check_.warnings.push_back((where.empty() ? "" : where + ": ") +
+                                sentence_on_warning(call, finding));
     }
   }
   return run;
