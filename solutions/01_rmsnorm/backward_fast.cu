@@ -581,14 +581,16 @@ int launch_rows(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, co
     if (layout.blocks > 1) {
       int clusters = 0;
       cudaOccupancyMaxActiveClusters(&clusters, kernel, &config);
-      most = 0 < clusters && clusters < most ? clusters : most;
+      most = clusters < most ? clusters : most;
     }
     const int wanted = rmsnorm_groups((rows - 1) / layout.side + 1);
     const int groups = most < wanted ? most : wanted;
-    config.gridDim = groups * layout.blocks;
-    cudaLaunchKernelEx(&config, kernel, dy, dy_stride, x, x_stride, weight, rstd, dx, dx_stride,
-                       scratch, order, rows, cols, stages);
-    return groups;
+    if (groups > 0) {
+      config.gridDim = groups * layout.blocks;
+      cudaLaunchKernelEx(&config, kernel, dy, dy_stride, x, x_stride, weight, rstd, dx, dx_stride,
+                         scratch, order, rows, cols, stages);
+      return groups;
+    }
   }
   constexpr int kMostGroups = 64;  // there are many blocks for each: the rows are wide
   const int groups = rows < kMostGroups ? rows : kMostGroups;
