@@ -131,6 +131,17 @@ void check_fewer_blocks_than_room(const CheckRows& check);
 /// they take the simulator long, with a block for each row.
 void check_beyond_groups(const CheckRows& check, bool of_rows = true);
 
+/// More rows of a backward pass than blocks have at a time, if they fill the device and go on to
+/// others: until the places of a ring are used again. Of what each block makes by itself, in a
+/// sample of them, of which the first has the last row too.
+void check_long_walks_in_sample(const CheckRows& check);
+/// Of what all blocks have a part in; rows of one warp, of several side by side, and of a block.
+/// The rows are many for a device of few multiprocessors. More than a grid that is always the same
+/// has at a time, of 512 groups, say, are those of three columns.
+void check_long_walks(const CheckRows& check, const CheckRows& check_sums);
+/// The same of rows too wide for some kernels, of blocks or of clusters of them.
+void check_long_walks_of_wide(const CheckRows& check);
+
 /// The same function on other numbers and on the same, then other shapes: at the same addresses, as
 /// far as the device gives them again. And side by side with other calls.
 void check_again(const CheckRows& check);

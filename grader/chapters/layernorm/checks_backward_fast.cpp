@@ -37,48 +37,6 @@ void check_packs(std::int64_t rows, std::int64_t cols, Dtype dtype,
   }
 }
 
-/// Persistent blocks that come to so many rows that the places of a ring are used again: four times
-/// as many as the device's multiprocessors have at 16 warps each, a row a warp, and five.
-std::int64_t rows_of_long_walk() {
-  return std::int64_t{4} * session().multiprocessors() * 16 + 5;
-}
-
-/// Each block makes dx of its own rows: a few of them are enough, the first among them, which has
-/// the last row too.
-void check_long_walks_of_dx() {
-  const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many);
-  checks.check(kOfDx, random_gradients(Dtype::fp32, 2601, 3),
-               {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
-  checks.check(kOfDx, random_gradients(Dtype::fp32, rows_of_long_walk(), 8));
-  checks.check(kOfDx, random_gradients(Dtype::bf16, rows_of_long_walk(), 17));
-}
-
-/// All blocks have a part of the sums. So dx is looked at in all of them, too. More than the device
-/// of few has blocks for are the rows of a grid that is always the same, of 512 groups, say.
-void check_long_walks_of_sums() {
-  checks.check(kOfSums, random_gradients(Dtype::fp32, 2601, 3),
-               {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
-  const verdict::Session::FewMultiprocessors few(session());
-  checks.check(kOfBackward, random_gradients(Dtype::fp32, rows_of_long_walk(), 8));
-  checks.check(kOfBackward, random_gradients(Dtype::bf16, rows_of_long_walk(), 17));
-}
-
-/// The same with several warps a row: side by side in a block; or a block a row, and fewer blocks
-/// than there is room for: one a multiprocessor, say.
-void check_wide_walks() {
-  const verdict::Session::FewMultiprocessors few(session());
-  checks.check(kOfBackward, random_gradients(Dtype::fp16, 8 * session().multiprocessors() + 4, 520));
-  checks.check(kOfSums, random_gradients(Dtype::fp16, session().multiprocessors() + 3, 4104));
-}
-
-/// More rows than there are blocks, or clusters of them, at a time.
-void check_widest_walks() {
-  const verdict::Session::FewMultiprocessors few(session());
-  const std::int64_t rows = session().multiprocessors() + 3;
-  checks.check(kOfBackward, random_gradients(some_16_bit(), rows, 8193));
-  checks.check(kOfBackward, random_gradients(some_16_bit(), rows, 8200));
-}
-
 TEST_SUITE("layernorm/backward_fast") {
   // ---- TODO 1: dx ----
 
@@ -88,7 +46,7 @@ TEST_SUITE("layernorm/backward_fast") {
   }
 
   CHECK_CASE("dx of more rows than there are blocks", points(2), todo(1)) {
-    check_long_walks_of_dx();  // first, for of few rows more can be said
+    check_long_walks_in_sample(checks.rows_of(kOfDx));  // first, for of few rows more can be said
     checks.dx_of_many_rows();
   }
 
@@ -119,8 +77,7 @@ TEST_SUITE("layernorm/backward_fast") {
 
   CHECK_CASE("dweight and dbias over more rows than there are blocks", points(2), todo(2)) {
     check_many_rows(checks.rows_of(kOfSums));
-    check_long_walks_of_sums();
-    check_wide_walks();
+    check_long_walks(checks.rows_of(kOfBackward), checks.rows_of(kOfSums));
   }
 
   CHECK_CASE("dweight and dbias: partial sums stay in fp32 until the very end", points(1),
@@ -185,7 +142,7 @@ TEST_SUITE("layernorm/backward_fast") {
   CHECK_CASE("dweight and dbias of wide rows, to 65,536 columns", points(2), todo(4)) {
     checks.calls_of_every_size();
     const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
-    check_widest_walks();
+    check_long_walks_of_wide(checks.rows_of(kOfBackward));
     check_widest(kBackwardFast, checks.rows_of(kOfSums));
     sweep_wide_ways(kBackwardFast, checks.rows_of(kOfBackward, true));
     sweep_wide_far_apart(kBackwardFast, checks.rows_of(kOfBackward));

@@ -1,0 +1,49 @@
+// The sweeps over more rows than blocks have at a time, so that each goes on to a next one, and to
+// a next, until the places of a ring are used again.
+#include "chapters/common/sweeps.h"
+
+namespace onepass::common {
+
+using verdict::session;
+
+namespace {
+
+/// A few elements of rows that lie apart, none of them aligned.
+void check_three_columns(const CheckRows& check) {
+  check(Dtype::fp32, 3001, 3, {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
+}
+
+/// Four times as many rows as the device's multiprocessors have at 16 warps each, a row a warp, and
+/// five.
+void check_ring(const CheckRows& check) {
+  const std::int64_t rows = std::int64_t{4} * session().multiprocessors() * 16 + 5;
+  check(Dtype::fp32, rows, 8, {});
+  check(Dtype::bf16, rows, 17, {});
+}
+
+}  // namespace
+
+void check_long_walks_in_sample(const CheckRows& check) {
+  const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many);
+  check_three_columns(check);
+  check_ring(check);
+}
+
+void check_long_walks(const CheckRows& check, const CheckRows& check_sums) {
+  check_three_columns(check_sums);
+  const verdict::Session::FewMultiprocessors few(session());
+  check_ring(check);
+  const std::int64_t blocks = session().multiprocessors();
+  check(Dtype::fp16, 8 * blocks + 4, 520, {});
+  check_sums(Dtype::fp16, blocks + 3, 4104, {});
+}
+
+void check_long_walks_of_wide(const CheckRows& check) {
+  const verdict::Session::FewMultiprocessors few(session());
+  const std::int64_t rows = session().multiprocessors() + 3;
+  const Dtype half = kSixteenBit[session().random().bits(0) % kSixteenBit.size()];
+  check(half, rows, 8193, {});
+  check(half, rows, 8200, {});
+}
+
+}  // namespace onepass::common
