@@ -13,6 +13,13 @@ Matrix constant_row(Dtype dtype, std::int64_t cols) {
                  [](auto row, auto, double value) { return row == 1 ? 3.0 : value; });
 }
 
+/// Each eighth of a row has a mean of its own: what is found of parts has to be brought together.
+Matrix uneven(Dtype dtype, std::int64_t rows, std::int64_t cols) {
+  return changed(random_x(dtype, rows, cols), [cols](auto, auto col, double value) {
+    return value + static_cast<double>(8 * col / cols);
+  });
+}
+
 }  // namespace
 
 Matrix random_x(Dtype dtype, std::int64_t rows, std::int64_t cols, double mean, double deviation) {
@@ -57,7 +64,7 @@ void ForwardChecks::large_means() const {
   check(kOfRstd, random_x(Dtype::fp32, 8, 1024, 10000.0));
 }
 
-void ForwardChecks::large_means_of_wide_rows(const Outputs& outputs) const {
+void ForwardChecks::means_of_wide_rows(const Outputs& outputs) const {
   for (std::int64_t cols : {8200, 8201, 33001}) {  // that may have a kernel of their own
     check(outputs, random_x(Dtype::fp32, 6, cols, far_mean(Dtype::fp32)));
   }
@@ -65,6 +72,7 @@ void ForwardChecks::large_means_of_wide_rows(const Outputs& outputs) const {
   // off that comes out as a whole number, and the variance is about a half.
   for (std::int64_t cols : {8200, 8201, 33001, 65536}) {
     check(outputs, random_x(Dtype::fp32, 2, cols, 3000.0, 0.7));
+    check(outputs, uneven(cols % 2 == 0 ? Dtype::bf16 : Dtype::fp32, 2, cols));
   }
 }
 

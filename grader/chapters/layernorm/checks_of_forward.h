@@ -34,7 +34,7 @@ class ForwardChecks {
 
   void mean_is_added_up_in_fp32() const;
   void large_means() const;
-  void large_means_of_wide_rows(const Outputs& outputs) const;
+  void means_of_wide_rows(const Outputs& outputs) const;
   void eps_is_added_as_given() const;
   void eps_in_wide_rows() const;
   void one_large_number() const;
