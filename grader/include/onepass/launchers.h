@@ -52,7 +52,10 @@
 //              results may be.
 //   order      Terms may be added up in any order, and in another one at each call, as by atomics:
 //              then the last digits differ. Factors may be multiplied first (rstd * weight),
-//              products and sums fused, and anything may be more precise than fp32.
+//              products and sums fused, and anything may be more precise than fp32. A mean may
+//              be taken off late, as in x * rstd - mean * rstd, or mean * (sum of wdy) off the sum
+//              of wdy * x: where it is large, that leaves as many digits as x has beside it. Not so
+//              in a variance, for which each function says what it keeps.
 //   range      Finite inputs keep all steps of a formula within fp32's range, however they are put
 //              together: squares, a sum before it is divided, weight * dy * x before or after it is
 //              multiplied by rstd, rstd^3. Where the formula divides by 0, as in a row of zeros
