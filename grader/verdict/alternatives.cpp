@@ -33,8 +33,11 @@ std::string number_of(const std::string& word) {
   return is_number ? word.substr(0, word.size() - mark.size()) : "";
 }
 
-/// "8, 16 or 32"; of many the first and the last.
-std::string joined(const std::vector<std::string>& numbers) {
+/// "8, 16 or 32"; of many the smallest and the largest.
+std::string joined(std::vector<std::string> numbers) {
+  std::sort(numbers.begin(), numbers.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
   if (numbers.size() > kMostNamed) {
     return numbers.front() + " to " + numbers.back();
   }

@@ -159,6 +159,19 @@ const char* const kFirst =
     " always the block's first row's: go on to the next row's in each turn of the loop.";
 const char* const kNext = " the block's next row's already: keep this row's until it is done.";
 
+/// Each row has those numbers of row whose[r]. False if there are not as many rows.
+bool take(Backward& pass, const std::vector<Field Backward::*>& fields,
+          const std::vector<std::int64_t>& whose) {
+  for (Field Backward::*field : fields) {
+    const std::optional<Field> others = taken(pass.*field, whose);
+    if (!others) {
+      return false;
+    }
+    pass.*field = *others;
+  }
+  return true;
+}
+
 /// Where a block asks for its next row's numbers while it works on this one.
 Mistake<BackwardHooks> prefetch_mixed_up(bool centred) {
   Mistake<BackwardHooks> mistake{"prefetch-mixed-up", {}};
@@ -176,10 +189,7 @@ Mistake<BackwardHooks> prefetch_mixed_up(bool centred) {
                }
                return BackwardHooks{
                    .read = [fields, whose = rows_of(*before)](const Case&, Backward& pass) {
-                     for (Field Backward::*field : fields) {
-                       pass.*field = taken(pass.*field, whose);
-                     }
-                     return true;
+                     return take(pass, fields, whose);
                    }};
              }});
       }
@@ -200,10 +210,7 @@ Mistake<BackwardHooks> prefetch_mixed_up(bool centred) {
                      .read = [fields, side_by_side, rows_of, blocks = wrong.blocks[launch]](
                                  const Case&, Backward& pass) {
                        const auto before = rows_of_blocks(blocks, pass.x.rows, side_by_side);
-                       for (Field Backward::*field : fields) {
-                         pass.*field = before ? taken(pass.*field, rows_of(*before)) : pass.*field;
-                       }
-                       return before.has_value();
+                       return before && take(pass, fields, rows_of(*before));
                      }};
                }});
         }

@@ -180,7 +180,7 @@ Table<Hooks> index_mistakes(const std::vector<std::string>& strides) {
            const std::optional<RowsBefore> before = walk(wrong);
            return before ? std::optional(
                                x_read([first = first_rows(*before)](const Case&, const Field& x) {
-                                 return std::optional(taken(x, first));
+                                 return taken(x, first);
                                }))
                          : std::nullopt;
          }});

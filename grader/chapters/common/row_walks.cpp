@@ -101,7 +101,10 @@ std::vector<std::int64_t> previous_rows(const RowsBefore& before) {
   return previous;
 }
 
-Field taken(const Field& field, const std::vector<std::int64_t>& whose) {
+std::optional<Field> taken(const Field& field, const std::vector<std::int64_t>& whose) {
+  if (field.rows != static_cast<std::int64_t>(whose.size())) {
+    return std::nullopt;
+  }
   return verdict::field_of(field.rows, field.cols, [&](auto row, auto col) {
     return field(whose[static_cast<std::size_t>(row)], col);
   });

@@ -29,8 +29,9 @@ std::vector<std::int64_t> first_rows(const RowsBefore& before);
 std::vector<std::int64_t> next_rows(const RowsBefore& before);
 std::vector<std::int64_t> previous_rows(const RowsBefore& before);
 
-/// The field with row whose[r] in the place of row r.
-Field taken(const Field& field, const std::vector<std::int64_t>& whose);
+/// The field with row whose[r] in the place of row r; nothing if it has another number of rows, as
+/// sums down the columns have.
+std::optional<Field> taken(const Field& field, const std::vector<std::int64_t>& whose);
 
 /// Sums to which each row adds what the rows before it have left in them.
 Table<RowSum> carried_sums(const RowWords& words = {});
