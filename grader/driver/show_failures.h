@@ -12,8 +12,8 @@ namespace onepass::driver {
 /// the cause is known: it may well be the others' cause too.
 std::vector<const Json*> failures(const Json& exercise);
 
-/// The first failure in full, if `in_full`, and all of them if the style says so; of the others, which
-/// may have the same cause, a few names.
+/// The first failure in full, if `in_full`, and all of them if the style says so; of the others,
+/// which may have the same cause, a few names.
 void write_failures(Out out, const Json& exercise, Style style, bool in_full = true);
 
 /// What the student's code printed in a check, unless write_failures() has told it.

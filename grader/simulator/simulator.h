@@ -89,8 +89,9 @@ void hold_work(bool wanted);
 
 // ---- The device -----------------------------------------------------------------------------
 
-/// How many multiprocessors it has from now on; as many as an H200 at the start. What fills a device
-/// of a few has few blocks. Code may keep what the device told, so this is for a fresh process.
+/// How many multiprocessors it has from now on; as many as an H200 at the start. What fills a
+/// device of a few has few blocks. Code may keep what the device told, so this is for a fresh
+/// process.
 void set_multiprocessors(int number);
 
 // ---- Limits and errors ----------------------------------------------------------------------

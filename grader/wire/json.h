@@ -75,8 +75,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HashFill, seed, mean, scale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferSpec, name, dtype, rows, cols, stride, offset, is_output,
                                    is_null, over, fill, blob, byte, hash, send_back)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Call, function, dtype, scalars, buffers, time_limit_s, lines,
-                                   trace, most_accesses, most_blocks, multiprocessors, block_order, order_seed,
-                                   profiled, sets, beside_scalars, beside_buffers)
+                                   trace, most_accesses, most_blocks, multiprocessors, block_order,
+                                   order_seed, profiled, sets, beside_scalars, beside_buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleOrder, count, warmup)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FetchOrder, rows)
 

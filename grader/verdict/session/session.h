@@ -85,8 +85,8 @@ class Session {
     Session& session_;
   };
 
-  /// While it lives, the simulator's device has few multiprocessors. Blocks that fill it, and go from
-  /// row to row, come to many rows each though there are few in all.
+  /// While it lives, the simulator's device has few multiprocessors. Blocks that fill it, and go
+  /// from row to row, come to many rows each though there are few in all.
   struct FewMultiprocessors {
     explicit FewMultiprocessors(Session& session);
     ~FewMultiprocessors();

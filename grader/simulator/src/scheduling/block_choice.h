@@ -32,7 +32,8 @@ class ChosenBlocks {
         side_(long_side(grid.x, grid.y, grid.z)),
         blocks_(volume(grid)),
         count_(blocks_) {
-    if (choice.most != 0 && !is_cooperative) count_ = blocks_of_sample(choice.most, side_, volume(block));
+    if (choice.most != 0 && !is_cooperative)
+      count_ = blocks_of_sample(choice.most, side_, volume(block));
     if (order_ == BlockOrder::shuffled) shuffle(choice.seed);
   }
 

@@ -99,8 +99,7 @@ void refuse(Machine& machine, const char* kernel, const std::string& message, Er
 }
 
 bool is_sampled(const Machine& machine, const LaunchShape& shape) {
-  return ChosenBlocks(machine.blocks, shape.grid, shape.block, shape.is_cooperative)
-      .is_sample();
+  return ChosenBlocks(machine.blocks, shape.grid, shape.block, shape.is_cooperative).is_sample();
 }
 
 std::uint64_t run(Launch& launch, std::uint64_t first, Share share) {

@@ -31,8 +31,8 @@ struct Machine {
   std::optional<const void*> kernel_before;
 
   Errors errors;
-  CheckerSettings settings;        // of the next launches
-  BlockChoice blocks;              // likewise
+  CheckerSettings settings;  // of the next launches
+  BlockChoice blocks;        // likewise
   int multiprocessors = limits::kMultiprocessors;
   double time_limit = 10;          // CPU seconds for a launch
   std::uint64_t access_limit = 0;  // of a launch; 0: none
