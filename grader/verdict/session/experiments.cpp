@@ -141,11 +141,14 @@ void drop_without_mean(std::vector<Suspect>& suspects, const Case& call,
   const std::optional<Case> other =
       suspects.empty() ? std::nullopt : contract::with_less_mean(call);
   const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
-  if (!answer || !comparison_of(*answer, expected(*other)).right()) {
+  if (!answer) {
+    return;
+  }
+  const Expectation right = expected(*other);
+  if (!comparison_of(*answer, right).right()) {
     return;
   }
   std::erase_if(suspects, [&](const Suspect& suspect) {
-    const Expectation right = expected(*other);
     const std::optional<Field> result =
         suspect.oracle->result(*other, right.output, WrongRows{.rows = right.value.rows});
     return result && !compare(Matrix::rounded((*answer)[right.output].dtype(), *result),
