@@ -34,6 +34,8 @@ void check_long_walks(const CheckRows& check, const CheckRows& check_sums) {
   const verdict::Session::FewMultiprocessors few(session());
   check_ring(check);
   const std::int64_t blocks = session().multiprocessors();
+  // One more than the lanes of a warp can have loaded at once, each a number of another row.
+  check(Dtype::fp32, 33 * 16 * blocks + 5, 3, {});
   check(Dtype::fp16, 8 * blocks + 4, 520, {});
   check_sums(Dtype::fp16, blocks + 3, 4104, {});
 }
