@@ -22,8 +22,8 @@ const char* const kSquaresRounded =
     "infinity: convert to float first, then square.";
 
 const char* const kDistancesRounded =
-    "The distances from the mean were rounded to the 16-bit type before they were squared: convert "
-    "each element to float, and subtract in float.";
+    "The squares are those of distances from the mean that lost their digits: the mean, or the "
+    "distances, were rounded to the 16-bit type. Keep both in float, and subtract in float.";
 
 /// Subtracted in the type of x, from a mean that is rounded to it.
 double rounded_distance(const Element& e) {
@@ -47,14 +47,14 @@ std::vector<Way<Hooks>> half_accumulation(const ForwardWords& words) {
           {"The mean is what adding up in the 16-bit type gives: convert each element "
            "to float and add in float.",
            {.sum = sum},
-           verdict::kSixteenBitNoise});
+           verdict::kSixteenBitNoiseOfRows});
     }
     for (const auto& square : {std::function(rounded_square), Hooks{}.square}) {
       ways.push_back(
           {"The sum of the squares is what adding up in the 16-bit type gives: it stops "
            "growing once the terms are smaller than its last digit. Add in float.",
            {.square = square, .sum_of_squares = sum},
-           verdict::kSixteenBitNoise});
+           verdict::kSixteenBitNoiseOfRows});
     }
   }
   return ways;
@@ -219,17 +219,17 @@ Table<Hooks> one_pass_variance() {
        "The variance lost its digits, as E[x^2] - E[x]^2 does where the mean is large: subtract "
        "two nearly equal numbers, and only their rounding errors remain. Find the mean first and "
        "then add up (x - mean)^2, or use Welford's method.",
-       {kCancellationSlack, about_0}},
+       {kCancellationSlack, about_0, nullptr, verdict::kAnyError}},
       {first_of_row,
        "The variance lost its digits, as E[(x - s)^2] - E[x - s]^2 does where s is far from the "
        "mean, here with the row's first element for s: with one that is like the others the same "
        "call is right. Find the mean first and then add up (x - mean)^2, or use Welford's method.",
-       {kCancellationSlack, with_usual_first, with_usual_last}},
+       {kCancellationSlack, with_usual_first, with_usual_last, verdict::kAnyError}},
       {first_of_all,
        "The variance lost its digits, as E[(x - s)^2] - E[x - s]^2 does where s is far from the "
        "mean, here with x[0] for s: with one that is like the others the same call is right. Find "
        "the mean first and then add up (x - mean)^2, or use Welford's method.",
-       {kCancellationSlack, with_usual_first, with_usual_last}}};
+       {kCancellationSlack, with_usual_first, with_usual_last, verdict::kAnyError}}};
   std::vector<Way<Hooks>> ways;
   for (const Kind& kind : kinds) {
     for (const std::int64_t threads : kThreadsOfOnePass) {
@@ -263,8 +263,10 @@ Table<Hooks> sixteen_bit_squares(const ForwardWords& words) {
                       {"half-accumulation", half_accumulation(words)}};
   if (words.centred) {
     const auto distance = [](const Element& e) { return round_to(e.dtype, e.x - e.mean); };
+    const auto from_rounded = [](const Element& e) { return e.x - round_to(e.dtype, e.mean); };
     for (const auto& rounded :
-         {std::function(rounded_distance), std::function<double(const Element&)>(distance)}) {
+         {std::function(rounded_distance), std::function<double(const Element&)>(distance),
+          std::function<double(const Element&)>(from_rounded)}) {
       all.push_back({"cast-order", {{kDistancesRounded, {.square = [rounded](const Element& e) {
                                        return rounded(e) * rounded(e);
                                      }}}}});

@@ -88,9 +88,19 @@ std::optional<Case> one_element_off(const Case& call);
 /// call.
 std::optional<Case> with_outliers(const Case& call);
 
-/// The same call with x less so much of the mean of all its elements: 1 leaves numbers about 0.
-/// Nothing of a hash filled call, or if x is not large beside how far its elements lie apart.
-std::optional<Case> with_less_mean(const Case& call, double share = 1.0);
+/// The same call with x less the mean of all its elements, which leaves numbers about 0. Nothing of
+/// a hash filled call, or if x is not large beside how far its elements lie apart.
+std::optional<Case> with_less_mean(const Case& call);
+
+/// The same call in fp32, with x in numbers as long as fp32 has them: their sums are not exact, as
+/// those of 16 bits may be. Nothing of a hash filled call.
+std::optional<Case> with_long_numbers(const Case& call);
+
+/// The same call with the elements of x in another order: those of a group but for its first are
+/// moved on by so much of their number, the last ones to the front. Rows that are `groups` apart
+/// are of one group, as the samples of a channel are. Nothing of a hash filled call, or of groups
+/// of fewer than three.
+std::optional<Case> with_order_turned(const Case& call, double share, std::int64_t groups);
 
 /// The same call with rows that lie nearer: gaps of more than `most` elements are closed, or, if
 /// `most` is not 0, as small as leaves each row aligned as it was; it is at least 128 then. Nothing

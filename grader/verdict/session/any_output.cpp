@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "verdict/contract/call.h"
-#include "verdict/session/experiments.h"
+#include "verdict/session/counter_checks.h"
 
 namespace onepass::verdict {
 namespace {
@@ -23,16 +23,6 @@ std::optional<std::string> not_finite(const Case& call) {
     }
   }
   return std::nullopt;
-}
-
-/// Is it off by something else with nearly the same mean, as by rounding? What a wrong mean makes
-/// of the variance changes as little as the mean does.
-bool is_erratic(const WrongOutput& wrong, const TryAgain& again) {
-  constexpr double kShare = 1.0 / 256.0, kOfError = 1.0 / 16.0;
-  const double error = wrong.comparison.error_over_bound;
-  const std::optional<Case> other = contract::with_less_mean(wrong.call, kShare);
-  const auto now = other ? again(*other) : std::nullopt;
-  return now && !(std::abs(now->first.error_over_bound - error) <= kOfError * error);
 }
 
 }  // namespace
@@ -99,7 +89,11 @@ std::optional<Diagnosis> explain_lost_in_mean(
     }
   }
   const auto now = again(*other);
-  if (!now || !now->first.right() || !is_erratic(wrong, again)) {
+  if (!now || !now->first.right() ||
+      !is_erratic(wrong, [&](const Case& call) -> std::optional<double> {
+        const auto result = again(call);
+        return result ? std::optional(result->first.error_over_bound) : std::nullopt;
+      })) {
     return std::nullopt;
   }
   return Diagnosis{

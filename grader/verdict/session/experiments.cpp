@@ -9,6 +9,7 @@
 
 #include "verdict/contract/call.h"
 #include "verdict/own_rounding.h"
+#include "verdict/session/counter_checks.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -16,7 +17,6 @@ namespace {
 
 // Elements of all inputs. Some hundred oracles go through a few in no time. What is wrong from some
 // row on only is looked for in ever more rows.
-constexpr std::int64_t kFew = std::int64_t{1} << 12;
 constexpr std::int64_t kSome = std::int64_t{1} << 16;
 constexpr std::int64_t kMostTriedAgain = std::int64_t{1} << 18;
 constexpr std::pair<bool, std::int64_t> kSmaller[] = {  // in rows? and how many elements
@@ -27,24 +27,6 @@ constexpr std::pair<bool, std::int64_t> kSmaller[] = {  // in rows? and how many
 constexpr std::int64_t kMostAsked = std::int64_t{1} << 21;
 constexpr std::int64_t kStepsOfRow =
     256;  // at least: an oracle adds up as the threads of a block do
-
-std::int64_t elements_of(const Case& call) {
-  std::int64_t elements = 0;
-  for (const Buffer& buffer : call.buffers()) {
-    elements += buffer.null || buffer.role == Role::output ? 0 : buffer.rows * buffer.cols;
-  }
-  return elements;
-}
-
-/// Those that explain this output too.
-std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& wrong) {
-  return that_explain(wrong.call, wrong.expectation, wrong.answer[wrong.expectation.output],
-                      std::move(suspects), wrong.answer.blocks);
-}
-
-Comparison comparison_of(const Answer& answer, const Expectation& expectation) {
-  return compare(answer[expectation.output], expectation.value, expectation.bound, std::nullopt);
-}
 
 /// Is something off by so much that what comes near to it does so for a reason? Numbers of 16 bits
 /// are off by a bound or two for each rounding.
@@ -61,100 +43,6 @@ void drop_untelling(std::vector<Suspect>& suspects) {
     exact = is_exact(suspect) ? std::min(exact, suspect.away) : exact;
   }
   std::erase_if(suspects, [&](const Suspect& one) { return is_exact(one) || one.away >= exact; });
-}
-
-/// Drops those that leave no trace in another call, unless that is right, and their control wrong.
-void drop_harmless(std::vector<Suspect>& suspects, const Case& call,
-                   const std::function<bool(const Case&)>& is_right) {
-  std::map<decltype(Noise::harmless), bool> known = {{nullptr, false}};
-  std::erase_if(suspects, [&](const Suspect& suspect) {
-    const auto& [slack, harmless, control] = suspect.oracle->noise;
-    const auto [entry, is_new] = known.emplace(harmless, false);
-    if (is_new) {
-      const std::optional<Case> other = harmless(call), alike = control ? control(call) : other;
-      entry->second = !other || !is_right(*other) || (control && alike && is_right(*alike));
-    }
-    return entry->second;
-  });
-}
-
-/// The same call with numbers of another size. bfloat16 has as many exponents as fp32.
-std::optional<Case> in_other_type(const Case& call) {
-  return contract::in_dtype(call, call.dtype() == Dtype::fp32 ? Dtype::bf16 : Dtype::fp32);
-}
-
-/// Drops those that would have to show in calls that differ in alignment and type only, and do not.
-void drop_confined(std::vector<Suspect>& suspects, const Case& call,
-                   const std::function<Expectation(const Case&)>& expected,
-                   const std::vector<Oracle>& oracles, const Attempt& attempt) {
-  for (const auto& change : {contract::one_element_off, in_other_type}) {
-    const auto shows_everywhere = [](const Suspect& one) { return one.oracle->everywhere; };
-    const bool any = std::any_of(suspects.begin(), suspects.end(), shows_everywhere);
-    const std::optional<Case> other = any ? change(call) : std::nullopt;
-    const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
-    if (!answer) {
-      continue;
-    }
-    std::vector<Suspect> asked;
-    std::copy_if(oracles.begin(), oracles.end(), std::back_inserter(asked), shows_everywhere);
-    const Expectation expectation = expected(*other);
-    const std::vector<Suspect> shown = question(
-        std::move(asked), {*other, *answer, expectation, comparison_of(*answer, expectation)});
-    std::erase_if(suspects, [&](const Suspect& suspect) {
-      return suspect.oracle->everywhere &&
-             std::none_of(shown.begin(), shown.end(), [&](const Suspect& one) {
-               return one.oracle->mistake == suspect.oracle->mistake;
-             });
-    });
-  }
-}
-
-/// Drops those that fit by chance: of many columns the half of them comes to as much as another
-/// half, as near as a bound for so many additions tells. Not so where a few are much larger.
-void drop_accidental(std::vector<Suspect>& suspects, const Case& call,
-                     const std::function<Expectation(const Case&)>& expected,
-                     const Attempt& attempt) {
-  const bool any =
-      elements_of(call) >= kFew && std::any_of(suspects.begin(), suspects.end(), is_exact);
-  const std::optional<Case> other = any ? contract::with_outliers(call) : std::nullopt;
-  const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
-  if (!answer) {
-    return;
-  }
-  const Expectation expectation = expected(*other);
-  const Comparison comparison = comparison_of(*answer, expectation);
-  if (comparison.right()) {
-    return;
-  }
-  const std::vector<Suspect> left = question(suspects, {*other, *answer, expectation, comparison});
-  std::erase_if(suspects, [&](const Suspect& suspect) {
-    return is_exact(suspect) && std::none_of(left.begin(), left.end(), [&](const Suspect& one) {
-             return one.oracle == suspect.oracle;
-           });
-  });
-}
-
-/// Drops those that would have to show without a large mean too, where the call is right then.
-void drop_without_mean(std::vector<Suspect>& suspects, const Case& call,
-                       const std::function<Expectation(const Case&)>& expected,
-                       const Attempt& attempt) {
-  const std::optional<Case> other =
-      suspects.empty() ? std::nullopt : contract::with_less_mean(call);
-  const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
-  if (!answer) {
-    return;
-  }
-  const Expectation right = expected(*other);
-  if (!comparison_of(*answer, right).right()) {
-    return;
-  }
-  std::erase_if(suspects, [&](const Suspect& suspect) {
-    const std::optional<Field> result =
-        suspect.oracle->result(*other, right.output, WrongRows{.rows = right.value.rows});
-    return result && !compare(Matrix::rounded((*answer)[right.output].dtype(), *result),
-                              right.value, right.bound, std::nullopt)
-                          .right();
-  });
 }
 
 /// Do those that are nearest say the same?
@@ -341,10 +229,9 @@ Causes find_causes(const WrongOutput& wrong,
   std::vector<Suspect> all(oracles.begin(), oracles.end());
   all.insert(all.end(), of_any_output.begin(), of_any_output.end());
   std::vector<Suspect> suspects = question(std::move(all), wrong);
-  drop_harmless(suspects, wrong.call, [&](const Case& other) {
-    const std::optional<Answer> answer = attempt(other);
-    return answer && comparison_of(*answer, expected(other)).right();
-  });
+  const CounterChecks checks = {expected, attempt};
+  checks.drop_harmless(suspects, wrong.call);
+  checks.drop_steady(suspects, wrong);
   bool confirmed = false;
   bool telling = is_sure;
   for (const Varying& change : kChanges) {
@@ -378,9 +265,9 @@ Causes find_causes(const WrongOutput& wrong,
   if (!telling) {
     drop_untelling(suspects);
   }
-  drop_confined(suspects, wrong.call, expected, oracles, attempt);
-  drop_accidental(suspects, wrong.call, expected, attempt);
-  drop_without_mean(suspects, wrong.call, expected, attempt);
+  checks.drop_confined(suspects, wrong.call, oracles);
+  checks.drop_accidental(suspects, wrong.call);
+  checks.drop_without_mean(suspects, wrong.call);
   std::vector<Diagnosis> nearest_ones = nearest(suspects);
   confirmed = confirmed && nearest_ones.size() == 1;
   return {confirmed ? by_distance(suspects) : std::move(nearest_ones), confirmed};

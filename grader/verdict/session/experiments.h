@@ -31,10 +31,6 @@ struct WrongOutput {
 /// Runs the student's function; nothing if the call did not come to a good end.
 using Attempt = std::function<std::optional<Answer>(const Case&)>;
 
-/// Bounds: a result that is off by less comes near to what many a formula gives, and is right again
-/// where it comes out a little nearer.
-constexpr double kTelling = 8.0;
-
 /// The mistakes that explain the output in every shape that counts, each once. confirmed: there was
 /// another one in which it is wrong, and the first mistake is nearer than all others. Else those
 /// that are nearest, in the order of the table.

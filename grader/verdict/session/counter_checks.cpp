@@ -1,0 +1,150 @@
+#include "verdict/session/counter_checks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "verdict/contract/call.h"
+
+namespace onepass::verdict {
+namespace {
+
+/// The same call with numbers of another size. bfloat16 has as many exponents as fp32.
+std::optional<Case> in_other_type(const Case& call) {
+  return contract::in_dtype(call, call.dtype() == Dtype::fp32 ? Dtype::bf16 : Dtype::fp32);
+}
+
+}  // namespace
+
+std::int64_t elements_of(const Case& call) {
+  std::int64_t elements = 0;
+  for (const Buffer& buffer : call.buffers()) {
+    elements += buffer.null || buffer.role == Role::output ? 0 : buffer.rows * buffer.cols;
+  }
+  return elements;
+}
+
+/// Those that explain this output too.
+std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& wrong) {
+  return that_explain(wrong.call, wrong.expectation, wrong.answer[wrong.expectation.output],
+                      std::move(suspects), wrong.answer.blocks);
+}
+
+Comparison comparison_of(const Answer& answer, const Expectation& expectation) {
+  return compare(answer[expectation.output], expectation.value, expectation.bound, std::nullopt);
+}
+
+bool is_erratic(const WrongOutput& wrong,
+                const std::function<std::optional<double>(const Case&)>& error_of) {
+  constexpr double kOfError = 1.0 / 16.0, kOfBound = 0.25;  // by which an honest sum may change
+  constexpr double kTurns[] = {0.5, 0.31, 0.83};            // of what is added up
+  const std::optional<Case> call = contract::with_long_numbers(wrong.call);
+  const std::optional<double> error = call ? error_of(*call) : std::nullopt;
+  return error && std::any_of(std::begin(kTurns), std::end(kTurns), [&](double turn) {
+           const std::optional<Case> other =
+               contract::with_order_turned(*call, turn, wrong.expectation.value.rows);
+           const std::optional<double> now = other ? error_of(*other) : std::nullopt;
+           return now && !(std::abs(*now - *error) <= kOfError * *error + kOfBound);
+         });
+}
+
+void CounterChecks::drop_harmless(std::vector<Suspect>& suspects, const Case& call) const {
+  const auto is_right = [&](const Case& other) {
+    const std::optional<Answer> answer = attempt(other);
+    return answer && comparison_of(*answer, expected(other)).right();
+  };
+  std::map<decltype(Noise::harmless), bool> known = {{nullptr, false}};
+  std::erase_if(suspects, [&](const Suspect& suspect) {
+    const auto& [slack, harmless, control, erratic_below] = suspect.oracle->noise;
+    const auto [entry, is_new] = known.emplace(harmless, false);
+    if (is_new) {
+      const std::optional<Case> other = harmless(call), alike = control ? control(call) : other;
+      entry->second = !other || !is_right(*other) || (control && alike && is_right(*alike));
+    }
+    return entry->second;
+  });
+}
+
+void CounterChecks::drop_confined(std::vector<Suspect>& suspects, const Case& call,
+                                  const std::vector<Oracle>& oracles) const {
+  for (const auto& change : {contract::one_element_off, in_other_type}) {
+    const auto shows_everywhere = [](const Suspect& one) { return one.oracle->everywhere; };
+    const bool any = std::any_of(suspects.begin(), suspects.end(), shows_everywhere);
+    const std::optional<Case> other = any ? change(call) : std::nullopt;
+    const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
+    if (!answer) {
+      continue;
+    }
+    std::vector<Suspect> asked;
+    std::copy_if(oracles.begin(), oracles.end(), std::back_inserter(asked), shows_everywhere);
+    const Expectation expectation = expected(*other);
+    const std::vector<Suspect> shown = question(
+        std::move(asked), {*other, *answer, expectation, comparison_of(*answer, expectation)});
+    std::erase_if(suspects, [&](const Suspect& suspect) {
+      return suspect.oracle->everywhere &&
+             std::none_of(shown.begin(), shown.end(), [&](const Suspect& one) {
+               return one.oracle->mistake == suspect.oracle->mistake;
+             });
+    });
+  }
+}
+
+void CounterChecks::drop_accidental(std::vector<Suspect>& suspects, const Case& call) const {
+  const bool any =
+      elements_of(call) >= kFew && std::any_of(suspects.begin(), suspects.end(), is_exact);
+  const std::optional<Case> other = any ? contract::with_outliers(call) : std::nullopt;
+  const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
+  if (!answer) {
+    return;
+  }
+  const Expectation expectation = expected(*other);
+  const Comparison comparison = comparison_of(*answer, expectation);
+  if (comparison.right()) {
+    return;
+  }
+  const std::vector<Suspect> left = question(suspects, {*other, *answer, expectation, comparison});
+  std::erase_if(suspects, [&](const Suspect& suspect) {
+    return is_exact(suspect) && std::none_of(left.begin(), left.end(), [&](const Suspect& one) {
+             return one.oracle == suspect.oracle;
+           });
+  });
+}
+
+void CounterChecks::drop_without_mean(std::vector<Suspect>& suspects, const Case& call) const {
+  const std::optional<Case> other =
+      suspects.empty() ? std::nullopt : contract::with_less_mean(call);
+  const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
+  if (!answer) {
+    return;
+  }
+  const Expectation right = expected(*other);
+  if (!comparison_of(*answer, right).right()) {
+    return;
+  }
+  std::erase_if(suspects, [&](const Suspect& suspect) {
+    const std::optional<Field> result =
+        suspect.oracle->result(*other, right.output, WrongRows{.rows = right.value.rows});
+    return result && !compare(Matrix::rounded((*answer)[right.output].dtype(), *result),
+                              right.value, right.bound, std::nullopt)
+                          .right();
+  });
+}
+
+void CounterChecks::drop_steady(std::vector<Suspect>& suspects, const WrongOutput& wrong) const {
+  const auto must_be_erratic = [&](const Suspect& one) {
+    return wrong.comparison.error_over_bound < one.oracle->noise.erratic_below;
+  };
+  const auto error_of = [&](const Case& other) -> std::optional<double> {
+    const std::optional<Answer> answer = attempt(other);
+    return answer ? std::optional(comparison_of(*answer, expected(other)).error_over_bound)
+                  : std::nullopt;
+  };
+  if (std::any_of(suspects.begin(), suspects.end(), must_be_erratic) &&
+      !is_erratic(wrong, error_of)) {
+    std::erase_if(suspects, must_be_erratic);
+  }
+}
+
+}  // namespace onepass::verdict

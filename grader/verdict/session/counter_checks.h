@@ -1,0 +1,53 @@
+// Counter-checks: further calls in which a mistake that explains the wrong numbers would have to
+// show as well, or would not. Those that do not stand them fit by chance.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "verdict/session/experiments.h"
+
+namespace onepass::verdict {
+
+/// Elements of all inputs. Some hundred oracles go through so many in no time.
+constexpr std::int64_t kFew = std::int64_t{1} << 12;
+
+std::int64_t elements_of(const Case& call);
+
+Comparison comparison_of(const Answer& answer, const Expectation& expectation);
+
+/// Those that explain this output too.
+std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& wrong);
+
+/// Is it off by something else with the elements of each row of x in another order, as by rounding?
+/// What a formula gives stays. Asked in fp32, of numbers whose sums are not exact. error_of: in
+/// bounds; nothing if the call did not come to a good end.
+bool is_erratic(const WrongOutput& wrong,
+                const std::function<std::optional<double>(const Case&)>& error_of);
+
+struct CounterChecks {
+  const std::function<Expectation(const Case&)>& expected;  // as in find_causes()
+  const Attempt& attempt;
+
+  /// Drops noise that leaves no trace in another call, unless that is right, and its control wrong.
+  void drop_harmless(std::vector<Suspect>& suspects, const Case& call) const;
+
+  /// Drops noise that another order of what is added up would change, and does not.
+  void drop_steady(std::vector<Suspect>& suspects, const WrongOutput& wrong) const;
+
+  /// Drops those that would have to show in calls that differ in alignment and type only, and do
+  /// not.
+  void drop_confined(std::vector<Suspect>& suspects, const Case& call,
+                     const std::vector<Oracle>& oracles) const;
+
+  /// Drops those that fit by chance: of many columns the half of them comes to as much as another
+  /// half, as near as a bound for so many additions tells. Not so where a few are much larger.
+  void drop_accidental(std::vector<Suspect>& suspects, const Case& call) const;
+
+  /// Drops those that would have to show without a large mean too, where the call is right then.
+  void drop_without_mean(std::vector<Suspect>& suspects, const Case& call) const;
+};
+
+}  // namespace onepass::verdict
