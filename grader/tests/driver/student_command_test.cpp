@@ -367,7 +367,8 @@ TEST_CASE("what cannot be worked with gets one sentence that says what to do, an
       {"explain quite-another",
        "There is no mistake quite-another: docs/mistakes.md lists them all.\n"},
       {"explain", "The last grading has named no mistake: name one of docs/mistakes.md.\n"},
-      {"completion", "There is no completion for '': choose bash, zsh or fish.\n"},
+      {"completion", "Name the shell: bash, zsh or fish.\n"},
+      {"completion csh", "There is no completion for csh: choose bash, zsh or fish.\n"},
       {"watch frst", "There is no exercise frst: did you mean first?\n"},
       {"watch --device tpu", "There is no device tpu: choose cpu or gpu.\n"},
   };
