@@ -111,9 +111,9 @@ class Sweep {
     if (fault) {
       throw GraderFault(*fault);
     }
-    return !report_["measurement_failed"].empty() ? kNotAllPassed
-           : report_["skipped"].size() == done_   ? kBadInput
-                                                  : kComplete;
+    return !report_["measurement_failed"].empty()            ? kNotAllPassed
+           : done_ > 0 && report_["skipped"].size() == done_ ? kBadInput
+                                                             : kComplete;
   }
 
  private:
