@@ -144,6 +144,24 @@ std::string without_assertion(const std::string& message) {
                                                     : message;
 }
 
+// A compiler may miss what a line should end with only when it comes to the first word of the next
+// one, whose line it tells: g++ behind a declaration, nvcc everywhere.
+std::string with_code_above(const std::string& message) {
+  static const std::regex late(
+      R"(^expected (?:(?:',' or ';'|initializer|primary-expression) before |an expression$|a "))");
+  return std::regex_search(message, late)
+             ? message + " (is something missing at the end of the code above?)"
+             : message;
+}
+
+// An error of the file that includes the student's. It lies in their namespace twice where theirs
+// goes on to the end of the file.
+std::string told_by_binding(const std::string& message) {
+  return message.find("onepass::onepass") == std::string::npos
+             ? message
+             : "namespace onepass is not closed: is a } missing?";
+}
+
 // Names as the student writes them: no namespace of ours, "__half" however a compiler spells it.
 std::string as_written(std::string name) {
   static const std::regex prefix(R"((?:onepass::|struct |class ))");
@@ -168,10 +186,10 @@ std::optional<FirstError> first_error(const std::string& output, const std::stri
         if (const auto known = for_simulator ? about_names_of(i, lines) : std::nullopt) {
           return FirstError{{*known, at(error->line)}, true};
         }
-        return FirstError{{error->message, at(error->line)}, !error->is_fatal};
+        return FirstError{{with_code_above(error->message), at(error->line)}, !error->is_fatal};
       }
       if (!error->is_fatal && (error->file == binding || is_assembly(error->file))) {
-        return FirstError{{error->message, ""}, true};
+        return FirstError{{told_by_binding(error->message), ""}, true};
       }
       const std::string number = line_that_led_to(i, lines, file);
       const std::string place =

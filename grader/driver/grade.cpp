@@ -85,6 +85,17 @@ std::string what_helps(const Config& config, const std::vector<Task>& tasks, con
   return "";
 }
 
+// What comes next; and where one exercise has passed, how to see it beside its solution.
+std::string what_comes_then(const Config& config, const std::vector<Task>& tasks) {
+  const Task& last = tasks.back();
+  const bool is_shown =
+      tasks.size() == 1 && fs::exists(config.solution_of(*last.chapter, *last.exercise));
+  return (is_shown ? fmt::format("Yours beside the solution: {} diff {}\n", program_of(config),
+                                 number_of({last.chapter, last.exercise}))
+                   : "") +
+         told_next(config, standings(config), last.exercise->id);
+}
+
 void require_confinement() {
   const std::vector<std::string> gaps = process::gaps(process::layers());
   if (!gaps.empty()) {
@@ -156,7 +167,7 @@ int grade(const Config& config, GradeOptions options) {
   print(changes.empty() ? "" : "\nSince the last grading:\n" + changes);
   print(render_end(run.report(), style));
   if (is_students && run.report()["complete"] == true) {
-    print(all_passed(run.report()) ? told_next(config, standings(config), tasks.back().exercise->id)
+    print(all_passed(run.report()) ? what_comes_then(config, tasks)
                                    : what_helps(config, tasks, run.report()));
   }
   if (unwritten) {

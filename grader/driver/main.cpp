@@ -6,9 +6,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <limits>
 
 #include "driver/bad_input.h"
 #include "driver/build.h"
+#include "driver/commands/misread.h"
 #include "driver/commands/student.h"
 #include "driver/commands/words.h"
 #include "driver/config.h"
@@ -78,7 +80,9 @@ CLI::App* add_grade_command(CLI::App& app, GradeOptions& options, std::vector<st
   command->add_option("--exercise", more, "The same as without --exercise, for scripts")
       ->allow_extra_args(false);
   command->add_option("--device", options.device, kDevice);
-  command->add_option("--seed", options.seed, kSeed)->capture_default_str();
+  command->add_option("--seed", options.seed, kSeed)
+      ->check(whole_number(0, kMostSeed))
+      ->capture_default_str();
   command->add_option("--report", options.report,
                       "Where the JSON goes; default: build/report/<folder's name>.json");
   command->add_flag("--strict", options.strict, "Exit with 1 unless all is passed");
@@ -86,7 +90,7 @@ CLI::App* add_grade_command(CLI::App& app, GradeOptions& options, std::vector<st
   command->add_flag("--lines", options.lines,
                     "Tell what each line of a kernel moves, on the simulator");
   command->add_option("--time-limit", options.time_limit, "Seconds for one launch; default: 4")
-      ->check(CLI::PositiveNumber);
+      ->check(number_above_0());
   command->add_option("--until", options.until,
                       "Run no check after one that fails by this mistake, or by any (failure); for "
                       "maintainers");
@@ -106,11 +110,14 @@ CLI::App* add_map_command(CLI::App& app, MapOptions& options) {
       "map", "Draw which bytes each warp of a kernel touches, as a page for a browser");
   command->add_option("exercise", options.names.exercises, kExercise);
   command->add_option("--submission", options.names.submission, kSubmission);
-  command->add_option("--rows", options.rows, "Of the call; default: a few, to see each request");
-  command->add_option("--cols", options.cols, "Of the call; default: as few");
+  command->add_option("--rows", options.rows, "Of the call; default: a few, to see each request")
+      ->check(whole_number(1, std::numeric_limits<int>::max()));
+  command->add_option("--cols", options.cols, "Of the call; default: as few")
+      ->check(whole_number(1, std::numeric_limits<int>::max()));
   command->add_option("--dtype", options.dtype, "fp32 (the default), fp16 or bf16")
-      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
-  command->add_option("--launch", options.launch, "The launch to show first, counted from 1");
+      ->check(one_of({"fp32", "fp16", "bf16"}));
+  command->add_option("--launch", options.launch, "The launch to show first, counted from 1")
+      ->check(whole_number(1, std::numeric_limits<int>::max()));
   command->add_flag("--naive", options.naive, "Draw the chapter's naive version instead");
   command->add_option("-o,--output", options.output,
                       "The page to write; default: build/map/<exercise>.html");
@@ -123,13 +130,18 @@ CLI::App* add_measure_command(CLI::App& app, MeasureOptions& options) {
                          "Measure one exercise at any shapes: its speed on a GPU, what it moves on "
                          "the simulator");
   command->add_option("exercise", options.names.exercises, kExercise);
-  command->add_option("--rows", options.rows, "Such as 4096, or 512,1024")->required();
-  command->add_option("--cols", options.cols, "Such as 1024:4096:1024, or 256:8192:x2")->required();
-  command->add_option("--dtype", options.dtypes, "fp32 (the default), fp16, bf16, or several");
+  command->add_option("--rows", options.rows,
+                      "Such as 4096, or 512,1024; default, with --cols: those that grade "
+                      "measures");
+  command->add_option("--cols", options.cols, "Such as 1024:4096:1024, or 256:8192:x2");
+  command->add_option("--dtype", options.dtypes,
+                      "Of --rows and --cols: fp32 (the default), fp16, bf16, or several");
   command->add_option("--submission", options.names.submission, kSubmission);
   command->add_option("--with", options.with, "Another such folder, measured beside it: solutions");
   command->add_option("--device", options.device, kDevice);
-  command->add_option("--seed", options.seed, kSeed)->capture_default_str();
+  command->add_option("--seed", options.seed, kSeed)
+      ->check(whole_number(0, kMostSeed))
+      ->capture_default_str();
   command->add_option("--report", options.report,
                       "Where the JSON goes; default: build/measure/<exercise>.json");
   command->add_option("--plot", options.plot, "Where to draw the figures, such as forward.svg");
@@ -157,18 +169,19 @@ int run(int argc, char** argv) {
   build_command->add_option("file", building.file, "The implementation")->required();
   build_command->add_option("output", building.output, "The worker to write")->required();
   build_command->add_option("--exercise", building.exercise, kExercise)->required();
-  build_command->add_option("--device", building.device)->check(CLI::IsMember({"cpu", "gpu"}));
+  build_command->add_option("--device", building.device)->check(one_of({"cpu", "gpu"}));
 
   fs::path solution;
   CLI::App* skeleton_command =
       app.add_subcommand("skeleton", "Print a solution without its marked parts (for maintainers)");
   skeleton_command->add_option("file", solution, "The solution")->required();
 
+  refuse_values_of_flags(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    require_known_command(app, workbook);
-    return app.exit(error) == 0 ? kComplete : kBadInput;
+    refuse(app, error, workbook);
+    return app.exit(error);  // the help that is asked for
   }
   if (*skeleton_command) {
     return print_skeleton(solution);

@@ -79,43 +79,69 @@ Exercises at_path(const Config& config, const std::string& word, const fs::path&
   return {};
 }
 
-std::vector<std::string> names_in(const Index& index) {
+// Of these a word may be a slip: all names, and the files as they are seen from the repository.
+std::vector<std::string> names_in(const Config& config, const Index& index) {
   std::vector<std::string> names;
   for (const auto& entry : index) {
     names.push_back(entry.first);
   }
+  for (const Named& one : all_of(config)) {
+    const fs::path file = fs::path(one.chapter->folder) / one.exercise->file;
+    for (const fs::path& name : {file, file.filename(), fs::path("exercises") / file}) {
+      names.push_back(name.string());
+    }
+  }
   return names;
 }
 
-// "a, b or c", of what `name` makes of each.
+// Of what `name` makes of each.
 template <typename Items, typename Name>
 std::string alternatives(const Items& items, Name name) {
-  std::string text;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 < items.size() ? ", " : " or ") + name(items[i]);
-  }
-  return text;
+  std::vector<std::string> names;
+  std::transform(items.begin(), items.end(), std::back_inserter(names), name);
+  return driver::alternatives(names);
+}
+
+// "rmsnorm/block_sum or 1.1"
+std::string an_exercise(const Config& config) {
+  const Named first = all_of(config).front();
+  const std::string number = number_of(first);
+  return first.exercise->id + (number == first.exercise->id ? "" : " or " + number);
 }
 
 std::string what_there_is(const Config& config) {
-  const Chapter& first = config.chapters.front();
-  const std::string number = number_of(first);
-  return fmt::format("name a chapter ({}) or an exercise, such as {}{}",
+  return fmt::format("name a chapter ({}) or an exercise, such as {}",
                      alternatives(config.chapters, [](const Chapter& one) { return one.name; }),
-                     first.exercises.front().id, number.empty() ? "" : " or " + number + ".1");
+                     an_exercise(config));
+}
+
+// What there is instead of 1.9 or 1.x: of numbers all are as near. Empty if `word` is no such.
+std::string instead_of_number(const Config& config, const std::string& word) {
+  for (const Chapter& chapter : config.chapters) {
+    const std::string number = number_of(chapter);
+    if (!number.empty() && word.rfind(number + ".", 0) == 0) {
+      return fmt::format("{0} has {1}.1 to {1}.{2}", chapter.name, number,
+                         chapter.exercises.size());
+    }
+  }
+  const bool is_number = word.find_first_not_of("0123456789.") == std::string::npos;
+  return is_number ? what_there_is(config) : "";
 }
 
 [[noreturn]] void throw_unknown(const Config& config, const Index& index, const char* kind,
                                 const std::string& word) {
   std::error_code error;
   if (fs::exists(word, error)) {
-    throw BadInput(
-        fmt::format("{} is no file or folder of the submission: give another folder, laid out like "
-                    "exercises/, to --submission.",
-                    shell_word(word)));
+    throw BadInput(fmt::format(
+        "{} is no exercise's file: {}, or give another folder, laid out like exercises/, "
+        "to --submission.",
+        shell_word(word), what_there_is(config)));
   }
-  throw BadInput(fmt::format("There is no {} {}{}", kind, shell_word(word),
-                             did_you_mean(names_in(index), word, what_there_is(config))));
+  const std::string numbers = instead_of_number(config, word);
+  throw BadInput(fmt::format(
+      "There is no {} {}{}", kind, shell_word(word),
+      numbers.empty() ? did_you_mean(names_in(config, index), word, what_there_is(config))
+                      : ": " + numbers + "."));
 }
 
 // A name with the .cu of its file: that is one file, even if several chapters have such a one.
@@ -149,7 +175,7 @@ Exercises meant_by(const Config& config, const char* kind, const std::string& gi
       return found->second;
     }
   }
-  Exercises found = at_path(config, word, submission);
+  Exercises found = word.empty() ? Exercises() : at_path(config, word, submission);
   found = found.empty() ? with_suffix(index, word) : found;
   if (found.empty()) {
     throw_unknown(config, index, kind, word);
@@ -179,10 +205,8 @@ std::vector<Named> exercises_named(const Config& config, const Names& names) {
     return contains(chapter, one) && (names.exercises.empty() || contains(wanted, one));
   });
   if (result.empty()) {
-    throw BadInput(
-        fmt::format("There is no exercise {} in the chapter {}.",
-                    alternatives(names.exercises, [](const std::string& word) { return word; }),
-                    names.chapter));
+    throw BadInput(fmt::format("There is no exercise {} in the chapter {}.",
+                               alternatives(names.exercises), names.chapter));
   }
   return result;
 }
@@ -195,6 +219,9 @@ std::string number_of(const Named& named) {
 }
 
 Named exercise_named(const Config& config, const Names& names) {
+  if (names.exercises.empty() && names.chapter.empty()) {
+    throw BadInput(fmt::format("Name one exercise, such as {}.", an_exercise(config)));
+  }
   const Exercises found = exercises_named(config, names);
   if (found.size() > 1) {
     const auto id = [](const Named& one) { return one.exercise->id; };

@@ -7,8 +7,7 @@
 namespace onepass::driver {
 
 /// The one of `known` that takes the fewest letters to change, add or drop, of small letters and
-/// capitals alike; of several as near, the last: for 1.9 the last exercise of its chapter, if they
-/// come in order. Empty if none is near.
+/// capitals alike; of several as near, the last. Empty if none is near.
 std::string nearest(const std::vector<std::string>& known, const std::string& word);
 
 /// ": did you mean known?", or else ": <otherwise>.", the end of a sentence about `word`.

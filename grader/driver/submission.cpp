@@ -136,9 +136,8 @@ std::vector<Task> tasks_of(const Config& config, const Names& names,
   const fs::path submission = names.submission.empty() ? config.exercises() : names.submission;
   const bool own_exercises = is_own(config, submission);
   if (!own_exercises && !fs::is_directory(submission)) {
-    throw BadInput(fmt::format(
-        "There is no folder {}: give a folder laid out like exercises/ to --submission.",
-        submission.string()));
+    throw BadInput(fmt::format("There is no folder {}: give one that is laid out like exercises/.",
+                               submission.string()));
   }
   std::vector<Task> tasks = read_tasks(config, exercises, submission, own_exercises);
   require_any(tasks, submission, own_exercises);

@@ -14,6 +14,9 @@ std::string text(const Json& object, const char* key);
 /// As a shell reads it as one word: in quotes if it needs them.
 std::string shell_word(const std::string& word);
 
+/// "a, b or c".
+std::string alternatives(const std::vector<std::string>& words);
+
 /// Its lines, each without its end.
 std::vector<std::string> lines_of(const std::string& text);
 std::string first_line(const std::string& text);

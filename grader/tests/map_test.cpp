@@ -199,7 +199,7 @@ TEST_CASE("a shape that an exercise cannot have is refused with one that it can"
         "The columns of rope/half_split are a multiple of 512 here: take --cols 1024.\n");
   map = draw("rmsnorm/forward", kSolutions, {"--rows", "0"});
   CHECK(map.code == 2);
-  CHECK(map.output == "A map needs at least one row and one column.\n");
+  CHECK(map.output == "--rows takes a whole number from 1 to 2147483647, and not 0.\n");
   map = draw("rmsnorm/forward", kSolutions, {"--rows", "1000000", "--cols", "1000000"});
   CHECK(map.code == 2);
   CHECK(map.output.find("more than a map can show") != std::string::npos);

@@ -5,11 +5,10 @@
 
 #include <vector>
 
-#include "driver/bad_input.h"
+#include "driver/commands/misread.h"
 #include "driver/commands/words.h"
 #include "driver/grade.h"
 #include "driver/naming.h"
-#include "driver/nearest.h"
 #include "driver/student/completion.h"
 #include "driver/student/difference.h"
 #include "driver/student/explain.h"
@@ -23,14 +22,6 @@ namespace onepass::driver {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::vector<std::string> names_of(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  return names;
-}
 
 // What may come behind each command.
 std::vector<CommandWords> words_to_complete(const Config& config, const CLI::App& app) {
@@ -54,14 +45,11 @@ std::vector<CommandWords> words_to_complete(const Config& config, const CLI::App
                command->get_option_no_throw("exercises") != nullptr) {
       words.words = exercises;
     }
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& one : option->get_lnames()) {
-        words.words.push_back("--" + one);
-      }
-    }
+    const std::vector<std::string> options = options_of(*command);
+    words.words.insert(words.words.end(), options.begin(), options.end());
     commands.push_back(words);
   }
-  commands.push_back({"", names_of(app)});
+  commands.push_back({"", commands_of(app)});
   return commands;
 }
 
@@ -78,10 +66,13 @@ StudentCommands::StudentCommands(CLI::App& app)
       completion_(app.add_subcommand("completion", "Print what a shell needs to complete words")) {
   watch_->add_option("exercises", watching_.exercises, "Such as 1.2; default: whatever is saved");
   watch_->add_option("--device", watching_.device, kDevice);
-  watch_->add_option("--seed", watching_.seed, kSeed)->capture_default_str();
+  watch_->add_option("--seed", watching_.seed, kSeed)
+      ->check(whole_number(0, kMostSeed))
+      ->capture_default_str();
   hint_->add_option("exercise", hinting_.exercise,
                     std::string(kExercise) + "; default: the next one");
-  hint_->add_option("todo", hinting_.todo, "Of which TODO; default: the next one to be done");
+  hint_->add_option("todo", hinting_.todo, "Of which TODO; default: the next one to be done")
+      ->check(whole_number(1, 99));
   hint_->add_flag("--again", hinting_.again, "Show those that are open, and open no other");
   reset_->add_option("exercise", exercise_, kExercise);
   diff_->add_option("exercise", exercise_, kExercise);
@@ -104,28 +95,6 @@ int StudentCommands::run(const Config& config, const fs::path& workbook) {
                    : *completion_ ? driver::completion(shell_, words_to_complete(config, app_))
                                   : render_overview(config, standings(config), style));
   return kComplete;
-}
-
-void require_known_command(const CLI::App& app, const fs::path& workbook) {
-  const std::vector<std::string> words = app.remaining();
-  if (!app.get_subcommands().empty() || words.empty() || words.front().front() == '-') {
-    return;
-  }
-  const std::string& word = words.front();
-  const Config config = read_config(workbook);
-  bool is_exercise = true;
-  try {
-    exercises_named(config, {{word}, "", ""});
-  } catch (const BadInput&) {
-    is_exercise = false;
-  }
-  throw BadInput(
-      is_exercise ? fmt::format("{0} is an exercise, and no command: {1} grade {0} grades it, and "
-                                "{1} --help lists all commands.",
-                                shell_word(word), program_of(config))
-                  : fmt::format("There is no command {}{}", shell_word(word),
-                                did_you_mean(names_of(app), word,
-                                             program_of(config) + " --help lists them all")));
 }
 
 }  // namespace onepass::driver

@@ -26,7 +26,4 @@ class StudentCommands {
   CLI::App *watch_, *hint_, *list_, *reset_, *diff_, *explain_, *completion_;
 };
 
-/// Throws BadInput if there is a word in the place of a command that is none.
-void require_known_command(const CLI::App& app, const std::filesystem::path& workbook);
-
 }  // namespace onepass::driver

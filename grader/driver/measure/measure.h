@@ -12,11 +12,11 @@
 namespace onepass::driver {
 
 struct MeasureOptions {
-  Names names;                  // of one exercise
-  std::string rows, cols;       // lists and ranges, see ranges.h
-  std::string dtypes = "fp32";  // a list
-  std::filesystem::path with;   // another submission beside it; empty: none
-  std::string device;           // "cpu", "gpu", empty: the GPU if there is one
+  Names names;                 // of one exercise
+  std::string rows, cols;      // lists and ranges, see ranges.h; both empty: as grade measures
+  std::string dtypes;          // a list; empty: fp32
+  std::filesystem::path with;  // another submission beside it; empty: none
+  std::string device;          // "cpu", "gpu", empty: the GPU if there is one
   std::uint64_t seed = 1;
   std::filesystem::path report;  // empty: build/measure/<exercise>.json
   std::filesystem::path plot;    // empty: none

@@ -55,8 +55,10 @@ std::string completion(const std::string& shell, const std::vector<CommandWords>
   if (shell == "fish") {
     return for_fish(commands);
   }
-  throw BadInput(
-      fmt::format("There is no completion for {}: choose bash, zsh or fish.", shell_word(shell)));
+  throw BadInput(shell.empty()
+                     ? "Name the shell: bash, zsh or fish."
+                     : fmt::format("There is no completion for {}: choose bash, zsh or fish.",
+                                   shell_word(shell)));
 }
 
 }  // namespace onepass::driver

@@ -7,9 +7,11 @@
 
 #include "driver/bad_input.h"
 #include "driver/files.h"
+#include "driver/naming.h"
 #include "driver/nearest.h"
 #include "driver/student/notebook.h"
 #include "driver/student/page.h"
+#include "driver/student/standing.h"
 #include "driver/text.h"
 
 namespace onepass::driver {
@@ -43,15 +45,51 @@ std::string told(const Mistake& mistake) {
                      as_text(mistake.remedy, width));
 }
 
-std::vector<std::string> named_last(const Config& config) {
-  std::vector<std::string> names;
-  for (const auto& [exercise, note] : read_notebook(config)) {
-    if (!note.diagnosis.empty() &&
-        std::find(names.begin(), names.end(), note.diagnosis) == names.end()) {
-      names.push_back(note.diagnosis);
+// What the last grading of an exercise named.
+struct Naming {
+  Named exercise;
+  std::string mistake;
+};
+
+std::vector<Naming> named_last(const Config& config) {
+  const Notebook notebook = read_notebook(config);
+  std::vector<Naming> all;
+  for (const Named& one : exercises_named(config, {})) {
+    const auto note = notebook.find(one.exercise->id);
+    if (note != notebook.end() && !note->second.diagnosis.empty()) {
+      all.push_back({one, note->second.diagnosis});
     }
   }
-  return names;
+  return all;
+}
+
+// Those of `wanted`, in the page's order, each once.
+std::string told_of(const std::vector<Mistake>& all, const std::vector<std::string>& wanted) {
+  std::string text;
+  for (const Mistake& mistake : all) {
+    if (std::find(wanted.begin(), wanted.end(), mistake.name) != wanted.end()) {
+      text += (text.empty() ? "" : "\n") + told(mistake);
+    }
+  }
+  return text;
+}
+
+std::string explain_last(const Config& config, const std::vector<Mistake>& all) {
+  std::string text = "What the last grading of each exercise named first:\n";
+  std::vector<std::string> wanted;
+  for (const Naming& one : named_last(config)) {
+    text += fmt::format("  {} {}: {}\n", number_of(one.exercise), one.exercise.exercise->id,
+                        one.mistake);
+    wanted.push_back(one.mistake);
+  }
+  const std::string explained = told_of(all, wanted);
+  if (explained.empty()) {
+    throw BadInput(
+        fmt::format("The last grading has named no mistake: name one of {}, such as {} explain "
+                    "missing-barrier.",
+                    kPage, program_of(config)));
+  }
+  return text + "\n" + explained;
 }
 
 }  // namespace
@@ -66,19 +104,12 @@ std::vector<std::string> mistakes(const Config& config) {
 
 std::string explain(const Config& config, const std::string& name) {
   const std::vector<Mistake> all = on_page(config);
-  const std::vector<std::string> wanted =
-      name.empty() ? named_last(config) : std::vector<std::string>{name};
-  std::string text;
-  for (const Mistake& mistake : all) {
-    if (std::find(wanted.begin(), wanted.end(), mistake.name) != wanted.end()) {
-      text += (text.empty() ? "" : "\n") + told(mistake);
-    }
+  if (name.empty()) {
+    return explain_last(config, all);
   }
+  const std::string text = told_of(all, {name});
   if (!text.empty()) {
     return text;
-  }
-  if (name.empty()) {
-    throw BadInput(fmt::format("The last grading has named no mistake: name one of {}.", kPage));
   }
   throw BadInput(
       fmt::format("There is no mistake {}{}", shell_word(name),

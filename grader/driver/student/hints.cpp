@@ -104,6 +104,8 @@ std::string open_hint(const Config& config, const HintOptions& options) {
       static_cast<std::size_t>(std::clamp(count, 0, static_cast<int>(hints.size())));
   const std::string command =
       fmt::format("{} hint {} {}", program_of(config), standing.number, todo);
+  const std::string last =
+      fmt::format("That was the last. Read {}, from its beginning.\n", standing.info.docs);
   if (options.again || opened == hints.size()) {
     std::string text;
     for (std::size_t number = 1; number <= opened; ++number) {
@@ -111,16 +113,15 @@ std::string open_hint(const Config& config, const HintOptions& options) {
     }
     return opened == 0 ? fmt::format("No hint is open for TODO {} of {}: {} opens the first.\n",
                                      todo, standing.info.id, command)
-                       : text;
+                       : text + (opened == hints.size() ? last : "");
   }
   change_notebook(config, [&](Notebook& notebook) {
     notebook[standing.info.id].hints[key] = static_cast<int>(opened + 1);
   });
   return told(standing, todo, hints, opened + 1) +
          (opened + 1 < hints.size()
-              ? fmt::format("The next one: {}\n", command)
-              : fmt::format("That was the last. Read {}, from its beginning.\n",
-                            standing.info.docs));
+              ? fmt::format("The next one: {}\n", options.key.empty() ? command : options.key)
+              : last);
 }
 
 }  // namespace onepass::driver

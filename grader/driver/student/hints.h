@@ -28,6 +28,7 @@ struct HintOptions {
   std::string exercise;  // empty: the next one to be passed
   int todo = 0;          // 0: the next one to be done
   bool again = false;    // those that are open already, and no other
+  std::string key;       // that opens the one after it; empty: a command does
 };
 
 /// Opens the next hint, which is remembered, and gives its text. Throws BadInput and GraderFault.

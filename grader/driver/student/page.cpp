@@ -111,11 +111,15 @@ std::string as_text(const std::string& markdown, std::size_t width) {
                                     : text.substr(first, text.find_last_not_of('\n') + 2 - first);
 }
 
-std::size_t reading_width() {
+std::size_t terminal_width() {
   winsize size = {};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+std::size_t reading_width() {
   constexpr std::size_t kLeast = 40, kMost = 100;
-  const bool is_terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return is_terminal ? std::clamp<std::size_t>(size.ws_col, kLeast, kMost) : kMost;
+  const std::size_t width = terminal_width();
+  return width > 0 ? std::clamp(width, kLeast, kMost) : kMost;
 }
 
 }  // namespace onepass::driver

@@ -14,7 +14,10 @@ std::string section_named(const Config& config, const std::string& docs);
 /// Markdown as lines of `width` characters at most, but for code, which is moved to the right.
 std::string as_text(const std::string& markdown, std::size_t width);
 
-/// That of the terminal that standard output is, within what is pleasant to read.
+/// How many characters a line of the terminal has that standard output is; 0: not known.
+std::size_t terminal_width();
+
+/// The same, within what is pleasant to read.
 std::size_t reading_width();
 
 }  // namespace onepass::driver

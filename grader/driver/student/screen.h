@@ -1,9 +1,14 @@
 // What `onepass watch` shows: a verdict, below it what a key asked for, and what can be done.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace onepass::driver {
+
+/// With lines of `width` characters at most, as a terminal shows them, colours or not: broken
+/// between words, and what goes on stands further to the right. 0: as it is.
+std::string wrapped(const std::string& text, std::size_t width);
 
 /// On a terminal it is drawn anew with each change; elsewhere what comes is printed, once.
 class Screen {

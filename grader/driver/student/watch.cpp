@@ -176,9 +176,8 @@ class Watch {
   }
 
   std::string keys_help() const {
-    return keys_.descriptor() >= 0
-               ? "\n[h]int  [n]ext  [l]ist  [a]ll failures  [g]rade again  [q]uit"
-               : " Ctrl-C ends this.";
+    return keys_.descriptor() >= 0 ? "\n[h]int [n]ext [l]ist [a]ll failures [g]rade again [q]uit"
+                                   : " Ctrl-C ends this.";
   }
 
   // What goes wrong with a key is told, and nothing ends by it.
@@ -193,7 +192,7 @@ class Watch {
   void obey(char key) {
     switch (key) {
       case 'h':
-        return screen_.set_aside(open_hint(config_, {to_be_done(), 0, false}));
+        return screen_.set_aside(open_hint(config_, {to_be_done(), 0, false, "h"}));
       case 'l':
         return screen_.set_aside(render_list(config_, standings(config_), style_));
       case 'n':

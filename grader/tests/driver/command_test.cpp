@@ -142,15 +142,52 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
        root + "/empty is no submission, it holds no file such as 01_toy/first.cu: give a folder "
               "laid out like exercises/.\n"},
       {"grade --submission " + root + "/nowhere",
-       "There is no folder " + root +
-           "/nowhere: give a folder laid out like exercises/ to --submission.\n"},
+       "There is no folder " + root + "/nowhere: give one that is laid out like exercises/.\n"},
   };
   for (const auto& one : kCases) {
     const auto outcome = workbook.onepass(one.arguments);
     CHECK(outcome.code == 2);
     CHECK(outcome.output == one.sentence);
   }
-  CHECK(workbook.onepass("grade --seed abc").code == 2);
+}
+
+TEST_CASE("so does what is no command line") {
+  const Workbook workbook;
+  const struct {
+    const char* arguments;
+    const char* sentence;
+  } kCases[] = {
+      {"grade --sumbission x", "grade has no option --sumbission: did you mean --submission?"},
+      {"grade --sed=3", "grade has no option --sed: did you mean --seed?"},
+      {"grade -x", "grade has no option -x: build/onepass grade --help lists its options."},
+      {"grade --seed abc",
+       "--seed takes a whole number from 0 to 9223372036854775807, and not abc."},
+      {"grade --seed -1", "--seed takes a whole number from 0 to 9223372036854775807, and not -1."},
+      {"watch --seed 1.5",
+       "--seed takes a whole number from 0 to 9223372036854775807, and not 1.5."},
+      {"grade --seed", "--seed needs a value: build/onepass grade --help says what grade takes."},
+      {"grade --all=no", "--all takes no value: build/onepass grade --help says what grade takes."},
+      {"grade --time-limit 0", "--time-limit takes a number above 0, and not 0."},
+      {"map --dtype fp8", "--dtype takes fp32, fp16 or bf16, and not fp8."},
+      {"map --rows 0", "--rows takes a whole number from 1 to 2147483647, and not 0."},
+      {"hint first x", "todo takes a whole number from 1 to 99, and not x."},
+      {"list 1.1", "1.1 is one word too many: build/onepass list --help says what list takes."},
+      {"build", "file is missing: build/onepass build --help says what build takes."},
+      {"--seed 3 grade",
+       "There is no option --seed before the command: options come behind it, and build/onepass "
+       "--help lists all commands."},
+  };
+  for (const auto& one : kCases) {
+    INFO(one.arguments);
+    const auto outcome = workbook.onepass(one.arguments);
+    CHECK(outcome.code == 2);
+    CHECK(outcome.output == std::string(one.sentence) + "\n");
+  }
+  for (const char* question : {"--help", "grade --help", "grade -h 1.1"}) {
+    const auto outcome = workbook.onepass(question);
+    CHECK(outcome.code == 0);
+    CHECK(has(outcome.output, "Usage: "));
+  }
 }
 
 TEST_CASE("exercises are named as words, in any order, and by the options that scripts use") {

@@ -69,6 +69,33 @@ TEST_CASE("g++: a header that is not there") {
   CHECK(error.location == "exercises/01_rmsnorm/forward.cu:16");
 }
 
+TEST_CASE("what a line lacks at its end may be told at the next one") {
+  const std::string above = " (is something missing at the end of the code above?)";
+  for (const char* message :
+       {"expected ',' or ';' before 'float'", "expected initializer before 'float'",
+        "expected primary-expression before '}' token"}) {
+    const CompileError error =
+        theirs(std::string("exercises/01_rmsnorm/forward.cu:4:3: error: ") + message + "\n");
+    CHECK(error.message == message + above);
+    CHECK(error.location == "exercises/01_rmsnorm/forward.cu:4");
+  }
+  for (const char* message : {"expected a \";\"", "expected an expression"}) {
+    CHECK(theirs(std::string("exercises/01_rmsnorm/forward.cu(4): error: ") + message + "\n")
+              .message == message + above);
+  }
+  // g++ tells these at the line that lacks it.
+  for (const char* message : {"expected ';' before '}' token", "expected ')' before 'int'"}) {
+    CHECK(theirs(std::string("exercises/01_rmsnorm/forward.cu:3:8: error: ") + message + "\n")
+              .message == message);
+  }
+}
+
+TEST_CASE("a namespace that is not closed") {
+  CHECK(theirs("forward.binding.cu:9:1: error: 'rmsnorm_forward' is not a member of "
+               "'onepass::onepass'; did you mean 'onepass::rmsnorm_forward'?\n")
+            .message == "namespace onepass is not closed: is a } missing?");
+}
+
 TEST_CASE("nvcc") {
   const CompileError error = theirs(
       "exercises/01_rmsnorm/forward.cu(48): warning #177-D: variable \"x_row\" was declared but "

@@ -87,14 +87,14 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
     std::string sentence;
   } kCases[] = {
       {"map toy/fist", "There is no exercise toy/fist: did you mean toy/first?\n"},
-      {"map", "Name one exercise: toy/first or toy/second.\n"},
+      {"map", "Name one exercise, such as toy/first or 1.1.\n"},
       {"map toy", "Name one exercise: toy/first or toy/second.\n"},
       {"map toy/first --naive", "There is no naive version of toy/first.\n"},
       {"map toy/first --launch 2", "There is one launch: leave --launch away.\n"},
       {"map toy/first -o " + below_a_file,
        "Cannot write " + below_a_file + ": give another file with -o.\n"},
       {"map toy/first --submission /nowhere",
-       "There is no folder /nowhere: give a folder laid out like exercises/ to --submission.\n"},
+       "There is no folder /nowhere: give one that is laid out like exercises/.\n"},
   };
   for (const auto& one : kCases) {
     const auto outcome = workbook.onepass(one.arguments);

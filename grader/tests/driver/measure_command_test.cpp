@@ -38,6 +38,19 @@ TEST_CASE("the grader is asked for all combinations of rows, columns and types")
             " --shape 3x8xbf16 --shape 3x16xbf16 --shape 4x8xbf16 --shape 4x16xbf16\n"));
 }
 
+TEST_CASE("without a shape, what grade measures") {
+  const Workbook workbook;
+  workbook.set_measuring("echo \"$@\" > '" + workbook.root().string() + "/arguments'\n" + kTraffic +
+                         kEnd);
+  const auto outcome = workbook.onepass("measure 1.1");
+  CHECK(outcome.code == 0);
+  CHECK(has(outcome.output,
+            "     16.00      8.00         -\n\n"
+            "These are the shapes that grade measures: --rows and --cols take others.\n"));
+  CHECK(has(read_file(workbook.root() / "arguments"), "--measure"));
+  CHECK_FALSE(has(read_file(workbook.root() / "arguments"), "--shape"));
+}
+
 TEST_CASE("a table, a report and a plot") {
   const Workbook workbook;
   workbook.set_grader(std::string(kTraffic) + kSkipped + kEnd);
@@ -115,7 +128,10 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
        "There is no exercise toy/third: name a chapter (toy) or an exercise, such as toy/first or "
        "1.1.\n"},
       {"measure 1" + shape, "Name one exercise: toy/first or toy/second.\n"},
-      {"measure" + shape, "Name one exercise: toy/first or toy/second.\n"},
+      {"measure", "Name one exercise, such as toy/first or 1.1.\n"},
+      {"measure toy/first --rows 2",
+       "Give --rows and --cols, such as --rows 16 --cols 256:4096:x2, or no shape and no type at "
+       "all to measure what grade does.\n"},
       {"measure toy/first --rows 2 --cols 8:9",
        "--cols 8:9 cannot be read: give numbers (256,512), a range start:end:step "
        "(1024:4096:1024), or doublings start:end:x2 (256:8192:x2).\n"},
@@ -126,7 +142,7 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
        "There is no type fp8: choose of fp32, fp16 and bf16.\n"},
       {"measure toy/first --device tpu" + shape, "There is no device tpu: choose cpu or gpu.\n"},
       {"measure toy/first --submission /nowhere" + shape,
-       "There is no folder /nowhere: give a folder laid out like exercises/ to --submission.\n"},
+       "There is no folder /nowhere: give one that is laid out like exercises/.\n"},
       {"measure toy/first --report " + below_a_file + shape,
        "Cannot write " + below_a_file + ": give another file with --report.\n"},
       {"measure toy/first --plot " + below_a_file + shape,
@@ -137,7 +153,6 @@ TEST_CASE("bad input gets one sentence that says what to do, and exit 2") {
     CHECK(outcome.code == 2);
     CHECK(outcome.output == one.sentence);
   }
-  CHECK(workbook.onepass("measure toy/first --rows 2").code == 2);
 }
 
 TEST_CASE("a file that does not compile: its first error, and exit 1") {

@@ -108,8 +108,9 @@ TEST_CASE("a file is looked for from here, from the repository and in the submis
   CHECK(meant({{"forward.cu"}, "", ""}, config) == "rmsnorm/forward");
   CHECK(meant({{"."}, "", ""}, config) == "rmsnorm/block_sum rmsnorm/forward");
   CHECK(meant({{"../../ada"}, "", ""}, config) ==
-        "../../ada is no file or folder of the submission: give another folder, laid out like "
-        "exercises/, to --submission.");
+        "../../ada is no exercise's file: name a chapter (rmsnorm or rope) or an exercise, such as "
+        "rmsnorm/block_sum or 1.1, or give another folder, laid out like exercises/, to "
+        "--submission.");
   fs::current_path(before);
 }
 
@@ -127,18 +128,23 @@ TEST_CASE("a slip is answered with the nearest name, anything else with what the
                 {"rmsnorm/forwrd", "rmsnorm/forward"},
                 {"half-split", "half_split"},
                 {"rmsnrm", "rmsnorm"},
-                {"1.9", "1.2"},
-                {"7.2", "2.2"}};
+                {"half_split.c", "half_split.cu"},
+                {"exercises/01_rmsnorm/blck_sum.cu", "exercises/01_rmsnorm/block_sum.cu"}};
   for (const auto& slip : kSlips) {
     CHECK(meant({{slip.word}, "", ""}) ==
           fmt::format("There is no exercise {}: did you mean {}?", slip.word, slip.nearest));
   }
-  for (const char* word : {"softmax", "9", "x", "no/such/file.cu"}) {
+  for (const char* word : {"1.9", "1.x", "1."}) {
+    CHECK(meant({{word}, "", ""}) ==
+          fmt::format("There is no exercise {}: rmsnorm has 1.1 to 1.2.", word));
+  }
+  for (const char* word : {"softmax", "9", "7.2", "x", "no/such/file.cu"}) {
     CHECK(meant({{word}, "", ""}) ==
           fmt::format("There is no exercise {}: name a chapter (rmsnorm or rope) or an exercise, "
                       "such as rmsnorm/block_sum or 1.1.",
                       word));
   }
+  CHECK(meant({{""}, "", ""}).rfind("There is no exercise '': name a chapter", 0) == 0);
   CHECK(meant({{}, "rop", ""}) == "There is no chapter rop: did you mean rope?");
 }
 
@@ -147,8 +153,7 @@ TEST_CASE("where one exercise is needed, the sentence says which ones it could b
   CHECK(the_one({"1.1", "2"}) ==
         "Name one exercise: rmsnorm/block_sum, rope/forward or rope/half_split.");
   CHECK(the_one({"1.1", "block_sum"}) == "rmsnorm/block_sum");
-  CHECK(the_one({}) ==
-        "Name one exercise: rmsnorm/block_sum, rmsnorm/forward, rope/forward or rope/half_split.");
+  CHECK(the_one({}) == "Name one exercise, such as rmsnorm/block_sum or 1.1.");
 }
 
 TEST_CASE("words for a shell") {

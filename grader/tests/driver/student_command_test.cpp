@@ -77,7 +77,8 @@ TEST_CASE("onepass alone says where one stands, and what comes next") {
   workbook.solve("first");
   CHECK(has(workbook.onepass("").output, "1.1 toy/first, The first (not graded yet)"));
   CHECK(has(workbook.onepass("grade first").output,
-            "Score: 5 of 5\nAll passed.\nNext: 1.2 toy/second, The second (not started)\n"
+            "Score: 5 of 5\nAll passed.\nYours beside the solution: build/onepass diff 1.1\n"
+            "Next: 1.2 toy/second, The second (not started)\n"
             "  exercises/01_toy/second.cu:2\n  TODO 1: define"));
   CHECK(has(workbook.onepass("").output, "1 of 2 exercises passed, 5 of 9 points"));
   workbook.solve("second");
@@ -252,6 +253,7 @@ echo '{"event":"check","name":"answers always","status":"failed","diagnosis":"no
             "TODO 2\nStuck? build/onepass explain no-answer, build/onepass hint 1.1 2\n"));
   CHECK(has(workbook.onepass("hint first").output, "toy/first, TODO 2, hint 1 of 2"));
   CHECK(workbook.onepass("explain").output ==
+        "What the last grading of each exercise named first:\n  1.1 toy/first: no-answer\n\n"
         "no-answer (docs/mistakes.md, \"Numbers\")\n\nWhat happened:\nThere is no answer.\n\n"
         "What to do:\nGive one.\n");
 }
@@ -366,8 +368,11 @@ TEST_CASE("what cannot be worked with gets one sentence that says what to do, an
       {"explain no-anser", "There is no mistake no-anser: did you mean no-answer?\n"},
       {"explain quite-another",
        "There is no mistake quite-another: docs/mistakes.md lists them all.\n"},
-      {"explain", "The last grading has named no mistake: name one of docs/mistakes.md.\n"},
-      {"completion", "There is no completion for '': choose bash, zsh or fish.\n"},
+      {"explain",
+       "The last grading has named no mistake: name one of docs/mistakes.md, such as build/onepass "
+       "explain missing-barrier.\n"},
+      {"completion", "Name the shell: bash, zsh or fish.\n"},
+      {"completion csh", "There is no completion for csh: choose bash, zsh or fish.\n"},
       {"watch frst", "There is no exercise frst: did you mean first?\n"},
       {"watch --device tpu", "There is no device tpu: choose cpu or gpu.\n"},
   };

@@ -11,6 +11,7 @@
 #include "driver/student/hints.h"
 #include "driver/student/page.h"
 #include "driver/student/saved_files.h"
+#include "driver/student/screen.h"
 #include "process/process.h"
 
 using namespace onepass::driver;
@@ -134,4 +135,15 @@ TEST_CASE("bash completes the words of a command") {
   CHECK(completed("onepass explain n") == "no-answer\n");
   CHECK_THROWS_WITH_AS(completion("tcsh", commands),
                        "There is no completion for tcsh: choose bash, zsh or fish.", BadInput);
+}
+
+TEST_CASE("the lines of a screen are broken between words, and go on further to the right") {
+  CHECK(wrapped("12345 789\n", 9) == "12345 789\n");
+  CHECK(wrapped("12345 7890\n", 9) == "12345\n  7890\n");
+  CHECK(wrapped("  one two three four\n\nfive\n", 16) == "  one two three\n    four\n\nfive\n");
+  CHECK(wrapped("abcdefghijkl mn\n", 9) == "abcdefghijkl\n  mn\n");  // no blank to break at
+  CHECK(wrapped("one two three four five six\n", 10) == "one two\n  three\n  four\n  five six\n");
+  CHECK(wrapped("\x1b[31m12345\x1b[0m 789\n", 9) == "\x1b[31m12345\x1b[0m 789\n");
+  CHECK(wrapped("x\u0302\u0302\u0302 789\n", 9) == "x\u0302\u0302\u0302 789\n");
+  CHECK(wrapped("as long as it is\n", 0) == "as long as it is\n");
 }

@@ -23,11 +23,13 @@ namespace {
 // onepass on a terminal of its own.
 class Terminal {
  public:
-  Terminal(const Workbook& workbook, const char* arguments) {
+  Terminal(const Workbook& workbook, const char* arguments, unsigned short columns = 0) {
     const std::string command =
         fmt::format("TERM=xterm exec '{}/onepass' --workbook '{}/build/onepass.json' {}",
                     ONEPASS_BINARY_DIR, workbook.root().string(), arguments);
-    pid_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
+    winsize size = {};
+    size.ws_col = columns;
+    pid_ = forkpty(&terminal_, nullptr, nullptr, &size);
     if (pid_ == 0) {
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       _exit(127);
@@ -148,4 +150,12 @@ TEST_CASE(
   CHECK(terminal.shows("Interrupted: nothing is watched any more."));
   CHECK(terminal.wait() == 130);
   CHECK_FALSE(terminal.is_raw());
+}
+
+TEST_CASE("on a narrow terminal lines are broken between words") {
+  const Workbook workbook;
+  write_file(workbook.exercise("first"), kWrong);
+  Terminal terminal(workbook, "watch first", 40);
+  CHECK(terminal.shows("Waiting for exercises/01_toy/first.cu to\r\n  be saved.\r\n"));
+  CHECK(terminal.shows("[h]int [n]ext [l]ist [a]ll failures\r\n  [g]rade again [q]uit\r\n"));
 }
