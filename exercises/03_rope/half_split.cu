@@ -8,7 +8,7 @@
 //     a = q[t][h][i], b = q[t][h][i + rotary_dim / 2], turned by row positions[t], and k likewise;
 //     the elements rotary_dim ... head_dim - 1 of a head stay as they are
 //
-// The partners lie half a head apart. One thread must own both: if the one that writes a' is not
+// The partners lie rotary_dim / 2 apart. One thread must own both: if the one that writes a' is not
 // the one that reads a for b', the two race.
 //
 // Grade it:   make -C build grade_rope

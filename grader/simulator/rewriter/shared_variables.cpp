@@ -56,7 +56,11 @@ std::size_t initialiser(const Tokens& tokens, std::size_t first) {
     } else if (tokens[i].closes_bracket()) {
       break;
     } else if (tokens[i].opens_bracket()) {
+      const bool is_array = tokens[i].is("[");
       i = closing_bracket(tokens, i);
+      if (is_array && i + 1 < tokens.size() && tokens[i + 1].kind == TokenKind::kIdentifier) {
+        break;  // of the next statement: a `;` is missing
+      }
     }
   }
   return tokens.size();

@@ -195,7 +195,7 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run, const Goes
     failure.message += well ? stride_advice(call, buffer) : place_advice(call, buffer);
   } else {
     failure.mistake = "no-tail-mask";
-    failure.message += "Check the index against the number of rows or columns.";
+    failure.message += "Check the index against the sizes of the tensor.";
   }
   return failure;
 }

@@ -16,7 +16,7 @@ struct KnownKind {
 // What the kinds mean in the terms of the mistakes that are told.
 constexpr KnownKind kKinds[] = {
     {Kind::out_of_bounds_global, "no-tail-mask",
-     "Look at how the index is computed, and check it against the number of rows or columns before "
+     "Look at how the index is computed, and check it against the sizes of the tensor before "
      "the access."},
     {Kind::out_of_bounds_shared, "shared-too-small",
      "Give the shared array one slot for each index that is used."},
