@@ -249,7 +249,8 @@ echo '{"event":"check","name":"answers always","status":"failed","diagnosis":"no
 )") + Workbook::kEnd);
   write_file(workbook.exercise("first"), kWrong);
   CHECK(has(workbook.onepass("grade first").output,
-            "TODO 2\nStuck? build/onepass explain no-answer, build/onepass hint 1.1 2\n"));
+            "(a check of TODO 2 failed)\nStuck? build/onepass explain no-answer, build/onepass "
+            "hint 1.1 2\n"));
   CHECK(has(workbook.onepass("hint first").output, "toy/first, TODO 2, hint 1 of 2"));
   CHECK(workbook.onepass("explain").output ==
         "no-answer (docs/mistakes.md, \"Numbers\")\n\nWhat happened:\nThere is no answer.\n\n"
