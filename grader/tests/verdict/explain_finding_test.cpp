@@ -263,6 +263,27 @@ TEST_CASE("a shared array indexed by column is too small for a row") {
   CHECK(named(strided(65), access(Kind::out_of_bounds_shared, 4, 0)) == "shared-too-small");
 }
 
+TEST_CASE("an index outside a shared array: too few slots, or a thread that has none") {
+  Finding finding = access(Kind::out_of_bounds_shared, 8, 0);
+  finding.buffer = "partial";
+  finding.parties = {{"indexes an array", "f.cu", 7, {256}, {}, 8, 0}};
+  const auto says = [&](const char* words) {
+    return sentence_of(finding).find(words) != std::string::npos;
+  };
+  CHECK(says("give partial a slot for each warp"));
+  finding.parties[0].warp = 0;
+  finding.parties[0].lane = 8;
+  CHECK(says("Either partial needs a slot for this index too, or this thread has no slot"));
+  CHECK(says("the number of its lane"));
+  finding.parties[0].lane = 9;
+  CHECK(says("Either partial needs"));
+  CHECK(!says("the number of its lane"));
+  finding.index = -1;
+  CHECK(says("Look at how the index is computed"));
+  finding.buffer = "";  // a block that the cluster does not have
+  CHECK(!says("slot"));
+}
+
 TEST_CASE("slots that are empty because their threads returned") {
   Finding returned;
   returned.kind = Kind::early_return;
