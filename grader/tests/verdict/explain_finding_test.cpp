@@ -186,6 +186,11 @@ TEST_CASE("who leaves a tensor is told that, and not of the race that the same i
   CHECK(telling_error({of_index, outside})->kind == Kind::out_of_bounds_global);
   CHECK(telling_error({race("writes 4 bytes", 30, "reads 4 bytes", 40), outside})->kind ==
         Kind::shared_race);  // whose number may be what led outside
+  Finding unwritten = access(Kind::uninitialised_global, 3, 0);
+  unwritten.kernel = outside.kernel;
+  CHECK(telling_error({unwritten, outside})->kind == Kind::out_of_bounds_global);
+  unwritten.kernel = "another";
+  CHECK(telling_error({unwritten, outside})->kind == Kind::uninitialised_global);
 }
 
 TEST_CASE("a race is advised about by what it lacks") {
@@ -250,6 +255,16 @@ TEST_CASE("two who write to one element at one line: no barrier helps, one is at
   finding.parties[0].action = "writes 4 bytes";
   finding.buffer = "slots";
   CHECK(!tells_index());
+}
+
+TEST_CASE("scratch that nobody has written: nor should it be, if whole blocks are right") {
+  Finding finding = access(Kind::uninitialised_global, 3, 0);
+  finding.buffer = "partial";
+  CHECK(named(strided(65), finding, 3, false) != "no-tail-mask");
+  const auto whole = [](const Case& call) { return call.integer("cols") == 256; };
+  Run run;
+  run.findings = {finding};
+  CHECK(explain_finding(strided(65), run, finding, whole).mistake == "no-tail-mask");
 }
 
 TEST_CASE("past the end of scratch: too many groups") {

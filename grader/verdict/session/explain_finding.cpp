@@ -260,9 +260,12 @@ const Finding* telling_error(const std::vector<Finding>& findings) {
                          Kind::uninitialised_global})) {
       return first;
     }
-    // Who leaves a tensor takes what is not its own: the race is of the same index.
+    // Who leaves a tensor takes what is not its own: the race is of the same index, and so is what
+    // nobody has written.
     const bool is_index =
-        first->kind == Kind::global_race && finding.kind == Kind::out_of_bounds_global;
+        finding.kind == Kind::out_of_bounds_global &&
+        (first->kind == Kind::global_race ||
+         (first->kind == Kind::uninitialised_global && first->kernel == finding.kernel));
     if (is_index || is_any(finding, {Kind::barrier_divergence, Kind::deadlock})) {
       return &finding;
     }
@@ -358,6 +361,12 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
     }
   }
   if (finding.kind == Kind::uninitialised_global && contract::is_scratch(call, finding.buffer)) {
+    if (goes_well_in_whole(call, goes_well)) {
+      return with_advice(
+          finding, "no-tail-mask",
+          "Where rows and columns fill all blocks the same call is right: let nobody "
+          "read there whose row or column does not exist.");
+    }
     return with_advice(
         finding, mistake_of(finding),
         "Scratch holds nothing yet: write each place before it is read or added to.");
