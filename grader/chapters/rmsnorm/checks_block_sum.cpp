@@ -54,9 +54,8 @@ TEST_SUITE("rmsnorm/block_sum") {
     }
   }
 
-  CHECK_CASE(
-      "more columns than threads: thread 0 goes on to columns 256, 512, ... until the row ends",
-      points(1), todo(1)) {
+  CHECK_CASE("more columns than threads: thread 0 goes on to columns 256, 512, ... to the end",
+             points(1), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       check_sums(only_columns(random_x(dtype, 3, 1025), of_thread_0));
       check_sums(only_columns(random_x(dtype, 3, 4097), of_thread_0));
