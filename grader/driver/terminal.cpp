@@ -12,6 +12,7 @@
 #include "driver/paint.h"
 #include "driver/show_failures.h"
 #include "driver/table.h"
+#include "driver/tell_apart.h"
 #include "driver/text.h"
 
 namespace onepass::driver {
@@ -37,13 +38,15 @@ std::string fault_of(const Json& exercise, bool stopped) {
   return "";
 }
 
-// What the simulator finds doubtful, whether or not the check passed: each once.
+// What the simulator finds doubtful, whether or not the check passed: each once, and not what the
+// failure that is told in full has said.
 void write_warnings(Out out, const Json& exercise, Style style) {
   std::set<std::string> seen;
+  const std::vector<const Json*> failed = failures(exercise);
   for (const Json& check : exercise["checks"]) {
     for (const Json& warning : check.value("warnings", Json::array())) {
       const auto [text, is_new] = seen.insert(warning.get<std::string>());
-      if (is_new) {
+      if (is_new && (failed.empty() || !is_told_by(*failed.front(), *text))) {
         const std::string first = first_line(*text);
         fmt::format_to(out, "\n  {} {}\n", painted("warning:", kYellow, style), first);
         write_indented(out, text->substr(std::min(text->size(), first.size() + 1)));

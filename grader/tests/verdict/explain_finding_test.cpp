@@ -255,6 +255,13 @@ TEST_CASE("two who write to one element at one line: no barrier helps, one is at
   finding.parties[0].action = "writes 4 bytes";
   finding.buffer = "slots";
   CHECK(!tells_index());
+  const auto tells_one = [&] {
+    return sentence_on_warning(strided(65), finding).find("Let one thread write it:") !=
+           std::string::npos;
+  };
+  CHECK(tells_one());
+  finding.parties[1].block = {1, 0, 0};
+  CHECK(!tells_one());
 }
 
 TEST_CASE("scratch that nobody has written: nor should it be, if whole blocks are right") {
