@@ -1,12 +1,15 @@
 #include "driver/grade.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "driver/bad_input.h"
 #include "driver/files.h"
@@ -78,9 +81,15 @@ std::string what_helps(const Config& config, const std::vector<Task>& tasks, con
     }
     const std::string program = program_of(config);
     const std::string diagnosis = text(*next->check, "diagnosis");
-    return fmt::format("Stuck? {}{} hint {} {}\n",
-                       diagnosis.empty() ? "" : fmt::format("{} explain {}, ", program, diagnosis),
-                       program, number_of({tasks[i].chapter, tasks[i].exercise}), next->todo);
+    std::vector<std::string> commands;
+    if (!diagnosis.empty()) {
+      commands.push_back(fmt::format("{} explain {}", program, diagnosis));
+    }
+    if (!exercise.contains("outside_todos")) {
+      commands.push_back(fmt::format("{} hint {} {}", program,
+                                     number_of({tasks[i].chapter, tasks[i].exercise}), next->todo));
+    }
+    return commands.empty() ? "" : fmt::format("Stuck? {}\n", fmt::join(commands, ", "));
   }
   return "";
 }

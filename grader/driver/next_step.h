@@ -9,7 +9,8 @@ namespace onepass::driver {
 
 struct NextStep {
   const Json* check;  // the failure that is told first, of those that cost something
-  int todo;           // at fault, as far as is known
+  int todo;           // at fault, as far as is known; else the check's
+  bool is_known;      // is it for sure that something is to be done for that TODO?
 };
 
 /// Nothing if no check failed.

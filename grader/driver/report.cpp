@@ -186,6 +186,9 @@ void note_begun(Json& exercise, int todo, bool begun) {
     }
     if (begun) {
       check["status"] = status == "not started" ? "failed" : status;
+      if (text(check, "diagnosis") == "not-started") {
+        check["diagnosis"] = nullptr;
+      }
     } else {
       check.update({{"status", "not started"},
                     {"message", fmt::format("TODO {} is not started.", todo)},
@@ -215,6 +218,14 @@ void add_conclusion(Json& exercise, const TodoStates& todos, const Conclusion& c
       check["granted"] = true;
     }
   }
+}
+
+void add_fault_elsewhere(Json& exercise, TodoStates todos, const std::set<int>& lines) {
+  for (auto& [todo, state] : todos) {
+    state = state == TodoState::wrong ? TodoState::unknown : state;  // it fails anyhow
+  }
+  add_conclusion(exercise, todos, {fault_elsewhere(todos.size(), lines), {}});
+  exercise["outside_todos"] = lines;
 }
 
 void settle(Json& report) {

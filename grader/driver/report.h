@@ -66,6 +66,10 @@ void note_begun(Json& exercise, int todo, bool begun);
 /// too.
 void add_conclusion(Json& exercise, const TodoStates& todos, const Conclusion& conclusion);
 
+/// And where it fails with the solution's code for all of them as well. `lines`: where code begins
+/// that is no TODO's, as "outside_todos".
+void add_fault_elsewhere(Json& exercise, TodoStates todos, const std::set<int>& lines);
+
 /// Computes the exercises' status and score, and the report's score, from the checks.
 void settle(Json& report);
 

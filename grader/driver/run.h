@@ -83,7 +83,8 @@ class Run {
   void find_places(Item& item) const;
   bool is_to_try(std::size_t index);
   void try_out(std::vector<Trial>& trials);
-  /// `together`: of exercises with several right TODOs and one other, those that are right.
+  /// `together`: of exercises with several right TODOs and one other, those that are right; of
+  /// those with none, none.
   void conclude_on(const std::vector<Trial>& together);
   std::optional<bool> passes(const Trial& trial, Device device);
   void ask_simulator(std::size_t index);

@@ -22,11 +22,11 @@ TodoState state_of(std::optional<bool> passes) {
 
 }  // namespace
 
-// A file with failures, several TODOs to choose from, and something to try.
+// A file with failures, several places to choose from, and something to try.
 bool Run::is_to_try(std::size_t index) {
   const std::optional<Places>& places = items_[index].places;
   if (!options_.experiments || !options_.until.empty() || !places || process::interrupted() ||
-      places->todos().size() < 2) {
+      (places->todos().size() < 2 && places->elsewhere.empty())) {
     return false;
   }
   const std::lock_guard lock(mutex_);
@@ -40,7 +40,8 @@ bool Run::is_to_try(std::size_t index) {
 }
 
 // As few as say it all: one for each TODO that has code. One more for each file in which several
-// are right and one is not: is the fault in that one alone?
+// are right and one is not: is the fault in that one alone? And with none of the student's, where
+// none is right and some code is no TODO's: is the fault there?
 void Run::experiment() {
   std::vector<Trial> trials;
   for (std::size_t index = 0; index < items_.size(); ++index) {
@@ -63,7 +64,11 @@ void Run::experiment() {
   for (std::size_t index = 0; index < items_.size(); ++index) {
     const TodoStates& todos = items_[index].todos;
     const std::set<int> right = in_states(todos, {TodoState::right});
-    if (right.size() > 1 && in_states(todos, {TodoState::wrong, TodoState::unknown}).size() == 1) {
+    const std::set<int> wrong = in_states(todos, {TodoState::wrong});
+    const std::set<int> unknown = in_states(todos, {TodoState::unknown});
+    if (right.size() > 1
+            ? wrong.size() + unknown.size() == 1
+            : right.empty() && !wrong.empty() && !items_[index].places->elsewhere.empty()) {
       together.push_back({index, right});
     }
   }
@@ -94,16 +99,26 @@ void note_todos_at_lines(Json& exercise, const Places& places) {
 void Run::conclude_on(const std::vector<Trial>& together) {
   for (std::size_t index = 0; index < items_.size(); ++index) {
     const TodoStates& todos = items_[index].todos;
+    if (todos.empty()) {
+      continue;
+    }
     bool fit = in_states(todos, {TodoState::right}).size() == 1;
+    bool elsewhere = false;
     for (const Trial& trial : together) {
-      fit = trial.index == index ? trial.passes.value_or(false) : fit;
+      if (trial.index == index) {
+        fit = trial.passes.value_or(false);
+        elsewhere = trial.kept.empty() && !trial.passes.value_or(true);
+      }
     }
-    if (!todos.empty()) {
-      update(index, [&](Json& exercise) {
+    const Places& places = *items_[index].places;
+    update(index, [&](Json& exercise) {
+      if (elsewhere) {
+        add_fault_elsewhere(exercise, todos, places.elsewhere);
+      } else {
         add_conclusion(exercise, todos, conclude(todos, fit));
-        note_todos_at_lines(exercise, *items_[index].places);
-      });
-    }
+      }
+      note_todos_at_lines(exercise, places);
+    });
   }
 }
 

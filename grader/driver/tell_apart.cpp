@@ -66,4 +66,13 @@ void tell_warnings_once(Json& checks) {
   }
 }
 
+bool is_told_by(const Json& check, const std::string& warning) {
+  const std::string place = text(check, "location") + ": ";
+  if (place == ": " || warning.rfind(place, 0) != 0) {
+    return false;
+  }
+  const std::string what = warning.substr(place.size(), warning.find('\n') - place.size());
+  return text(check, "message").find(what) != std::string::npos;
+}
+
 }  // namespace onepass::driver

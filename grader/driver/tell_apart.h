@@ -14,4 +14,7 @@ void tell_apart(Json& checks);
 /// that has it: the next shows the same at another element.
 void tell_warnings_once(Json& checks);
 
+/// Is that warning, "file.cu:5: What.\nAdvice.", what the failed check says of the same line?
+bool is_told_by(const Json& check, const std::string& warning);
+
 }  // namespace onepass::driver

@@ -12,6 +12,7 @@
 #include "driver/paint.h"
 #include "driver/show_failures.h"
 #include "driver/table.h"
+#include "driver/tell_apart.h"
 #include "driver/text.h"
 
 namespace onepass::driver {
@@ -37,13 +38,15 @@ std::string fault_of(const Json& exercise, bool stopped) {
   return "";
 }
 
-// What the simulator finds doubtful, whether or not the check passed: each once.
+// What the simulator finds doubtful, whether or not the check passed: each once, and not what the
+// failure that is told in full has said.
 void write_warnings(Out out, const Json& exercise, Style style) {
   std::set<std::string> seen;
+  const std::vector<const Json*> failed = failures(exercise);
   for (const Json& check : exercise["checks"]) {
     for (const Json& warning : check.value("warnings", Json::array())) {
       const auto [text, is_new] = seen.insert(warning.get<std::string>());
-      if (is_new) {
+      if (is_new && (failed.empty() || !is_told_by(*failed.front(), *text))) {
         const std::string first = first_line(*text);
         fmt::format_to(out, "\n  {} {}\n", painted("warning:", kYellow, style), first);
         write_indented(out, text->substr(std::min(text->size(), first.size() + 1)));
@@ -62,6 +65,15 @@ void write_fault(Out out, const std::string& fault, bool is_new) {
   }
 }
 
+// The points of checks that did not pass, and whose TODO is right.
+int granted_points(const Json& exercise) {
+  int points = 0;
+  for (const Json& check : exercise["checks"]) {
+    points += check.value("granted", false) ? check["points"].get<int>() : 0;
+  }
+  return points;
+}
+
 // What experiments have found out, and what it changes in the score.
 void write_which_todo(Out out, const Json& report, Style style) {
   std::string found;
@@ -70,15 +82,10 @@ void write_which_todo(Out out, const Json& report, Style style) {
     if (sentence.empty()) {
       continue;
     }
-    int granted = 0;
-    for (const Json& check : exercise["checks"]) {
-      granted += check.value("granted", false) ? check["points"].get<int>() : 0;
-    }
+    const int granted = granted_points(exercise);
     fmt::format_to(
         Out(found), "  {}: {}{}\n", painted(text(exercise, "id"), kBold, style), sentence,
-        granted == 0 ? ""
-                     : fmt::format(" That gives {} more: {} of {}.", counted(granted, "point"),
-                                   text(exercise, "score"), text(exercise, "max_score")));
+        granted == 0 ? "" : fmt::format(" That gives {} more.", counted(granted, "point")));
   }
   if (!found.empty()) {
     fmt::format_to(out, "\nWhich TODO?\n{}", found);
@@ -184,7 +191,7 @@ void write_lines(Out out, const Json& report, Style style) {
   }
 }
 
-// The TODO of the failure that is told first.
+// The TODO of the failure that is told first, or what is known of where its fault is.
 std::string what_to_open_next(const Json& report) {
   if (is_interrupted(report)) {
     return "Interrupted: this is what was known by then.";
@@ -202,7 +209,14 @@ std::string what_to_open_next(const Json& report) {
     if (status == "missing") {
       return fmt::format("Bring back next: {}", text(exercise, "file"));
     }
-    return fmt::format("Open next: {}, TODO {}", text(exercise, "file"), next->todo);
+    const std::string open = "Open next: " + text(exercise, "file");
+    if (exercise.contains("outside_todos")) {
+      return fmt::format("{}:{}, outside the TODOs", open,
+                         exercise["outside_todos"].front().get<int>());
+    }
+    return fmt::format("{}{}", open,
+                       next->is_known ? fmt::format(", TODO {}", next->todo)
+                                      : fmt::format(" (a check of TODO {} failed)", next->todo));
   }
   return has_ungraded(report) ? "Not everything could be graded." : "All passed.";
 }
@@ -242,10 +256,17 @@ std::string render_end(const Json& report, Style style) {
   std::string result;
   const Out out(result);
   write_which_todo(out, report, style);
+  int granted = 0;
+  for (const Json& exercise : report["exercises"]) {
+    granted += granted_points(exercise);
+  }
   fmt::format_to(
-      out, "\n{}\n{}\n",
+      out, "\n{}{}\n{}\n",
       painted(fmt::format("Score: {} of {}", text(report, "score"), text(report, "max_score")),
               kBold, style),
+      granted == 0 ? ""
+                   : fmt::format(", {} for checks that passed and {} for TODOs that are right",
+                                 report["score"].get<int>() - granted, granted),
       what_to_open_next(report));
   return result;
 }

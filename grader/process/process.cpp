@@ -140,6 +140,12 @@ bool Process::exits_by(Clock::time_point deadline) {
   return exit_.has_value();
 }
 
+void Process::send(int signal) {
+  if (pid_ > 0 && !has_exited()) {
+    ::kill(pid_, signal);
+  }
+}
+
 void Process::kill() {
   if (pid_ > 0) {
     ::kill(-pid_, SIGKILL);

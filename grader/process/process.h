@@ -96,6 +96,9 @@ class Process {
   /// From now on a wait ends when more bytes of its memory are in use; 0: any number.
   void limit_memory(std::uint64_t bytes) { most_memory_ = bytes; }
 
+  /// Sends it a signal, unless it has ended.
+  void send(int signal);
+
   /// How it ended; nothing while it runs, and if it could not be started.
   std::optional<Exit> exit() const { return exit_; }
 

@@ -33,13 +33,13 @@ std::string number_of(const std::string& word) {
   return is_number ? word.substr(0, word.size() - mark.size()) : "";
 }
 
-/// "8, 16 or 32"; of many the smallest and the largest.
+/// "8, 16 or 32"; of many two and the largest: "8, 16, ... or 1024".
 std::string joined(std::vector<std::string> numbers) {
   std::sort(numbers.begin(), numbers.end(), [](const std::string& a, const std::string& b) {
     return a.size() != b.size() ? a.size() < b.size() : a < b;
   });
   if (numbers.size() > kMostNamed) {
-    return numbers.front() + " to " + numbers.back();
+    return fmt::format("{}, {}, ... or {}", numbers[0], numbers[1], numbers.back());
   }
   std::string text = numbers.front();
   for (std::size_t i = 1; i < numbers.size(); ++i) {

@@ -123,7 +123,8 @@ Diagnosis explain_unwritten(const std::string& output, const Comparison& compari
     if (unwritten.cols.first % 32 == 0 && missing >= 16) {
       return {"no-stride-loop",
               fmt::format("Only the first {} columns of {} were written: let each thread walk on "
-                          "through the row in steps of the number of threads.",
+                          "through the row in steps of the number of threads, or, where several "
+                          "blocks have columns of it, round the number of blocks up.",
                           unwritten.cols.first, output)};
     }
     if (missing < 16 && is_left_over()) {

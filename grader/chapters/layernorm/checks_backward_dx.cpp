@@ -96,7 +96,7 @@ TEST_SUITE("layernorm/backward_dx") {
     check_far_rows(kBackwardDx, {expected_dx});
   }
 
-  CHECK_CASE("no rows, one row, many rows, 65,536 columns", points(1), todo(2)) {
+  CHECK_CASE("no rows, one row, many rows, wide rows", points(1), todo(2)) {
     check_row_counts(kBackwardDx, check_random);
     check(random_gradients(Dtype::fp32, 129, 33), {{"dy", {7}}, {"x", {4}}, {"dx", {2}}});
     check_widest(kBackwardDx, check_random);

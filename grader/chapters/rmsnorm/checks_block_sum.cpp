@@ -54,7 +54,7 @@ TEST_SUITE("rmsnorm/block_sum") {
     }
   }
 
-  CHECK_CASE("4097 columns: thread 0 goes on to columns 256, 512, ... until the row ends",
+  CHECK_CASE("more columns than threads: thread 0 goes on to columns 256, 512, ... to the end",
              points(1), todo(1)) {
     for (Dtype dtype : kEveryDtype) {
       check_sums(only_columns(random_x(dtype, 3, 1025), of_thread_0));
@@ -73,7 +73,8 @@ TEST_SUITE("rmsnorm/block_sum") {
     sweep_widths(2, 32, check_random);
   }
 
-  CHECK_CASE("32 columns, one number a row: the sum holds every lane's share", points(1), todo(2)) {
+  CHECK_CASE("the sum holds every lane's share, be it of one column or of several", points(1),
+             todo(2)) {
     std::vector<std::int64_t> lanes(32);
     for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
       lanes[lane] = static_cast<std::int64_t>(lane);
@@ -107,7 +108,7 @@ TEST_SUITE("rmsnorm/block_sum") {
     }
   }
 
-  CHECK_CASE("65,536 columns: the widest rows there are", points(1), todo(3)) {
+  CHECK_CASE("wide rows, to 65,536 columns", points(1), todo(3)) {
     check_widest(kBlockSum, check_random, {Dtype::fp32, Dtype::fp16});
     sweep_ends(kBlockSum, check_random);
     sweep_wide_ways(kBlockSum, check_random);

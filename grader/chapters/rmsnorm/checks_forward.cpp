@@ -76,7 +76,7 @@ TEST_SUITE("rmsnorm/forward") {
     }
   }
 
-  CHECK_CASE("fp16: 300 squared is infinity, so convert to float first", points(1), todo(1)) {
+  CHECK_CASE("300 squared is infinity in fp16: convert to float first", points(1), todo(1)) {
     for (Dtype dtype : kSixteenBit) {
       check_rstd(random_x(dtype, 3, 70, 300.0, 10.0));
     }
@@ -130,7 +130,7 @@ TEST_SUITE("rmsnorm/forward") {
     sweep_rows(kForward, check_random_y);
   }
 
-  CHECK_CASE("65,536 columns: the widest rows there are", points(1), todo(2)) {
+  CHECK_CASE("wide rows, to 65,536 columns", points(1), todo(2)) {
     check_widest(kForward, check_random_y, {Dtype::fp32, Dtype::fp16});
     sweep_ends(kForward, check_random_both);
     sweep_wide_ways(kForward, check_random_both);

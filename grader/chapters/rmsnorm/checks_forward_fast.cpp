@@ -81,7 +81,7 @@ void check_held(const Outputs& outputs) {
 TEST_SUITE("rmsnorm/forward_fast") {
   // ---- TODO 1: rstd ----
 
-  CHECK_CASE("1 to 257 columns: rstd of narrow rows", points(2), todo(1)) {
+  CHECK_CASE("1 to 300 columns: rstd of narrow rows", points(2), todo(1)) {
     check_eps(rows_for_eps());
     sweep_widths(1, 257, rows_of({expected_rstd}));
   }
@@ -192,7 +192,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
 
   // ---- TODO 4: wide rows ----
 
-  CHECK_CASE("20,000 to 262,144 columns", points(2), todo(4)) {
+  CHECK_CASE("wide rows, to 262,144 columns", points(2), todo(4)) {
     check(kBoth, random_x(Dtype::bf16, 2, 20000));
     check(kBoth, random_x(Dtype::fp32, 1, 32769));  // odd
     check(kBoth, random_x(Dtype::fp16, 1, 65536));

@@ -50,7 +50,8 @@ TEST_SUITE("rope/half_split") {
     check_two_sequences(kQ);
   }
 
-  CHECK_CASE("position 32,768 and beyond: the angles are those of the tables", points(1), todo(2)) {
+  CHECK_CASE("position 32,768 and beyond, any angles: they are those of the tables", points(1),
+             todo(2)) {
     check_late_positions(kQ);
   }
 

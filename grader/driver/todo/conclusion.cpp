@@ -5,15 +5,19 @@
 namespace onepass::driver {
 namespace {
 
-// "TODO 1", "TODO 1 and TODO 3", "TODO 1, TODO 2 and TODO 3".
-std::string names(const std::set<int>& todos) {
+// "4", "4 and 9", "4, 9 and 12", with this in front of each.
+std::string enumerated(const std::string& prefix, const std::set<int>& numbers) {
   std::string text;
-  std::size_t left = todos.size();
-  for (const int todo : todos) {
-    text += fmt::format("TODO {}{}", todo, left > 2 ? ", " : left == 2 ? " and " : "");
+  std::size_t left = numbers.size();
+  for (const int number : numbers) {
+    text += fmt::format("{}{}{}", prefix, number, left > 2 ? ", " : left == 2 ? " and " : "");
     --left;
   }
   return text;
+}
+
+std::string names(const std::set<int>& todos) {
+  return enumerated("TODO ", todos);
 }
 
 std::string be(const std::set<int>& todos) {
@@ -86,6 +90,14 @@ Conclusion conclude(const TodoStates& todos, bool fit) {
   return {fmt::format("{}, {}{} not: each was graded with the solution's code for {}.{}", are_right,
                       names(wrong), be(wrong), others, missing),
           right};
+}
+
+std::string fault_elsewhere(std::size_t todos, const std::set<int>& lines) {
+  return fmt::format(
+      "A fault is outside the TODO{}: with the solution's code for {}, not everything passes "
+      "either. Look at your code that is in no TODO, at line{} {}.",
+      todos == 1 ? "" : "s", todos == 1 ? "it" : "all of them", lines.size() == 1 ? "" : "s",
+      enumerated("", lines));
 }
 
 }  // namespace onepass::driver

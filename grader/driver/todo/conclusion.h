@@ -4,6 +4,7 @@
 // everything then, the TODO is right, whatever the whole file's checks have said.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -28,5 +29,9 @@ struct Conclusion {
 
 /// `fit`: does everything pass with the solution's code for all but those that are right?
 Conclusion conclude(const TodoStates& todos, bool fit);
+
+/// What is said of a file that fails with the solution's code for all its TODOs as well. `lines`:
+/// where code begins that is no TODO's.
+std::string fault_elsewhere(std::size_t todos, const std::set<int>& lines);
 
 }  // namespace onepass::driver

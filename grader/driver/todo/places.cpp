@@ -20,6 +20,12 @@ std::size_t words_before(const Words& words, std::size_t offset) {
       words.begin());
 }
 
+// Counted from 1.
+int line_at(const std::string& text, std::size_t offset) {
+  return 1 + static_cast<int>(std::count(text.begin(),
+                                         text.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+}
+
 // Between two words of the skeleton, is there no word of code?
 bool only_comments(const Words& words, std::size_t begin, std::size_t end) {
   const auto first = words.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -31,7 +37,7 @@ bool only_comments(const Words& words, std::size_t begin, std::size_t end) {
 class Finder {
  public:
   Finder(const Skeleton& skeleton, const std::string& file)
-      : skeleton_(source_words(skeleton.text)), file_(source_words(file)), result_{file, {}} {
+      : skeleton_(source_words(skeleton.text)), file_(source_words(file)), result_{file, {}, {}} {
     for (const MarkedPart& part : skeleton.parts) {
       starts_.push_back(words_before(skeleton_, part.place));
       result_.places.push_back({part.todo, part.code, {0, 0}, false});
@@ -49,6 +55,7 @@ class Finder {
       result_.places[part].yours = {end, end};
     }
     give_words();
+    note_elsewhere();
     if (!are_told_apart() || !are_whole()) {
       return std::nullopt;
     }
@@ -78,6 +85,18 @@ class Finder {
         const bool first = place.yours.begin == place.yours.end;
         place.yours = {first ? file_[i].begin : place.yours.begin, file_[i].end};
         place.begun = place.begun || !file_[i].comment;
+      }
+    }
+  }
+
+  // Each piece of code that was added between two words of the skeleton, and is at no place.
+  void note_elsewhere() {
+    std::optional<std::size_t> piece;
+    for (std::size_t i = 0; i < file_.size(); ++i) {
+      const std::size_t before = overlay_.before[i];
+      if (!overlay_.matched[i] && !file_[i].comment && !place_at(before) && piece != before) {
+        piece = before;
+        result_.elsewhere.insert(line_at(result_.file, file_[i].begin));
       }
     }
   }
@@ -163,11 +182,8 @@ bool Places::is_begun(int todo) const {
 }
 
 std::optional<int> Places::todo_at(int line) const {
-  const auto line_of = [&](std::size_t at) {
-    return 1 + std::count(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-  };
   for (const auto& [todo, solution, yours, begun] : places) {
-    if (begun && line_of(yours.begin) <= line && line <= line_of(yours.end - 1)) {
+    if (begun && line_at(file, yours.begin) <= line && line <= line_at(file, yours.end - 1)) {
       return todo;
     }
   }
@@ -182,10 +198,8 @@ std::string Places::with_solution(const std::set<int>& replaced) const {
       continue;
     }
     const auto [begin, end] = place.yours;
-    const auto line =
-        1 + std::count(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(end), '\n');
     text += file.substr(done, begin - done);
-    text += fmt::format("\n{}#line {}\n", place.solution, line);
+    text += fmt::format("\n{}#line {}\n", place.solution, line_at(file, end));
     done = end;
   }
   return text + file.substr(done);

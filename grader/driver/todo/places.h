@@ -33,6 +33,7 @@ struct Place {
 struct Places {
   std::string file;
   std::vector<Place> places;
+  std::set<int> elsewhere;  // the lines on which code of the student's begins that is no TODO's
 
   std::set<int> todos() const;
   bool is_begun(int todo) const;

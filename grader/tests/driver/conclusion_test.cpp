@@ -38,6 +38,15 @@ TEST_CASE("several are at fault, or that is not known") {
         "TODO 1, TODO 2 and TODO 3 each fail, with the solution's code for the others.");
 }
 
+TEST_CASE("what fails without any code of the student's TODOs is outside them") {
+  CHECK(fault_elsewhere(3, {7, 12}) ==
+        "A fault is outside the TODOs: with the solution's code for all of them, not everything "
+        "passes either. Look at your code that is in no TODO, at lines 7 and 12.");
+  CHECK(fault_elsewhere(1, {7}) ==
+        "A fault is outside the TODO: with the solution's code for it, not everything passes "
+        "either. Look at your code that is in no TODO, at line 7.");
+}
+
 TEST_CASE("what was not found out is not said") {
   for (const TodoStates& todos :
        {TodoStates{{1, kWrong}, {2, kNotStarted}}, TodoStates{{1, kWrong}, {2, kUnknown}},

@@ -250,7 +250,8 @@ echo '{"event":"check","name":"answers always","status":"failed","diagnosis":"no
 )") + Workbook::kEnd);
   write_file(workbook.exercise("first"), kWrong);
   CHECK(has(workbook.onepass("grade first").output,
-            "TODO 2\nStuck? build/onepass explain no-answer, build/onepass hint 1.1 2\n"));
+            "(a check of TODO 2 failed)\nStuck? build/onepass explain no-answer, build/onepass "
+            "hint 1.1 2\n"));
   CHECK(has(workbook.onepass("hint first").output, "toy/first, TODO 2, hint 1 of 2"));
   CHECK(workbook.onepass("explain").output ==
         "What the last grading of each exercise named first:\n  1.1 toy/first: no-answer\n\n"

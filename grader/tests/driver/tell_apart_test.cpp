@@ -44,6 +44,15 @@ TEST_CASE("its own mistake stays, with its sentence, where no other explains mor
   CHECK(checks[0]["message"] == "wrong.\nIt is a.");
 }
 
+TEST_CASE("a warning that the failure has told") {
+  const Json failed = {{"location", "x.cu:5"}, {"message", "y is nan.\nA lane is gone.\n  x.cu:5"}};
+  CHECK(is_told_by(failed, "x.cu:5: A lane is gone.\nDo not return."));
+  CHECK_FALSE(is_told_by(failed, "x.cu:57: A lane is gone.\nDo not return."));
+  CHECK_FALSE(is_told_by(failed, "x.cu:5: A lane is left.\nDo not return."));
+  CHECK_FALSE(
+      is_told_by({{"location", nullptr}, {"message", "A lane is gone."}}, "A lane is gone."));
+}
+
 TEST_CASE("a warning about one line is told once, others each time they differ") {
   const std::string first = "x.cu:5: y[0] is written twice.\nUse an atomic.";
   const std::string again = "x.cu:5: y[7] is written twice.\nUse an atomic.";

@@ -94,7 +94,7 @@ TEST_CASE("of several failures the first one with a cause is told first, and ope
   const std::string text = rendered(report);
   CHECK(text.find("check 2") < text.find("check 1"));
   CHECK(text.find("check 1") < text.find("check 3"));
-  CHECK(text.find("Open next: first.cu, TODO 2\n") != std::string::npos);
+  CHECK(text.find("Open next: first.cu (a check of TODO 2 failed)\n") != std::string::npos);
 }
 
 TEST_CASE("a TODO that is wrong for sure is opened before one of which nothing is known") {
@@ -119,8 +119,8 @@ TEST_CASE("a TODO that is wrong for sure is opened before one of which nothing i
     return text.substr(text.find("Open next"));
   };
   CHECK(opened("wrong") == "Open next: first.cu, TODO 3\n");
-  CHECK(opened("unknown") == "Open next: first.cu, TODO 2\n");
+  CHECK(opened("unknown") == "Open next: first.cu (a check of TODO 2 failed)\n");
   exercise["checks"][1]["todo_at_location"] = 3;  // a line of another TODO's
-  CHECK(opened("unknown") == "Open next: first.cu, TODO 3\n");
-  CHECK(opened("right") == "Open next: first.cu, TODO 2\n");
+  CHECK(opened("unknown") == "Open next: first.cu (a check of TODO 3 failed)\n");
+  CHECK(opened("right") == "Open next: first.cu (a check of TODO 2 failed)\n");
 }

@@ -102,8 +102,9 @@ TEST_CASE("a fault in TODO 2 alone, which fails the checks of TODO 1: these poin
   const auto outcome = fixture.grade(kFour, kSixty);
   CHECK(outcome.code == 0);
   CHECK(has(outcome.output, "toy/first    0 of 5   failed         The first\n"));
-  CHECK(has(outcome.output, fmt::format("\nWhich TODO?\n  toy/first: {} That gives 2 points more: "
-                                        "2 of 5.\n\nScore: 2 of 5\n",
+  CHECK(has(outcome.output, fmt::format("\nWhich TODO?\n  toy/first: {} That gives 2 points "
+                                        "more.\n\nScore: 2 of 5, 0 for checks that passed and "
+                                        "2 for TODOs that are right\n",
                                         kFaultInTwo)));
   CHECK(has(outcome.output, "Open next: exercises/01_toy/first.cu, TODO 2\n"));
   CHECK(fixture.tried());
@@ -125,6 +126,32 @@ TEST_CASE("a fault in TODO 1 alone") {
         "The fault is in TODO 1: with the solution's code for TODO 1, everything passes. TODO 2 is "
         "right.");
   CHECK(has(outcome.output, "Score: 3 of 5\nOpen next: exercises/01_toy/first.cu, TODO 1\n"));
+}
+
+TEST_CASE("a fault outside the TODOs, whatever they do") {
+  const Fixture fixture;
+  const std::pair<std::string, std::string> unasked = {
+      "return 10 * tens()", "if (tens() > 0) return 7;\n  return 10 * tens()"};
+  const auto outcome = fixture.grade(kFour, kTwo, {unasked});
+  const std::string outside =
+      "A fault is outside the TODOs: with the solution's code for all of them, not everything "
+      "passes either. Look at your code that is in no TODO, at line 17.";
+  CHECK(fixture.said() == outside);
+  CHECK(has(outcome.output,
+            "Score: 0 of 5\nOpen next: exercises/01_toy/first.cu:17, outside the TODOs\n"));
+  CHECK_FALSE(has(outcome.output, "hint"));
+  CHECK(fixture.exercise()["outside_todos"] == Json::parse("[17]"));
+  CHECK(fixture.exercise()["todos"][0]["state"] == "unknown");
+  fixture.grade(kFive, "", {unasked});
+  CHECK(fixture.said() == outside.substr(0, outside.size() - 3) + "16.");
+}
+
+TEST_CASE("code outside the TODOs that does no harm") {
+  const Fixture fixture;
+  const std::pair<std::string, std::string> harmless = {"return 10 * tens()",
+                                                        "tens();\n  return 10 * tens()"};
+  fixture.grade(kFive, "result = 3;\n", {harmless});
+  CHECK(fixture.said() == "TODO 1 and TODO 2 each fail, with the solution's code for the other.");
 }
 
 TEST_CASE("faults in both") {
@@ -176,7 +203,8 @@ TEST_CASE("a given line that was changed: nothing is tried") {
   const auto outcome = fixture.grade(
       kFour, kSixty, {{"int ones()", "int unit()"}, {"tens() + ones()", "tens() + unit()"}});
   CHECK_FALSE(has(outcome.output, "Which TODO"));
-  CHECK(has(outcome.output, "Score: 0 of 5\n"));
+  CHECK(
+      has(outcome.output, "Score: 0 of 5\nOpen next: exercises/01_toy/first.cu (a check of TODO"));
   CHECK_FALSE(fixture.tried());
 }
 
@@ -202,7 +230,8 @@ TEST_CASE("a TODO that does not compile takes no points from another") {
   const Fixture fixture;
   const auto outcome = fixture.grade(kFour, "result = two;\n");
   CHECK(has(outcome.output, "first.cu:13: 'two' was not declared in this scope"));
-  CHECK(has(outcome.output, "Score: 2 of 5\nOpen next: exercises/01_toy/first.cu:13, which"));
+  CHECK(
+      has(outcome.output, "TODOs that are right\nOpen next: exercises/01_toy/first.cu:13, which"));
   CHECK(fixture.said() == kFaultInTwo);
 }
 

@@ -89,7 +89,7 @@ TEST_CASE("a number that several oracles leave open is told with all its values"
   CHECK(said({"Groups of 8 count.", "Groups of 32 count."}) == "Groups of 8 or 32 count.");
   CHECK(said({"Of 8, all: 8.", "Of 16, all: 16."}) == "Of 8 or 16, all: 8 or 16.");
   CHECK(said({"4 of 8", "4 of 16", "4 of 32"}) == "4 of 8, 16 or 32");
-  CHECK(said({"By 1.", "By 2.", "By 4.", "By 8.", "By 16."}) == "By 1 to 16.");
+  CHECK(said({"By 1.", "By 2.", "By 4.", "By 8.", "By 16."}) == "By 1, 2, ... or 16.");
   // What differs in more than whole numbers keeps the first sentence.
   CHECK(said({"Groups of 8 count.", "Groups of 8 are left out."}) == "Groups of 8 count.");
   CHECK(said({"Every 2nd lane.", "Every 4th lane."}) == "Every 2nd lane.");

@@ -186,6 +186,11 @@ TEST_CASE("who leaves a tensor is told that, and not of the race that the same i
   CHECK(telling_error({of_index, outside})->kind == Kind::out_of_bounds_global);
   CHECK(telling_error({race("writes 4 bytes", 30, "reads 4 bytes", 40), outside})->kind ==
         Kind::shared_race);  // whose number may be what led outside
+  Finding unwritten = access(Kind::uninitialised_global, 3, 0);
+  unwritten.kernel = outside.kernel;
+  CHECK(telling_error({unwritten, outside})->kind == Kind::out_of_bounds_global);
+  unwritten.kernel = "another";
+  CHECK(telling_error({unwritten, outside})->kind == Kind::uninitialised_global);
 }
 
 TEST_CASE("a race is advised about by what it lacks") {
@@ -250,6 +255,23 @@ TEST_CASE("two who write to one element at one line: no barrier helps, one is at
   finding.parties[0].action = "writes 4 bytes";
   finding.buffer = "slots";
   CHECK(!tells_index());
+  const auto tells_one = [&] {
+    return sentence_on_warning(strided(65), finding).find("Let one thread write it:") !=
+           std::string::npos;
+  };
+  CHECK(tells_one());
+  finding.parties[1].block = {1, 0, 0};
+  CHECK(!tells_one());
+}
+
+TEST_CASE("scratch that nobody has written: nor should it be, if whole blocks are right") {
+  Finding finding = access(Kind::uninitialised_global, 3, 0);
+  finding.buffer = "partial";
+  CHECK(named(strided(65), finding, 3, false) != "no-tail-mask");
+  const auto whole = [](const Case& call) { return call.integer("cols") == 256; };
+  Run run;
+  run.findings = {finding};
+  CHECK(explain_finding(strided(65), run, finding, whole).mistake == "no-tail-mask");
 }
 
 TEST_CASE("past the end of scratch: too many groups") {
@@ -261,6 +283,27 @@ TEST_CASE("past the end of scratch: too many groups") {
 TEST_CASE("a shared array indexed by column is too small for a row") {
   CHECK(named(strided(65), access(Kind::out_of_bounds_shared, 8192, 0)) == "shared-row-too-big");
   CHECK(named(strided(65), access(Kind::out_of_bounds_shared, 4, 0)) == "shared-too-small");
+}
+
+TEST_CASE("an index outside a shared array: too few slots, or a thread that has none") {
+  Finding finding = access(Kind::out_of_bounds_shared, 8, 0);
+  finding.buffer = "partial";
+  finding.parties = {{"indexes an array", "f.cu", 7, {256}, {}, 8, 0}};
+  const auto says = [&](const char* words) {
+    return sentence_of(finding).find(words) != std::string::npos;
+  };
+  CHECK(says("give partial a slot for each warp"));
+  finding.parties[0].warp = 0;
+  finding.parties[0].lane = 8;
+  CHECK(says("Either partial needs a slot for this index too, or this thread has no slot"));
+  CHECK(says("the number of its lane"));
+  finding.parties[0].lane = 9;
+  CHECK(says("Either partial needs"));
+  CHECK(!says("the number of its lane"));
+  finding.index = -1;
+  CHECK(says("Look at how the index is computed"));
+  finding.buffer = "";  // a block that the cluster does not have
+  CHECK(!says("slot"));
 }
 
 TEST_CASE("slots that are empty because their threads returned") {

@@ -89,6 +89,11 @@ TEST_CASE("a worker that spins is timed out") {
   CHECK(process::Clock::now() - start < std::chrono::seconds(10));
 }
 
+TEST_CASE(
+    "when the clock is over the simulator is asked where the kernel is, and may still answer") {
+  CHECK(told("spin_until_asked").outcome == Outcome::ok);
+}
+
 TEST_CASE("exit(0) is an early end, not a success") {
   const Told exit = told("exit");
   CHECK(exit.outcome == Outcome::ended_early);

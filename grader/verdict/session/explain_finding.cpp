@@ -122,6 +122,15 @@ bool is_another_ones_element(const Case& call, const Finding& finding) {
          tensor->cols != contract::Extent(1);
 }
 
+/// Do two threads of a block write to one place at one line? No barrier orders these.
+bool is_one_number(const Finding& finding) {
+  return finding.kind == Kind::global_race && finding.habit == simulator::Habit::none &&
+         finding.parties.size() == 2 && finding.parties[0].block == finding.parties[1].block &&
+         std::all_of(finding.parties.begin(), finding.parties.end(), [&](const Party& party) {
+           return party.action.starts_with("writes") && location_of(party) == location_of(finding);
+         });
+}
+
 /// Two threads change one place, or one reads what the other changes.
 Diagnosis explain_global_race(const Case& call, const Run& run, const Finding& finding) {
   const Party& one = finding.parties[0];
@@ -260,9 +269,12 @@ const Finding* telling_error(const std::vector<Finding>& findings) {
                          Kind::uninitialised_global})) {
       return first;
     }
-    // Who leaves a tensor takes what is not its own: the race is of the same index.
+    // Who leaves a tensor takes what is not its own: the race is of the same index, and so is what
+    // nobody has written.
     const bool is_index =
-        first->kind == Kind::global_race && finding.kind == Kind::out_of_bounds_global;
+        finding.kind == Kind::out_of_bounds_global &&
+        (first->kind == Kind::global_race ||
+         (first->kind == Kind::uninitialised_global && first->kernel == finding.kernel));
     if (is_index || is_any(finding, {Kind::barrier_divergence, Kind::deadlock})) {
       return &finding;
     }
@@ -327,8 +339,13 @@ std::string sentence_on_warning(const Case& call, const Finding& finding) {
   const char* const advice =
       "\nEach element of it is one thread's: look at the index of the other, which has no business "
       "there.";
-  return is_another_ones_element(call, finding) ? account_of(finding) + advice
-                                                : sentence_of(finding);
+  if (is_another_ones_element(call, finding)) {
+    return account_of(finding) + advice;
+  }
+  return is_one_number(finding)
+             ? account_of(finding) +
+                   "\nLet one thread write it: if each has a share, add these up first."
+             : sentence_of(finding);
 }
 
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
@@ -358,6 +375,12 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
     }
   }
   if (finding.kind == Kind::uninitialised_global && contract::is_scratch(call, finding.buffer)) {
+    if (goes_well_in_whole(call, goes_well)) {
+      return with_advice(
+          finding, "no-tail-mask",
+          "Where rows and columns fill all blocks the same call is right: let nobody "
+          "read there whose row or column does not exist.");
+    }
     return with_advice(
         finding, mistake_of(finding),
         "Scratch holds nothing yet: write each place before it is read or added to.");

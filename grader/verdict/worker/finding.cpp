@@ -19,9 +19,9 @@ constexpr KnownKind kKinds[] = {
      "Look at how the index is computed, and check it against the sizes of the tensor before "
      "the access."},
     {Kind::out_of_bounds_shared, "shared-too-small",
-     "Give the shared array one slot for each index that is used."},
+     "Look at how the index is computed, and whose shared memory it is."},
     {Kind::out_of_bounds_local, "array-too-small",
-     "Give the array one slot for each index that is used."},
+     "Give the array one slot for each index that is used, or let no index go so far."},
     {Kind::use_after_free, nullptr, "Free memory only after the last kernel that uses it."},
     {Kind::null_pointer, "null-pointer", "Check that the pointer was given before it is used."},
     {Kind::host_pointer, nullptr, "A kernel may only use pointers to device memory."},
@@ -135,6 +135,24 @@ bool is_race(const Finding& finding) {
          finding.parties.size() == 2;
 }
 
+/// Of an index past the end of a shared array: is the array too small, or does someone come there
+/// who has no slot? A thread that uses its warp's number wants a slot for each warp.
+std::string advice_on_slots(const Finding& finding) {
+  const Party& who = finding.parties.front();
+  if (finding.index == who.warp && who.warp != who.lane) {
+    return fmt::format("That is the number of its warp: give {} a slot for each warp.",
+                       finding.buffer);
+  }
+  const char* lane = finding.index == who.lane ? " (that index is the number of its lane: if there "
+                                                 "is a slot for each warp, only as many "
+                                                 "lanes have one to read)"
+                                               : "";
+  return fmt::format(
+      "Either {} needs a slot for this index too, or this thread has no slot and "
+      "must not come here{}.",
+      finding.buffer, lane);
+}
+
 /// What to do about it; empty where the kind is not known.
 std::string advice_on(const Finding& finding) {
   if (lacks_thread_y(finding)) {
@@ -153,6 +171,10 @@ std::string advice_on(const Finding& finding) {
   }
   if (finding.kind == Kind::out_of_bounds_shared && finding.buffer == "dynamic shared memory") {
     return "Ask for all bytes that are used: kernel<<<grid, block, bytes, stream>>>(...).";
+  }
+  if (finding.kind == Kind::out_of_bounds_shared && !finding.buffer.empty() && finding.index >= 0 &&
+      !finding.parties.empty()) {
+    return advice_on_slots(finding);
   }
   const KnownKind* known = known_kind(finding.kind);
   return known == nullptr ? "" : known->advice;

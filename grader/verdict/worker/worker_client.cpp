@@ -1,6 +1,7 @@
 #include "verdict/worker/worker_client.h"
 
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <utility>
 
@@ -18,6 +19,7 @@ using process::Waited;
 
 constexpr double kClockPerLimit = 3.0;  // the machine may be busy; the simulator counts CPU time
 constexpr double kLeastClock = 1.5;     // seconds: findings take time too
+constexpr double kLastWords = 3.0;      // seconds to say where a kernel is
 constexpr double kStartCpu = 15.0;      // seconds in which a worker must have said hello
 constexpr double kStartGpu = 60.0;      // where a driver may have to wake up
 constexpr std::uint64_t kCopies = 4;    // of a call's numbers that a worker may make
@@ -193,6 +195,20 @@ Reply WorkerClient::request(worker::Message& message, double seconds, const work
   return reply;
 }
 
+// A busy machine gives a kernel so little time that the clock ends the call before the simulator
+// does, which knows at which line the kernel is.
+bool WorkerClient::answers_late(worker::Message& message, const worker::Limits& limits) {
+  if (expected_device_ != "cpu") {
+    return false;
+  }
+  process_->send(SIGPROF);
+  const Clock::time_point deadline = process::after(kLastWords);
+  return worker::read_message(
+             process_->pipe(kReplies), message, limits, [&](int descriptor, short events) {
+               return process_->wait(descriptor, events, deadline) == Waited::ready;
+             }) == worker::Transfer::done;
+}
+
 Reply WorkerClient::exchange(worker::Message& message, double seconds,
                              const worker::Limits& limits) {
   // The reply repeats the id: one that was written twice, or ahead, is not taken for the next.
@@ -210,7 +226,12 @@ Reply WorkerClient::exchange(worker::Message& message, double seconds,
   if (transfer == worker::Transfer::done) {
     transfer = worker::read_message(process_->pipe(kReplies), reply.message, limits, wait);
   }
-  if (transfer != worker::Transfer::done) {
+  if (transfer == worker::Transfer::gave_up && waited == Waited::timed_out) {
+    if (!answers_late(reply.message, limits)) {
+      stop();
+      return no_answer(seconds);
+    }
+  } else if (transfer != worker::Transfer::done) {
     return lost(transfer, waited, deadline, seconds);
   }
   const json& body = reply.message.body;

@@ -116,6 +116,7 @@ class WorkerClient {
   Reply request(worker::Message& message, double seconds, const worker::Limits& limits,
                 const Read& read);
   Reply exchange(worker::Message& message, double seconds, const worker::Limits& limits);
+  bool answers_late(worker::Message& message, const worker::Limits& limits);
   // worker_end.cpp
   Reply not_started(int error) const;
   Reply lost(worker::Transfer transfer, process::Waited waited, process::Clock::time_point deadline,

@@ -26,6 +26,10 @@ Reply failure(Outcome outcome, std::string error) {
   return {{outcome, std::move(error)}, {}};
 }
 
+Reply no_answer(double seconds) {
+  return failure(Outcome::timed_out, fmt::format("No answer within {:g} seconds.", seconds));
+}
+
 Reply nonsense() {
   return failure(Outcome::ended_early,
                  "What came back is no answer. Descriptor 4 belongs to the grader.");
@@ -145,7 +149,7 @@ Reply WorkerClient::lost(worker::Transfer transfer, Waited waited, Clock::time_p
                    "The program closed descriptor 3 or 4, which belong to the grader.");
   }
   if (transfer == Transfer::gave_up) {
-    return failure(Outcome::timed_out, fmt::format("No answer within {:g} seconds.", seconds));
+    return no_answer(seconds);
   }
   return failure(Outcome::grader_fault, worker::describe(transfer));
 }

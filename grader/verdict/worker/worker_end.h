@@ -10,6 +10,9 @@ namespace onepass::verdict {
 
 Reply failure(Outcome outcome, std::string error);
 
+/// None in time.
+Reply no_answer(double seconds);
+
 /// A reply that is none.
 Reply nonsense();
 

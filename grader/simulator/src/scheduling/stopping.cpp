@@ -26,6 +26,7 @@ alignas(64) unsigned char rescue_stack[512 * 1024];  // of the functions that ru
 
 // What a handler leaves for the function that runs after it.
 CodeAddress interrupted_at = 0;
+volatile sig_atomic_t is_asked_to_stop = 0;  // by who waits for an answer
 std::uintptr_t fault_address = 0;
 
 /// Makes the thread go on in `function` on the rescue stack when the handler returns.
@@ -77,9 +78,21 @@ void after_fault() {
   stop_for_fault(launch, site);
 }
 
-void on_profile_timer(int, siginfo_t*, void* context) {
+/// First after `seconds`, then again and again until the thread has stopped.
+void start_timer(double seconds) {
+  const auto whole = static_cast<time_t>(seconds);
+  const auto micros = static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * 1e6);
+  const itimerval times = {{0, seconds > 0 ? kPatienceMicroseconds : 0}, {whole, micros}};
+  setitimer(ITIMER_PROF, &times, nullptr);
+}
+
+void on_profile_timer(int, siginfo_t* info, void* context) {
   Launch* launch = running_launch;
   if (launch == nullptr || launch->failed) return;
+  if (info->si_code <= 0) {  // another process has sent it
+    is_asked_to_stop = 1;
+    start_timer(1e-6 * kPatienceMicroseconds);
+  }
   const bool asked_before = launch->stop_requested;
   launch->stop_requested = true;
   if (asked_before && launch->thread != nullptr && !launch->machine.findings.is_being_written()) {
@@ -108,14 +121,6 @@ void handle(int signal, void (*handler)(int, siginfo_t*, void*), struct sigactio
   sigaction(signal, &action, previous);
 }
 
-/// First after `seconds`, then again and again until the thread has stopped.
-void start_timer(double seconds) {
-  const auto whole = static_cast<time_t>(seconds);
-  const auto micros = static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * 1e6);
-  const itimerval times = {{0, seconds > 0 ? kPatienceMicroseconds : 0}, {whole, micros}};
-  setitimer(ITIMER_PROF, &times, nullptr);
-}
-
 std::string seconds_text(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", seconds);
@@ -138,6 +143,7 @@ Watchdog::Watchdog(double time_limit) {
   stack.ss_sp = signal_stack;
   stack.ss_size = sizeof signal_stack;
   sigaltstack(&stack, nullptr);
+  is_asked_to_stop = 0;
   handle(SIGPROF, on_profile_timer, &previous_profile);
   handle(SIGSEGV, on_fault, &previous_fault);
   start_timer(time_limit);
@@ -169,10 +175,12 @@ void stop_as_endless(Launch& launch, CodeAddress site) {
                                 {});
     stop_launch(launch, kErrorLaunchTimeout);
   }
+  const std::string when =
+      is_asked_to_stop != 0 ? "when the time for an answer is over"
+                            : "after " + seconds_text(launch.machine.time_limit) + " s of CPU time";
   stop_with(launch, Kind::endless_loop, best_site(launch, site),
-            "The kernel still runs after " + seconds_text(launch.machine.time_limit) +
-                " s of CPU time and was stopped. One thread is here now; look for a loop that "
-                "does not end.",
+            "The kernel still runs " + when +
+                " and was stopped. One thread is here now; look for a loop that does not end.",
             "is still running", kErrorLaunchTimeout);
 }
 
