@@ -7,7 +7,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +28,6 @@ struct Diagnosis {
 /// Bounds: a result that is off by less comes near to what many a formula gives, and is right again
 /// where it comes out a little nearer.
 constexpr double kTelling = 8.0;
-constexpr double kAnyError = std::numeric_limits<double>::infinity();
 /// How many bounds an output may be away from an oracle's result.
 constexpr double kSlack = 4.0;
 /// More where a mistake's result depends on the order of operations. As others come near it then, a
@@ -40,14 +38,11 @@ struct Noise {
   /// A call that is as much unlike it, and in which it leaves one: it must be wrong, or what is
   /// wrong is so by chance.
   std::optional<Case> (*control)(const Case& call) = nullptr;
-  /// Bounds: a result that is off by less comes to another number with the elements of each row in
-  /// another order. What stops growing is off by much, and by as much in any order.
-  double erratic_below = 0.0;
+  bool erratic = false;  // does it come out otherwise where x is changed slightly?
 };
 /// That of sums in 16 bits. The same call in fp32 shows nothing of those.
 std::optional<Case> in_fp32(const Case& call);
 inline constexpr Noise kSixteenBitNoise = {16.0, in_fp32};
-inline constexpr Noise kSixteenBitNoiseOfRows = {16.0, in_fp32, nullptr, kTelling};
 /// That of a mistake with vectors, which leaves no trace where none is aligned.
 std::optional<Case> unaligned(const Case& call);
 

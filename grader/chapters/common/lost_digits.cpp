@@ -47,14 +47,14 @@ std::vector<Way<Hooks>> half_accumulation(const ForwardWords& words) {
           {"The mean is what adding up in the 16-bit type gives: convert each element "
            "to float and add in float.",
            {.sum = sum},
-           verdict::kSixteenBitNoiseOfRows});
+           verdict::kSixteenBitNoise});
     }
     for (const auto& square : {std::function(rounded_square), Hooks{}.square}) {
       ways.push_back(
           {"The sum of the squares is what adding up in the 16-bit type gives: it stops "
            "growing once the terms are smaller than its last digit. Add in float.",
            {.square = square, .sum_of_squares = sum},
-           verdict::kSixteenBitNoiseOfRows});
+           verdict::kSixteenBitNoise});
     }
   }
   return ways;
@@ -219,17 +219,17 @@ Table<Hooks> one_pass_variance() {
        "The variance lost its digits, as E[x^2] - E[x]^2 does where the mean is large: subtract "
        "two nearly equal numbers, and only their rounding errors remain. Find the mean first and "
        "then add up (x - mean)^2, or use Welford's method.",
-       {kCancellationSlack, about_0, nullptr, verdict::kAnyError}},
+       {kCancellationSlack, about_0, nullptr, true}},
       {first_of_row,
        "The variance lost its digits, as E[(x - s)^2] - E[x - s]^2 does where s is far from the "
        "mean, here with the row's first element for s: with one that is like the others the same "
        "call is right. Find the mean first and then add up (x - mean)^2, or use Welford's method.",
-       {kCancellationSlack, with_usual_first, with_usual_last, verdict::kAnyError}},
+       {kCancellationSlack, with_usual_first, with_usual_last, true}},
       {first_of_all,
        "The variance lost its digits, as E[(x - s)^2] - E[x - s]^2 does where s is far from the "
        "mean, here with x[0] for s: with one that is like the others the same call is right. Find "
        "the mean first and then add up (x - mean)^2, or use Welford's method.",
-       {kCancellationSlack, with_usual_first, with_usual_last, verdict::kAnyError}}};
+       {kCancellationSlack, with_usual_first, with_usual_last, true}}};
   std::vector<Way<Hooks>> ways;
   for (const Kind& kind : kinds) {
     for (const std::int64_t threads : kThreadsOfOnePass) {

@@ -264,9 +264,15 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
     if (!holds_numbers(input)) {
       continue;
     }
-    for (double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {
-      input.values.set(input.rows / 2, input.cols / 2, number);
-      check(call.with(buffers), lenient(call.with(buffers)));
+    const Matrix numbers = input.values;
+    const std::pair<std::int64_t, std::int64_t> places[] = {{input.rows - 1, input.cols - 1},
+                                                            {input.rows / 2, input.cols / 2}};
+    for (const auto& [row, col] : places) {
+      input.values = numbers;
+      for (double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+        input.values.set(row, col, number);
+        check(call.with(buffers), lenient(call.with(buffers)));
+      }
     }
     const Case whole = call.with(buffers);
     // Infinity times 0 is NaN, too: whoever leaves out what is multiplied by 0 loses it.

@@ -37,7 +37,7 @@ std::vector<common::Way<SumHooks>> half_accumulation() {
         {"The sum is what additions in the 16-bit type give, all of them or some: each is rounded "
          "to its few digits. Convert each element to float before anything is added.",
          {.sum = sum},
-         verdict::kSixteenBitNoiseOfRows});
+         verdict::kSixteenBitNoise});
   }
   return ways;
 }

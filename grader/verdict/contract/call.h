@@ -92,15 +92,10 @@ std::optional<Case> with_outliers(const Case& call);
 /// a hash filled call, or if x is not large beside how far its elements lie apart.
 std::optional<Case> with_less_mean(const Case& call);
 
-/// The same call in fp32, with x in numbers as long as fp32 has them: their sums are not exact, as
-/// those of 16 bits may be. Nothing of a hash filled call.
-std::optional<Case> with_long_numbers(const Case& call);
-
-/// The same call with the elements of x in another order: those of a group but for its first are
-/// moved on by so much of their number, the last ones to the front. Rows that are `groups` apart
-/// are of one group, as the samples of a channel are. Nothing of a hash filled call, or of groups
-/// of fewer than three.
-std::optional<Case> with_order_turned(const Case& call, double share, std::int64_t groups);
+/// The same call in fp32, with x a little larger, each element by itself: by some units in the last
+/// place, for each `number` by others. What a formula gives stays; what is left of two large
+/// numbers that cancel does not. Nothing of a hash filled call.
+std::optional<Case> changed_slightly(const Case& call, std::uint64_t number);
 
 /// The same call with rows that lie nearer: gaps of more than `most` elements are closed, or, if
 /// `most` is not 0, as small as leaves each row aligned as it was; it is at least 128 then. Nothing

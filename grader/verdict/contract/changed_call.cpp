@@ -221,43 +221,28 @@ std::optional<Case> with_less_mean(const Case& call) {
                         taken->arrangement);
 }
 
-std::optional<Case> with_long_numbers(const Case& call) {
-  constexpr double kTimes = 1.1, kStep = 0x1p-20;  // no sum of powers of two, no two alike
+std::optional<Case> changed_slightly(const Case& call, std::uint64_t number) {
+  // No sum of powers of two; more than a sum in fp32 is rounded by, and less than 16 bits tell.
+  constexpr double kTimes = 1.1, kFactor = 0x1p-21, kStep = 0x1p-22;
   const std::optional<Case> in_fp32 = in_dtype(call, Dtype::fp32);
   std::optional<Taken> taken = in_fp32 ? taken_with_values(*in_fp32) : std::nullopt;
   if (!taken || taken->arguments.values.count("x") == 0) {
     return std::nullopt;
   }
   Matrix& x = *taken->arguments.values.at("x");
-  const Matrix before = x;
-  const Random draw(0);
+  const Field before = x.field();
+  double largest = 0.0;
+  for (const double value : before.values) {
+    largest = std::max(largest, std::abs(value));
+  }
+  const Random draw(number);
+  const double times = kTimes * (1.0 + kFactor * static_cast<double>(number));
   x = matrix_of(x.dtype(), x.rows(), x.cols(), [&](auto row, auto col) {
-    const auto number = static_cast<std::uint64_t>(row * before.cols() + col);
-    const auto steps = static_cast<double>(draw.integer(number, 0, 255));
-    return (kTimes + kStep * steps) * before.get(row, col);
+    const auto element = static_cast<std::uint64_t>(row * before.cols + col);
+    const auto steps = static_cast<double>(draw.integer(element, 0, 15));
+    return times * (before(row, col) + kStep * largest * steps);
   });
   return contract::call(*call.contract(), Dtype::fp32, std::move(taken->arguments),
-                        taken->arrangement);
-}
-
-std::optional<Case> with_order_turned(const Case& call, double share, std::int64_t groups) {
-  std::optional<Taken> taken = taken_with_values(call);
-  if (!taken || taken->arguments.values.count("x") == 0) {
-    return std::nullopt;
-  }
-  Matrix& x = *taken->arguments.values.at("x");
-  const std::int64_t others = groups < 1 ? 0 : x.rows() / groups * x.cols() - 1;
-  if (others < 2 || x.rows() % groups != 0) {
-    return std::nullopt;
-  }
-  const auto by = std::max<std::int64_t>(1, std::llround(share * static_cast<double>(others)));
-  const Matrix before = x;
-  x = matrix_of(x.dtype(), x.rows(), x.cols(), [&](auto row, auto col) {
-    const std::int64_t place = row / groups * before.cols() + col;
-    const std::int64_t from = place == 0 ? 0 : 1 + (place - 1 + by) % others;
-    return before.get(row % groups + from / before.cols() * groups, from % before.cols());
-  });
-  return contract::call(*call.contract(), call.dtype(), std::move(taken->arguments),
                         taken->arrangement);
 }
 

@@ -90,7 +90,7 @@ std::optional<Diagnosis> explain_lost_in_mean(
   }
   const auto now = again(*other);
   if (!now || !now->first.right() ||
-      !is_erratic(wrong, [&](const Case& call) -> std::optional<double> {
+      !is_erratic(wrong.call, [&](const Case& call) -> std::optional<double> {
         const auto result = again(call);
         return result ? std::optional(result->first.error_over_bound) : std::nullopt;
       })) {

@@ -36,18 +36,20 @@ Comparison comparison_of(const Answer& answer, const Expectation& expectation) {
   return compare(answer[expectation.output], expectation.value, expectation.bound, std::nullopt);
 }
 
-bool is_erratic(const WrongOutput& wrong,
+bool is_erratic(const Case& call,
                 const std::function<std::optional<double>(const Case&)>& error_of) {
-  constexpr double kOfError = 1.0 / 16.0, kOfBound = 0.25;  // by which an honest sum may change
-  constexpr double kTurns[] = {0.5, 0.31, 0.83};            // of what is added up
-  const std::optional<Case> call = contract::with_long_numbers(wrong.call);
-  const std::optional<double> error = call ? error_of(*call) : std::nullopt;
-  return error && std::any_of(std::begin(kTurns), std::end(kTurns), [&](double turn) {
-           const std::optional<Case> other =
-               contract::with_order_turned(*call, turn, wrong.expectation.value.rows);
-           const std::optional<double> now = other ? error_of(*other) : std::nullopt;
-           return now && !(std::abs(*now - *error) <= kOfError * *error + kOfBound);
-         });
+  constexpr std::uint64_t kTries = 4;
+  constexpr double kOfError = 1.0 / 8.0, kOfBound = 0.25;  // by which an honest sum may change
+  std::optional<double> first;
+  for (std::uint64_t number = 0; number < kTries; ++number) {
+    const std::optional<Case> other = contract::changed_slightly(call, number);
+    const std::optional<double> error = other ? error_of(*other) : std::nullopt;
+    if (error && first && !(std::abs(*error - *first) <= kOfError * *first + kOfBound)) {
+      return true;
+    }
+    first = first ? first : error;
+  }
+  return false;
 }
 
 void CounterChecks::drop_harmless(std::vector<Suspect>& suspects, const Case& call) const {
@@ -57,7 +59,7 @@ void CounterChecks::drop_harmless(std::vector<Suspect>& suspects, const Case& ca
   };
   std::map<decltype(Noise::harmless), bool> known = {{nullptr, false}};
   std::erase_if(suspects, [&](const Suspect& suspect) {
-    const auto& [slack, harmless, control, erratic_below] = suspect.oracle->noise;
+    const auto& [slack, harmless, control, erratic] = suspect.oracle->noise;
     const auto [entry, is_new] = known.emplace(harmless, false);
     if (is_new) {
       const std::optional<Case> other = harmless(call), alike = control ? control(call) : other;
@@ -132,17 +134,15 @@ void CounterChecks::drop_without_mean(std::vector<Suspect>& suspects, const Case
   });
 }
 
-void CounterChecks::drop_steady(std::vector<Suspect>& suspects, const WrongOutput& wrong) const {
-  const auto must_be_erratic = [&](const Suspect& one) {
-    return wrong.comparison.error_over_bound < one.oracle->noise.erratic_below;
-  };
+void CounterChecks::drop_steady(std::vector<Suspect>& suspects, const Case& call) const {
+  const auto must_be_erratic = [](const Suspect& one) { return one.oracle->noise.erratic; };
   const auto error_of = [&](const Case& other) -> std::optional<double> {
     const std::optional<Answer> answer = attempt(other);
     return answer ? std::optional(comparison_of(*answer, expected(other)).error_over_bound)
                   : std::nullopt;
   };
   if (std::any_of(suspects.begin(), suspects.end(), must_be_erratic) &&
-      !is_erratic(wrong, error_of)) {
+      !is_erratic(call, error_of)) {
     std::erase_if(suspects, must_be_erratic);
   }
 }

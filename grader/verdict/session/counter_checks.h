@@ -21,10 +21,9 @@ Comparison comparison_of(const Answer& answer, const Expectation& expectation);
 /// Those that explain this output too.
 std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& wrong);
 
-/// Is it off by something else with the elements of each row of x in another order, as by rounding?
-/// What a formula gives stays. Asked in fp32, of numbers whose sums are not exact. error_of: in
-/// bounds; nothing if the call did not come to a good end.
-bool is_erratic(const WrongOutput& wrong,
+/// Is it off by something else where x is changed slightly, as what cancels is? What a formula
+/// gives stays. error_of: in bounds; nothing if the call did not come to a good end.
+bool is_erratic(const Case& call,
                 const std::function<std::optional<double>(const Case&)>& error_of);
 
 struct CounterChecks {
@@ -34,8 +33,8 @@ struct CounterChecks {
   /// Drops noise that leaves no trace in another call, unless that is right, and its control wrong.
   void drop_harmless(std::vector<Suspect>& suspects, const Case& call) const;
 
-  /// Drops noise that another order of what is added up would change, and does not.
-  void drop_steady(std::vector<Suspect>& suspects, const WrongOutput& wrong) const;
+  /// Drops noise that would have to come out otherwise where x is changed slightly, and does not.
+  void drop_steady(std::vector<Suspect>& suspects, const Case& call) const;
 
   /// Drops those that would have to show in calls that differ in alignment and type only, and do
   /// not.

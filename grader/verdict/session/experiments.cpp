@@ -35,14 +35,16 @@ bool is_telling(const Case& call, const Expectation& expectation, const Comparis
          call.buffer(expectation.output).dtype != Dtype::fp32;
 }
 
-/// Of results that are off by too little to be telling: drops what gives exact numbers, and what
-/// says what noise makes of them too where exact numbers come as near.
+/// Of results that are off by too little to be telling: drops what gives exact numbers, and noise
+/// that nothing but its size speaks for, or that exact numbers come as near.
 void drop_untelling(std::vector<Suspect>& suspects) {
   double exact = std::numeric_limits<double>::infinity();
   for (const Suspect& suspect : suspects) {
     exact = is_exact(suspect) ? std::min(exact, suspect.away) : exact;
   }
-  std::erase_if(suspects, [&](const Suspect& one) { return is_exact(one) || one.away >= exact; });
+  std::erase_if(suspects, [&](const Suspect& one) {
+    return is_exact(one) || !one.oracle->noise.erratic || one.away >= exact;
+  });
 }
 
 /// Do those that are nearest say the same?
@@ -231,7 +233,7 @@ Causes find_causes(const WrongOutput& wrong,
   std::vector<Suspect> suspects = question(std::move(all), wrong);
   const CounterChecks checks = {expected, attempt};
   checks.drop_harmless(suspects, wrong.call);
-  checks.drop_steady(suspects, wrong);
+  checks.drop_steady(suspects, wrong.call);
   bool confirmed = false;
   bool telling = is_sure;
   for (const Varying& change : kChanges) {
