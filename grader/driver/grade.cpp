@@ -85,6 +85,8 @@ std::string what_helps(const Config& config, const std::vector<Task>& tasks, con
   return "";
 }
 
+}  // namespace
+
 void require_confinement() {
   const std::vector<std::string> gaps = process::gaps(process::layers());
   if (!gaps.empty()) {
@@ -92,8 +94,6 @@ void require_confinement() {
                                fmt::join(gaps, " ")));
   }
 }
-
-}  // namespace
 
 Device choose_device(const Config& config, const std::string& asked) {
   if (asked == "cpu" || (asked.empty() && !config.gpu_reason.empty())) {

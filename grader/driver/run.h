@@ -13,6 +13,7 @@
 
 #include "driver/build.h"
 #include "driver/config.h"
+#include "driver/files.h"
 #include "driver/grade.h"
 #include "driver/grader.h"
 #include "driver/progress.h"
@@ -24,8 +25,8 @@ namespace onepass::driver {
 
 class Run {
  public:
-  /// `options.report` and `options.names.submission` are not empty. From now on the report on disk
-  /// is that of this run.
+  /// `options.names.submission` is not empty. From now on the report on disk is that of this run;
+  /// there is none if `options.report` is empty.
   Run(const Config& config, const std::vector<Task>& tasks, const GradeOptions& options,
       Device device);
 
@@ -70,6 +71,8 @@ class Run {
   /// What goes wrong there through no fault of the file leaves its exercise ungraded.
   void build(std::size_t index);
   void build_theirs(std::size_t index);
+  std::size_t threads() const;
+  std::size_t exercises_at_once() const;
   std::size_t at_once() const;
   void grade(std::size_t index);
   void measure();
@@ -110,6 +113,7 @@ class Run {
   GradeOptions options_;
   Device device_;
   Builder builder_;
+  std::optional<ScratchFolder> workers_;  // those that are not kept
   std::vector<Item> items_;
   std::mutex mutex_;      // for report_
   std::mutex trial_gpu_;  // on which one trial is graded at a time

@@ -108,7 +108,7 @@ void Run::conclude_on(const std::vector<Trial>& together) {
 }
 
 void Run::try_out(std::vector<Trial>& trials) {
-  parallel_for(trials.size(), processors(), [&](std::size_t i) {
+  parallel_for(trials.size(), threads(), [&](std::size_t i) {
     Trial& trial = trials[i];
     trial.passes = passes(trial, device_);
     // What a GPU gets right by luck, the simulator does not.
