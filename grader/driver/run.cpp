@@ -169,7 +169,7 @@ void Run::find_places(Item& item) const {
 // On a GPU a worker that can be trusted tells whether the device still works.
 void Run::build_trusted(Item& item) const {
   const fs::path solution = solution_of(item.task);
-  if (!fs::exists(solution)) {
+  if (!config_.has_solutions() || !fs::exists(solution)) {
     build_own(item, item.task.exercise->naive, item.naive);
   } else if (!is_untouched(item.task)) {
     build_own(item, solution, item.reference);
@@ -182,7 +182,9 @@ void Run::build_what_to_measure_beside(std::size_t index) {
     Item& item = items_[index];
     progress_.show(fmt::format("compiling what {} is measured beside", item.task.exercise->id));
     build_own(item, item.task.exercise->naive, item.naive);
-    build_own(item, solution_of(item.task), item.reference);
+    if (config_.has_solutions()) {
+      build_own(item, solution_of(item.task), item.reference);
+    }
   }
 }
 

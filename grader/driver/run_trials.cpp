@@ -25,8 +25,8 @@ TodoState state_of(std::optional<bool> passes) {
 // A file with failures, several TODOs to choose from, and something to try.
 bool Run::is_to_try(std::size_t index) {
   const std::optional<Places>& places = items_[index].places;
-  if (!options_.experiments || !options_.until.empty() || !places || process::interrupted() ||
-      places->todos().size() < 2) {
+  if (!options_.experiments || !config_.has_solutions() || !options_.until.empty() || !places ||
+      process::interrupted() || places->todos().size() < 2) {
     return false;
   }
   const std::lock_guard lock(mutex_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <optional>
 
 #include "driver/class/class.h"
@@ -18,7 +19,8 @@ class InstructorCommands {
 
  private:
   course::ClassOptions grading_;
-  CLI::App* class_;
+  std::filesystem::path handout_, zip_, policy_;
+  CLI::App *class_, *handout_command_, *gradescope_;
 };
 
 }  // namespace onepass::driver
