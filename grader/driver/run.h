@@ -23,6 +23,12 @@
 
 namespace onepass::driver {
 
+/// What other runs have found out about files put together for experiments, by their texts.
+struct KnownTrials {
+  std::function<std::optional<bool>(const Task& task)> find;  // does everything pass?
+  std::function<void(const Task& task, bool passes)> note;
+};
+
 class Run {
  public:
   /// `options.names.submission` is not empty. From now on the report on disk is that of this run;
@@ -36,6 +42,9 @@ class Run {
 
   /// Then, on the simulator: what do those that have passed ask of memory?
   void count_traffic();
+
+  /// From now on no experiment is made whose outcome is known.
+  void share_trials(KnownTrials known) { known_trials_ = std::move(known); }
 
   /// Then: which TODOs of the exercises that failed are right? Each that has code is graded with
   /// the solution's code in place of all others.
@@ -89,6 +98,8 @@ class Run {
   /// `together`: of exercises with several right TODOs and one other, those that are right.
   void conclude_on(const std::vector<Trial>& together);
   std::optional<bool> passes(const Trial& trial, Device device);
+  std::optional<bool> try_file(const Task& task, const Trial& trial, Device device,
+                               const std::string& what);
   void ask_simulator(std::size_t index);
   void explain_on_simulator(std::size_t index, GraderRun run);
   void object_on_simulator(std::size_t index, GraderRun run);
@@ -119,6 +130,7 @@ class Run {
   std::mutex trial_gpu_;  // on which one trial is graded at a time
   Json report_;
   Progress progress_;
+  std::optional<KnownTrials> known_trials_;
   std::optional<Builder> gpu_code_builder_;
   std::vector<std::size_t> to_compile_;  // for a GPU as well
   std::string gpu_code_fault_;           // why one was not, through no fault of its own

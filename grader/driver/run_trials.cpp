@@ -120,7 +120,6 @@ void Run::try_out(std::vector<Trial>& trials) {
   });
 }
 
-// On the simulator in place of a GPU only what it can show at a line counts.
 std::optional<bool> Run::passes(const Trial& trial, Device device) {
   const Item& item = items_[trial.index];
   const std::string what = fmt::format("which TODO of {}? Trying {}", item.task.exercise->id,
@@ -129,14 +128,27 @@ std::optional<bool> Run::passes(const Trial& trial, Device device) {
     return std::nullopt;
   }
   progress_.show(what);
-  const ScratchFolder folder(config_.build / "cache");
-  GraderRun run = grader_run(item);
   std::set<int> replaced = item.places->todos();
   for (const int todo : trial.kept) {
     replaced.erase(todo);
   }
   Task task = item.task;
   task.source = item.places->with_solution(replaced);
+  if (!known_trials_ || device != device_) {
+    return try_file(task, trial, device, what);
+  }
+  std::optional<bool> known = known_trials_->find(task);
+  if (!known && (known = try_file(task, trial, device, what))) {
+    known_trials_->note(task, *known);
+  }
+  return known;
+}
+
+// On the simulator in place of a GPU only what it can show at a line counts.
+std::optional<bool> Run::try_file(const Task& task, const Trial& trial, Device device,
+                                  const std::string& what) {
+  const ScratchFolder folder(config_.build / "cache");
+  GraderRun run = grader_run(items_[trial.index]);
   run.worker = (device == device_ ? builder_ : Builder(config_, device))
                    .build_once(task, folder.path())
                    .worker;

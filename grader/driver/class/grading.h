@@ -11,6 +11,7 @@
 #include "driver/class/store.h"
 #include "driver/config.h"
 #include "driver/grade.h"
+#include "driver/run.h"
 #include "driver/submission.h"
 
 namespace onepass::driver::course {
@@ -30,6 +31,7 @@ class Grading {
   Json grade(const Task& task, std::uint64_t seed);
 
  private:
+  KnownTrials trials_of(std::uint64_t seed) const;
   GradeOptions options_for(std::uint64_t seed) const;
   void add_what_others_move(const Task& task, std::uint64_t seed, Json& exercise);
   const Json& what_others_move(const Task& task, std::uint64_t seed);

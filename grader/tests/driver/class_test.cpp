@@ -168,6 +168,32 @@ TEST_CASE("the same file is graded once, whoever it is by, and what is graded st
   CHECK(all.gradings() == 8);
 }
 
+TEST_CASE("an experiment that comes to the same file is made once, whoever it is for") {
+  const Class all;
+  const auto file = [](int tens, int ones, const char* mark = "// ") {
+    const auto part = [&](int todo, const char* name, int value) {
+      const std::string code = fmt::format("  result = {};\n", value);
+      return fmt::format(
+          "int {0}() {{\n  int result = 0;\n  // TODO {1}: {0}.\n{2}  return result;\n}}\n", name,
+          todo,
+          *mark == '/' ? code : fmt::format("  // [solution {}]\n{}  // [end]\n", todo, code));
+    };
+    return "#include <toy.h>\n" + part(1, "tens", tens) + part(2, "ones", ones) +
+           "int answer() { return 10 * tens() + ones(); }\n";
+  };
+  write_file(all.workbook.root() / "solutions/01_toy/first.cu", file(4, 2, ""));
+  all.count_gradings();
+  all.submit("ada", "first", file(5, 2));
+  all.submit("bob", "first", file(4, 3));
+  all.submit("cy", "first", file(4, 9));
+  const auto outcome = all.grade("--jobs 1");
+  INFO(outcome.output);
+  CHECK(has(all.result("feedback/cy.md"), "The fault is in TODO 2"));
+  CHECK(has(all.result("feedback/ada.md"), "The fault is in TODO 1"));
+  // Three files, what is wrong in each of them, and once what is right.
+  CHECK(all.gradings() == 7);
+}
+
 TEST_CASE("killed at any point, or interrupted, it goes on where it was") {
   const Class all;
   all.count_gradings("[ \"$EXERCISE\" = toy/second ] && sleep ${SLOW:-0}");
