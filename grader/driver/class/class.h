@@ -20,7 +20,7 @@ struct ClassOptions {
   std::size_t jobs = 0;               // files graded at once; 0: a processor each
   std::string shard;                  // "3/16": of the students every sixteenth, from the third on
   bool merge = false;                 // grade nothing: the tables, of what has been graded
-  std::string container;              // an image to run each submission in; empty: none
+  std::string container;              // an image to grade each submission in; empty: none
 };
 
 /// Returns an exit code of grade.h. Throws BadInput and GraderFault.

@@ -11,6 +11,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// What a container has left may be anything.
+constexpr std::uintmax_t kLargest = 64 << 20;
+
 // Two sources must not be one because a byte of theirs is no text.
 std::string text_of(const Key& key) {
   return key.settings.dump() + "\n" + key.source;
@@ -27,7 +30,8 @@ fs::path Store::file_of(const Key& key) const {
 std::optional<Json> Store::load(const Key& key) const {
   std::error_code error;
   const fs::path file = file_of(key);
-  if (!fs::exists(file, error)) {
+  if (!fs::is_regular_file(fs::symlink_status(file, error)) ||
+      fs::file_size(file, error) > kLargest || error) {
     return std::nullopt;
   }
   try {

@@ -74,7 +74,9 @@ bool add_exercise(const Course& course, const Submission& submission, const Task
   Json exercise = make_exercise(course.infos.at(id), task.shown);
   bool complete = true;
   bool first = true;
-  if (!task.missing.empty()) {
+  if (!submission.fault.empty()) {
+    exercise["fault"] = submission.fault;
+  } else if (!task.missing.empty()) {
     set_all_checks(exercise, "missing", task.missing, "");
   }
   for (const std::uint64_t seed : course.policy.seeds) {

@@ -12,6 +12,7 @@
 #include "driver/faults.h"
 #include "driver/files.h"
 #include "driver/printable.h"
+#include "process/interrupt.h"
 
 namespace onepass::driver::course {
 namespace fs = std::filesystem;
@@ -179,17 +180,23 @@ Submissions find_submissions(const fs::path& folder) {
 }
 
 void read_submission(Submission& submission, const std::vector<Named>& exercises) {
-  const bool is_folder = fs::is_directory(submission.path);
+  std::error_code error;
+  const bool is_folder = fs::is_directory(submission.path, error);
   try {
     is_folder ? read_folder(submission, exercises) : read_archive(submission, exercises);
-  } catch (const BadInput& error) {
-    submission.problem = fmt::format("The archive {}.", error.what());
+  } catch (const BadInput& problem) {
+    submission.problem = fmt::format("The archive {}.", problem.what());
+  } catch (const std::exception& fault) {
+    if (process::interrupted()) {
+      throw;
+    }
+    submission.fault = printable(fault.what());
   }
-  if (!submission.problem.empty()) {
+  if (!submission.problem.empty() || !submission.fault.empty()) {
     submission.tasks.clear();
     for (const Named& named : exercises) {
       submission.tasks.push_back(unread_task(named));
-      submission.tasks.back().missing = submission.problem;
+      submission.tasks.back().missing = submission.problem + submission.fault;
     }
   }
 }

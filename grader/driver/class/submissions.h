@@ -16,6 +16,7 @@ struct Submission {
   std::filesystem::path path;
   std::filesystem::path folder;   // in which the exercises lie; empty for an archive
   std::string problem;            // why nothing of it can be graded: a sentence; empty if it can
+  std::string fault;              // why this machine could not read it; empty if it could
   std::vector<Task> tasks;        // of all exercises asked for, in the workbook's order
   std::int64_t handed_in_at = 0;  // the newest date of its exercises, seconds since 1970
 };
@@ -30,8 +31,8 @@ struct Submissions {
 Submissions find_submissions(const std::filesystem::path& folder);
 
 /// Reads its texts. The exercises may lie in a folder of the submission's own, such as
-/// "homework/exercises". A submission that cannot be read has a `problem`, and its tasks are
-/// missing. Throws GraderFault only if it is the machine that cannot.
+/// "homework/exercises". Of a submission that is none, or cannot be read, all tasks are missing,
+/// and a `problem` or a `fault` says why. Throws GraderFault after Ctrl-C only.
 void read_submission(Submission& submission, const std::vector<Named>& exercises);
 
 }  // namespace onepass::driver::course

@@ -29,6 +29,8 @@ InstructorCommands::InstructorCommands(CLI::App& app)
   class_->add_option("--device", grading_.device, kDevice);
   class_->add_option("--shard", grading_.shard,
                      "Such as 3/16: only the third of sixteen parts of the class");
+  class_->add_option("--container", grading_.container,
+                     "An image of podman's or docker's to grade each submission in");
   class_->add_flag("--merge", grading_.merge,
                    "Grade nothing, and write the tables of what the parts have graded");
   handout_command_->add_option("folder", handout_, "Where it goes: a new folder")->required();
