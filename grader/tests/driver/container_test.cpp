@@ -61,7 +61,7 @@ exit $code
     return workbook.onepass(
         fmt::format("class '{0}/submissions' --out '{0}/results' --jobs 1 "
                     "--container an-image",
-                    root.string()),
+                    home.path().string()),
         before.empty() ? fmt::format("PATH='{}/bin':$PATH", root.string()) : before);
   }
 
