@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "driver/text.h"
 
@@ -30,6 +31,21 @@ bool is_told(const ToldExercise& exercise, const ToldCheck& check) {
          exercise.status != "compile error";
 }
 
+// What several checks fail by is told once.
+std::vector<std::string> messages_of(const ToldExercise& exercise) {
+  std::set<std::string> seen = {""};
+  std::vector<std::string> messages;
+  for (const ToldCheck& check : exercise.checks) {
+    const bool is_new = seen.insert(first_line(check.message)).second;
+    messages.push_back(is_new ? check.message : check.message.empty() ? "" : "The same.");
+  }
+  return messages;
+}
+
+bool is_one_line(const std::string& text) {
+  return text.find('\n') == std::string::npos;
+}
+
 std::string in_markdown(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -48,6 +64,10 @@ std::string code_block(const std::string& text) {
     fence += '`';
   }
   return fmt::format("{0}text\n{1}\n{0}\n\n", fence, text);
+}
+
+std::string block_of(const std::string& text) {
+  return is_one_line(text) ? in_markdown(text) + "\n\n" : code_block(text);
 }
 
 std::string in_html(const std::string& text) {
@@ -92,12 +112,13 @@ std::string feedback_markdown(const Told& told) {
     }
     fmt::format_to(out, "## {}: {}\n\n", in_markdown(exercise.id), in_markdown(exercise.title));
     for (const std::string& remark : exercise.remarks) {
-      fmt::format_to(out, "{}", code_block(remark));
+      fmt::format_to(out, "{}", block_of(remark));
     }
-    for (const ToldCheck& check : exercise.checks) {
-      if (is_told(exercise, check)) {
-        fmt::format_to(out, "- {}\n\n{}", in_markdown(heading_of(check)),
-                       check.message.empty() ? "" : code_block(check.message));
+    const std::vector<std::string> messages = messages_of(exercise);
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      if (is_told(exercise, exercise.checks[i])) {
+        fmt::format_to(out, "### {}\n\n{}", in_markdown(heading_of(exercise.checks[i])),
+                       messages[i].empty() ? "" : block_of(messages[i]));
       }
     }
   }
@@ -136,13 +157,14 @@ std::string feedback_html(const Told& told) {
     }
     block("h2", exercise.id + ": " + exercise.title);
     for (const std::string& remark : exercise.remarks) {
-      block("pre", remark);
+      block(is_one_line(remark) ? "p" : "pre", remark);
     }
-    for (const ToldCheck& check : exercise.checks) {
-      if (is_told(exercise, check)) {
-        block("h3", heading_of(check));
-        if (!check.message.empty()) {
-          block("pre", check.message);
+    const std::vector<std::string> messages = messages_of(exercise);
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      if (is_told(exercise, exercise.checks[i])) {
+        block("h3", heading_of(exercise.checks[i]));
+        if (!messages[i].empty()) {
+          block(is_one_line(messages[i]) ? "p" : "pre", messages[i]);
         }
       }
     }

@@ -235,7 +235,7 @@ TEST_CASE("what is no fault of a student's is nobody's, and is tried again") {
 TEST_CASE("a student is told no path, no seed and no more than the policy says") {
   const Class all;
   all.workbook.set_grader(fmt::format(R"(
-printf '{{"event":"check","name":"answers 42","status":"failed","message":"<b>Wrong, %s` in {0}/include/toy.h","output":"I saw 7"}}\n' '```' >> "$EVENTS"
+printf '{{"event":"check","name":"answers 42","status":"failed","message":"<b>Wrong, %s` in {0}/include/toy.h\\nmore","output":"I saw 7"}}\n' '```' >> "$EVENTS"
 )",
                                       all.workbook.root().string()) +
                           Workbook::kEnd);
