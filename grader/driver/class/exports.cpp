@@ -153,12 +153,10 @@ std::vector<std::string> csv_fields(const Json& report) {
   const Json& late = report["late_seconds"];
   std::vector<std::string> fields = {
       text(report, "student"),
-      points_text(report["grade"].get<double>()),
-      points_text(report["out_of"].get<double>()),
-      text(report, "score"),
-      fmt::format("{}", passed),
-      late.is_number() ? fmt::format("{:.1f}", late.get<double>() / 3600) : "",
-      status_of(report),
+      // What is not all known is none: somebody imports this.
+      status_of(report) == "complete" ? points_text(report["grade"].get<double>()) : "",
+      points_text(report["out_of"].get<double>()), text(report, "score"), fmt::format("{}", passed),
+      late.is_number() ? fmt::format("{:.1f}", late.get<double>() / 3600) : "", status_of(report),
       text(report, "problem")};
   fields.insert(fields.end(), points.begin(), points.end());
   return fields;

@@ -21,8 +21,9 @@ std::string heading_of(const ToldCheck& check) {
 
 // Is there more to say of it than stands in the table?
 bool has_section(const ToldExercise& exercise) {
+  const bool has_checks = exercise.status != "missing" && !exercise.checks.empty();
   return exercise.status != "passed" && exercise.status != "not started" &&
-         !(exercise.checks.empty() && exercise.remarks.empty());
+         (has_checks || !exercise.remarks.empty());
 }
 
 // Not what passed; and of a file that is missing or does not compile, its remarks say it all.

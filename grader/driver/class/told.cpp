@@ -104,7 +104,7 @@ ToldExercise told_exercise(const Json& exercise, double worth, Shown shown) {
     if (const std::string which = text(exercise, "which_todo"); !which.empty()) {
       told.remarks.push_back(which);
     }
-    if (told.status != "passed") {
+    if (told.status != "passed" && told.status != "missing") {
       told.remarks.push_back("Read " + text(exercise, "docs") + ".");
     }
   }
@@ -150,6 +150,9 @@ Told told(const Json& report, const Policy& policy, const std::vector<fs::path>&
   for (const Json& exercise : report["exercises"]) {
     const double worth = scale * policy.weight(exercise["id"]);
     result.exercises.push_back(told_exercise(exercise, worth, policy.shown));
+    if (!text(report, "problem").empty()) {
+      result.exercises.back().remarks.clear();  // it is told already
+    }
   }
   if (policy.shown >= Shown::messages) {
     result.figures = traffic_table(report) + bandwidth_table(report);

@@ -212,6 +212,7 @@ TEST_CASE("killed at any point, or interrupted, it goes on where it was") {
   CHECK(interrupted.code == 130);
   CHECK(has(interrupted.output, "ada            5    1 of 2  not graded yet\n"));
   CHECK(has(interrupted.output, "the same command goes on from here"));
+  CHECK(has(all.result("class.csv"), "ada,,9,5,1,,not graded yet,,5,0\r\n"));
   CHECK(all.gradings() == 1);
   CHECK(all.grade().code == 0);
   CHECK(all.gradings() == 3);
