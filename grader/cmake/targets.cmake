@@ -9,6 +9,11 @@ if(ONEPASS_GPU_PRESENT AND ONEPASS_CUDA_FOUND)
   add_dependencies(onepass onepass_worker_gpu)
 endif()
 
+# With a toolkit but no GPU, what runs on a GPU is at least compiled, and only for the tests.
+if(ONEPASS_CUDA_FOUND AND NOT ONEPASS_GPU_PRESENT)
+  set_target_properties(onepass_worker_gpu PROPERTIES EXCLUDE_FROM_ALL TRUE)
+endif()
+
 # onepass_grading_target(<target> <folder> <chapter>...): grades these chapters of exercises/ or
 # solutions/.
 function(onepass_grading_target target folder)
@@ -21,9 +26,15 @@ function(onepass_grading_target target folder)
 endfunction()
 
 onepass_grading_target(grade exercises ${chapters})
-onepass_grading_target(solutions solutions ${chapters})
 foreach(chapter ${chapters})
   onepass_grading_target(grade_${chapter} exercises ${chapter})
+endforeach()
+# A student's copy (onepass handout) has neither solutions nor tests.
+if(NOT EXISTS ${PROJECT_SOURCE_DIR}/solutions OR NOT EXISTS ${PROJECT_SOURCE_DIR}/grader/tests)
+  return()
+endif()
+onepass_grading_target(solutions solutions ${chapters})
+foreach(chapter ${chapters})
   onepass_grading_target(solutions_${chapter} solutions ${chapter})
 endforeach()
 
@@ -57,11 +68,7 @@ list(TRANSFORM chapters PREPEND grade- OUTPUT_VARIABLE graders)
 foreach(target check check_all mutants)
   add_dependencies(${target} onepass ${graders})
 endforeach()
-# With a toolkit but no GPU, what runs on a GPU is at least compiled, and only for the tests.
 if(ONEPASS_CUDA_FOUND)
   add_dependencies(check onepass_worker_gpu)
   add_dependencies(check_all onepass_worker_gpu)
-  if(NOT ONEPASS_GPU_PRESENT)
-    set_target_properties(onepass_worker_gpu PROPERTIES EXCLUDE_FROM_ALL TRUE)
-  endif()
 endif()

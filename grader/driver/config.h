@@ -49,8 +49,12 @@ struct Config {
   std::string gpu_reason;  // why not on a GPU: the end of a sentence; empty where it is possible
 
   std::filesystem::path exercises() const { return source / "exercises"; }
+  /// A student's copy of the workbook has none, but outlines in their place: the marks are there,
+  /// and nothing is between them.
+  bool has_solutions() const { return !std::filesystem::exists(source / "grader/outlines"); }
   std::filesystem::path solution_of(const Chapter& chapter, const Exercise& exercise) const {
-    return source / "solutions" / chapter.folder / exercise.file;
+    return source / (has_solutions() ? "solutions" : "grader/outlines") / chapter.folder /
+           exercise.file;
   }
   /// That of a GPU must be there.
   const Toolchain& toolchain(Device device) const { return device == Device::cpu ? cpu : *gpu; }

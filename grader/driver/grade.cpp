@@ -105,6 +105,8 @@ std::string what_comes_then(const Config& config, const std::vector<Task>& tasks
          told_next(config, standings(config), last.exercise->id);
 }
 
+}  // namespace
+
 void require_confinement() {
   const std::vector<std::string> gaps = process::gaps(process::layers());
   if (!gaps.empty()) {
@@ -112,8 +114,6 @@ void require_confinement() {
                                fmt::join(gaps, " ")));
   }
 }
-
-}  // namespace
 
 Device choose_device(const Config& config, const std::string& asked) {
   if (asked == "cpu" || (asked.empty() && !config.gpu_reason.empty())) {

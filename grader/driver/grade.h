@@ -23,6 +23,9 @@ struct GradeOptions {
   bool nvcc = true;                  // compile for a GPU as well, where there is nvcc and no GPU
   std::optional<double> time_limit;  // seconds for one launch; empty: as the graders choose
   std::string until;                 // no check after one that fails by this mistake, or by any
+  std::size_t jobs = 0;              // at once; 0: as many as there are processors
+  bool alone = false;                // one of many: it shows no progress, keeps no worker, and
+                                     // measures nothing beside what was submitted
 };
 
 constexpr const char* kAnyFailure = "failure";  // for `until`: whatever the mistake
@@ -36,6 +39,9 @@ constexpr int kInterrupted = 130;
 
 /// Grades, prints the report and returns the exit code. Throws BadInput and GraderFault.
 int grade(const Config& config, GradeOptions options);
+
+/// Throws BadInput where something of what confines a worker is missing.
+void require_confinement();
 
 /// The device that is meant. Throws BadInput if it cannot be used here.
 Device choose_device(const Config& config, const std::string& asked);

@@ -1,7 +1,7 @@
 // onepass: the driver of the workbook. Alone it says where a student stands; `onepass grade` grades
-// a folder of exercises; what lies in student/ helps on the way; `onepass map` draws what a kernel
-// does to memory; `onepass measure` measures it at any shapes; `onepass build` and `onepass
-// skeleton` are for those who work on the workbook itself.
+// a folder of exercises, and `onepass class` those of a class; what lies in student/ helps on the
+// way; `onepass map` draws what a kernel does to memory; `onepass measure` measures it at any
+// shapes; `onepass build` and `onepass skeleton` are for those who work on the workbook itself.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@
 
 #include "driver/bad_input.h"
 #include "driver/build.h"
+#include "driver/commands/instructor.h"
 #include "driver/commands/misread.h"
 #include "driver/commands/student.h"
 #include "driver/commands/words.h"
@@ -158,6 +159,7 @@ int run(int argc, char** argv) {
   std::vector<std::string> more;  // exercises, each with its --exercise
   CLI::App* grade_command = add_grade_command(app, grading, more);
   StudentCommands student(app);
+  InstructorCommands instructor(app);
   MapOptions mapping;
   CLI::App* map_command = add_map_command(app, mapping);
   MeasureOptions measuring;
@@ -200,6 +202,9 @@ int run(int argc, char** argv) {
   }
   if (*build_command) {
     return build(config, building);
+  }
+  if (const std::optional<int> code = instructor.run(config)) {
+    return *code;
   }
   return student.run(config, workbook);
 }

@@ -6,7 +6,7 @@
 
 namespace onepass::driver {
 
-Progress::Progress() : on_terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(bool shown) : on_terminal_(shown && isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
   show("");

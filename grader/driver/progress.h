@@ -8,7 +8,8 @@ namespace onepass::driver {
 
 class Progress {
  public:
-  Progress();   // writes to stderr, and nothing where that is no terminal
+  /// Writes to stderr; nothing where that is no terminal, or it is not `shown`.
+  explicit Progress(bool shown = true);
   ~Progress();  // takes the line away
   /// From any thread.
   void show(const std::string& text);

@@ -21,13 +21,8 @@ namespace {
 
 constexpr std::size_t kExplained = 6;  // failed checks of an exercise that the simulator looks at
 
-// Two kernels at once on one GPU would spoil each other's times.
-std::size_t exercises_at_once(Device device) {
-  return device == Device::cpu ? processors() : 1;
-}
-
-std::size_t idle_beside(std::size_t busy) {
-  return processors() - std::min(busy, processors());
+std::size_t idle_beside(std::size_t busy, std::size_t threads) {
+  return threads - std::min(busy, threads);
 }
 
 bool is_failure(const std::string& status) {
@@ -42,7 +37,11 @@ Run::Run(const Config& config, const std::vector<Task>& tasks, const GradeOption
       options_(options),
       device_(device),
       builder_(config, device),
-      report_(make_report(device, device == Device::cpu ? "CPU simulator" : "GPU", options.seed)) {
+      report_(make_report(device, device == Device::cpu ? "CPU simulator" : "GPU", options.seed)),
+      progress_(!options.alone) {
+  if (options.alone) {
+    workers_.emplace(config.build / "cache");
+  }
   for (const Task& task : tasks) {
     items_.push_back({task, {}, {}, {}, {}, {}, {}, {}});
   }
@@ -50,16 +49,24 @@ Run::Run(const Config& config, const std::vector<Task>& tasks, const GradeOption
   save();
 }
 
+std::size_t Run::threads() const {
+  return options_.jobs > 0 ? options_.jobs : processors();
+}
+
+// Two kernels at once on one GPU would spoil each other's times.
+std::size_t Run::exercises_at_once() const {
+  return device_ == Device::cpu ? threads() : 1;
+}
+
 void Run::work() {
   list();
-  parallel_for(items_.size(), processors(), [this](std::size_t index) { build(index); });
+  parallel_for(items_.size(), threads(), [this](std::size_t index) { build(index); });
   find_gpu_code();
-  begin_gpu_code(idle_beside(items_.size() * at_once()));
-  parallel_for(items_.size(), exercises_at_once(device_),
-               [this](std::size_t index) { grade(index); });
+  begin_gpu_code(idle_beside(items_.size() * at_once(), threads()));
+  parallel_for(items_.size(), exercises_at_once(), [this](std::size_t index) { grade(index); });
   if (device_ == Device::gpu) {
     measure();
-    parallel_for(items_.size(), processors(), [this](std::size_t index) { ask_simulator(index); });
+    parallel_for(items_.size(), threads(), [this](std::size_t index) { ask_simulator(index); });
   }
   progress_.show("");
   add_known_gpu_code();
@@ -73,11 +80,10 @@ void Run::count_traffic() {
 }
 
 void Run::measure() {
-  parallel_for(items_.size(), processors(),
+  parallel_for(items_.size(), threads(),
                [this](std::size_t index) { build_what_to_measure_beside(index); });
-  begin_gpu_code(idle_beside(items_.size()));
-  parallel_for(items_.size(), exercises_at_once(device_),
-               [this](std::size_t index) { measure(index); });
+  begin_gpu_code(idle_beside(items_.size(), threads()));
+  parallel_for(items_.size(), exercises_at_once(), [this](std::size_t index) { measure(index); });
 }
 
 void Run::finish() {
@@ -132,7 +138,8 @@ void Run::build_theirs(std::size_t index) {
   }
   find_places(item);
   progress_.show(fmt::format("compiling {}", task.shown));
-  const BuildResult result = builder_.build(task);
+  const BuildResult result =
+      workers_ ? builder_.build_once(task, workers_->path()) : builder_.build(task);
   if (result.error) {
     update(index, [&](Json& exercise) {
       set_all_checks(exercise, "compile error", result.error->message, result.error->location);
@@ -162,7 +169,7 @@ void Run::find_places(Item& item) const {
 // On a GPU a worker that can be trusted tells whether the device still works.
 void Run::build_trusted(Item& item) const {
   const fs::path solution = solution_of(item.task);
-  if (!fs::exists(solution)) {
+  if (!config_.has_solutions() || !fs::exists(solution)) {
     build_own(item, item.task.exercise->naive, item.naive);
   } else if (!is_untouched(item.task)) {
     build_own(item, solution, item.reference);
@@ -171,11 +178,13 @@ void Run::build_trusted(Item& item) const {
 
 // They are compiled only for an exercise that has passed: most users of a fresh clone need none.
 void Run::build_what_to_measure_beside(std::size_t index) {
-  if (is_to_measure(index)) {
+  if (is_to_measure(index) && !(options_.alone && device_ == Device::cpu)) {
     Item& item = items_[index];
     progress_.show(fmt::format("compiling what {} is measured beside", item.task.exercise->id));
     build_own(item, item.task.exercise->naive, item.naive);
-    build_own(item, solution_of(item.task), item.reference);
+    if (config_.has_solutions()) {
+      build_own(item, solution_of(item.task), item.reference);
+    }
   }
 }
 
@@ -226,7 +235,7 @@ std::vector<std::string> Run::checks_of(std::size_t index) {
 // own.
 std::size_t Run::at_once() const {
   const bool alone = items_.size() == 1 && device_ == Device::cpu && options_.until.empty();
-  return alone && processors() > 1 ? 2 : 1;
+  return alone && threads() > 1 ? 2 : 1;
 }
 
 void Run::grade(std::size_t index) {
@@ -383,7 +392,7 @@ void Run::update(std::size_t index, const std::function<void(Json&)>& change) {
 
 // A device, a pipe or a link gets the end only.
 void Run::save(bool at_end) const {
-  if (!at_end && !can_be_replaced(options_.report)) {
+  if (options_.report.empty() || (!at_end && !can_be_replaced(options_.report))) {
     return;
   }
   try {

@@ -13,6 +13,7 @@
 
 #include "driver/build.h"
 #include "driver/config.h"
+#include "driver/files.h"
 #include "driver/grade.h"
 #include "driver/grader.h"
 #include "driver/progress.h"
@@ -22,10 +23,16 @@
 
 namespace onepass::driver {
 
+/// What other runs have found out about files put together for experiments, by their texts.
+struct KnownTrials {
+  std::function<std::optional<bool>(const Task& task)> find;  // does everything pass?
+  std::function<void(const Task& task, bool passes)> note;
+};
+
 class Run {
  public:
-  /// `options.report` and `options.names.submission` are not empty. From now on the report on disk
-  /// is that of this run.
+  /// `options.names.submission` is not empty. From now on the report on disk is that of this run;
+  /// there is none if `options.report` is empty.
   Run(const Config& config, const std::vector<Task>& tasks, const GradeOptions& options,
       Device device);
 
@@ -35,6 +42,9 @@ class Run {
 
   /// Then, on the simulator: what do those that have passed ask of memory?
   void count_traffic();
+
+  /// From now on no experiment is made whose outcome is known.
+  void share_trials(KnownTrials known) { known_trials_ = std::move(known); }
 
   /// Then: which TODOs of the exercises that failed are right? Each that has code is graded with
   /// the solution's code in place of all others.
@@ -70,6 +80,8 @@ class Run {
   /// What goes wrong there through no fault of the file leaves its exercise ungraded.
   void build(std::size_t index);
   void build_theirs(std::size_t index);
+  std::size_t threads() const;
+  std::size_t exercises_at_once() const;
   std::size_t at_once() const;
   void grade(std::size_t index);
   void measure();
@@ -87,6 +99,8 @@ class Run {
   /// those with none, none.
   void conclude_on(const std::vector<Trial>& together);
   std::optional<bool> passes(const Trial& trial, Device device);
+  std::optional<bool> try_file(const Task& task, const Trial& trial, Device device,
+                               const std::string& what);
   void ask_simulator(std::size_t index);
   void explain_on_simulator(std::size_t index, GraderRun run);
   void object_on_simulator(std::size_t index, GraderRun run);
@@ -111,11 +125,13 @@ class Run {
   GradeOptions options_;
   Device device_;
   Builder builder_;
+  std::optional<ScratchFolder> workers_;  // those that are not kept
   std::vector<Item> items_;
   std::mutex mutex_;      // for report_
   std::mutex trial_gpu_;  // on which one trial is graded at a time
   Json report_;
   Progress progress_;
+  std::optional<KnownTrials> known_trials_;
   std::optional<Builder> gpu_code_builder_;
   std::vector<std::size_t> to_compile_;  // for a GPU as well
   std::string gpu_code_fault_;           // why one was not, through no fault of its own

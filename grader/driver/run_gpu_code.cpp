@@ -65,7 +65,7 @@ void Run::add_known_gpu_code() {
 }
 
 void Run::add_gpu_code() {
-  begin_gpu_code(processors());
+  begin_gpu_code(threads());
   if (gpu_code_.valid()) {
     progress_.show("compiling for a GPU as well");
     gpu_code_.wait();

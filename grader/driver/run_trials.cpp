@@ -25,8 +25,8 @@ TodoState state_of(std::optional<bool> passes) {
 // A file with failures, several places to choose from, and something to try.
 bool Run::is_to_try(std::size_t index) {
   const std::optional<Places>& places = items_[index].places;
-  if (!options_.experiments || !options_.until.empty() || !places || process::interrupted() ||
-      (places->todos().size() < 2 && places->elsewhere.empty())) {
+  if (!options_.experiments || !config_.has_solutions() || !options_.until.empty() || !places ||
+      process::interrupted() || (places->todos().size() < 2 && places->elsewhere.empty())) {
     return false;
   }
   const std::lock_guard lock(mutex_);
@@ -123,7 +123,7 @@ void Run::conclude_on(const std::vector<Trial>& together) {
 }
 
 void Run::try_out(std::vector<Trial>& trials) {
-  parallel_for(trials.size(), processors(), [&](std::size_t i) {
+  parallel_for(trials.size(), threads(), [&](std::size_t i) {
     Trial& trial = trials[i];
     trial.passes = passes(trial, device_);
     // What a GPU gets right by luck, the simulator does not.
@@ -135,7 +135,6 @@ void Run::try_out(std::vector<Trial>& trials) {
   });
 }
 
-// On the simulator in place of a GPU only what it can show at a line counts.
 std::optional<bool> Run::passes(const Trial& trial, Device device) {
   const Item& item = items_[trial.index];
   const std::string what = fmt::format("which TODO of {}? Trying {}", item.task.exercise->id,
@@ -144,14 +143,27 @@ std::optional<bool> Run::passes(const Trial& trial, Device device) {
     return std::nullopt;
   }
   progress_.show(what);
-  const ScratchFolder folder(config_.build / "cache");
-  GraderRun run = grader_run(item);
   std::set<int> replaced = item.places->todos();
   for (const int todo : trial.kept) {
     replaced.erase(todo);
   }
   Task task = item.task;
   task.source = item.places->with_solution(replaced);
+  if (!known_trials_ || device != device_) {
+    return try_file(task, trial, device, what);
+  }
+  std::optional<bool> known = known_trials_->find(task);
+  if (!known && (known = try_file(task, trial, device, what))) {
+    known_trials_->note(task, *known);
+  }
+  return known;
+}
+
+// On the simulator in place of a GPU only what it can show at a line counts.
+std::optional<bool> Run::try_file(const Task& task, const Trial& trial, Device device,
+                                  const std::string& what) {
+  const ScratchFolder folder(config_.build / "cache");
+  GraderRun run = grader_run(items_[trial.index]);
   run.worker = (device == device_ ? builder_ : Builder(config_, device))
                    .build_once(task, folder.path())
                    .worker;

@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 [[noreturn]] void cannot_read(const fs::path& file, int error) {
@@ -93,11 +92,8 @@ void read_task(Task& task, const fs::path& file, const fs::path& submission, boo
     task.missing = fmt::format("{} is no regular file: put one there.", task.shown);
   } else if ((descriptor = open_regular(real)) < 0) {
     task.missing = unreadable;
-  } else if (std::string text = read_all(descriptor, real); text.size() > kMostBytes) {
-    task.missing = fmt::format("{} is larger than 1 MiB: an exercise is far smaller.", task.shown);
   } else {
-    const bool marked = text.rfind(kByteOrderMark, 0) == 0;
-    task.source = marked ? text.substr(kByteOrderMark.size()) : std::move(text);
+    set_text(task, read_all(descriptor, real));
   }
 }
 
@@ -153,6 +149,30 @@ bool is_own(const Config& config, const fs::path& submission) {
 
 std::vector<Task> own_tasks(const Config& config) {
   return read_tasks(config, exercises_named(config, {}), config.exercises(), true);
+}
+
+Task unread_task(const Named& named) {
+  return {
+      {named.exercise, "", named.chapter->folder + "/" + named.exercise->file}, named.chapter, ""};
+}
+
+void set_text(Task& task, std::string text) {
+  if (text.size() > kMostBytes) {
+    task.missing = fmt::format("{} is larger than 1 MiB: an exercise is far smaller.", task.shown);
+    return;
+  }
+  const bool marked = text.rfind(kByteOrderMark, 0) == 0;
+  task.source = marked ? text.substr(kByteOrderMark.size()) : std::move(text);
+}
+
+std::vector<Task> tasks_in(const std::vector<Named>& exercises, const fs::path& folder) {
+  std::vector<Task> tasks;
+  for (const Named& named : exercises) {
+    Task task = unread_task(named);
+    read_task(task, folder / task.shown, folder, false);
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
 }
 
 std::vector<Task> select_tasks(const Config& config, const Names& names) {

@@ -28,7 +28,20 @@ std::vector<Task> own_tasks(const Config& config);
 /// for a folder that holds the file of none of them; GraderFault if the machine cannot read one.
 std::vector<Task> select_tasks(const Config& config, const Names& names);
 
-/// The same of one exercise.
+/// The exercises in the folder of a submission, whether it has any or none, shown as
+/// "01_rmsnorm/forward.cu" wherever it lies.
+std::vector<Task> tasks_in(const std::vector<Named>& exercises,
+                           const std::filesystem::path& folder);
+
+/// A task of a submission with no text yet, shown like these, and its text: what is too large for
+/// an exercise makes it a missing one.
+Task unread_task(const Named& named);
+void set_text(Task& task, std::string text);
+
+/// Bytes that an exercise may have.
+constexpr std::size_t kMostBytes = 1 << 20;
+
+/// select_tasks() of one exercise.
 Task select_task(const Config& config, const Names& names);
 
 }  // namespace onepass::driver

@@ -37,22 +37,28 @@ std::string tool_limits() {
                      kSecondsOfWork, kSeconds, kMostMemory >> 30, kLargestFile >> 20);
 }
 
-ToolRunner::ToolRunner(const Toolchain& toolchain) {
-  allowance_.calls = process::SystemCalls::any;
-  allowance_.variables = {"*"};
-  allowance_.limits = {{RLIMIT_CORE, 0},
-                       {RLIMIT_CPU, kSecondsOfWork},
-                       {RLIMIT_AS, kMostMemory},
-                       {RLIMIT_FSIZE, kLargestFile}};
-  const auto add = [&](const fs::path& path) { allowance_.paths.push_back({path, kReading}); };
+process::Allowance tool_allowance() {
+  process::Allowance allowance;
+  allowance.calls = process::SystemCalls::any;
+  allowance.variables = {"*"};
+  allowance.limits = {{RLIMIT_CORE, 0},
+                      {RLIMIT_CPU, kSecondsOfWork},
+                      {RLIMIT_AS, kMostMemory},
+                      {RLIMIT_FSIZE, kLargestFile}};
   for (const char* path : kSystem) {
-    add(path);
+    allowance.paths.push_back({path, kReading});
   }
   for (const char* variable : {"PATH", "LD_LIBRARY_PATH"}) {
     for (const fs::path path : process::paths_in(variable)) {
-      add(path);
+      allowance.paths.push_back({path, kReading});
     }
   }
+  allowance.paths.push_back({"/dev/null", right::read | right::modify});
+  return allowance;
+}
+
+ToolRunner::ToolRunner(const Toolchain& toolchain) : allowance_(tool_allowance()) {
+  const auto add = [&](const fs::path& path) { allowance_.paths.push_back({path, kReading}); };
   std::error_code error;
   const fs::path programs = fs::canonical(toolchain.compiler, error).parent_path();
   if (programs.filename() == "bin" && programs.parent_path().has_relative_path()) {
@@ -69,7 +75,6 @@ ToolRunner::ToolRunner(const Toolchain& toolchain) {
       add(flag);
     }
   }
-  allowance_.paths.push_back({"/dev/null", right::read | right::modify});
 }
 
 ToolResult ToolRunner::run(const std::vector<std::string>& command, const fs::path& file,

@@ -20,10 +20,14 @@ struct ToolResult {
 /// "25 s of work, ...": what each program of the toolchain may take.
 std::string tool_limits();
 
+/// What any program that works on a student's files may do: read the system's programs and
+/// libraries, and those on PATH and LD_LIBRARY_PATH, under these limits.
+process::Allowance tool_allowance();
+
 class ToolRunner {
  public:
-  /// Tools may read the system's programs and libraries, those on PATH and LD_LIBRARY_PATH, and
-  /// what the toolchain names: where its compiler is installed, what goes into a worker, headers.
+  /// Tools may read besides what the toolchain names: where its compiler is installed, what goes
+  /// into a worker, headers.
   explicit ToolRunner(const Toolchain& toolchain);
 
   /// Runs `command` on a text. It may read `file` too, and write in `folder`, which is also where

@@ -87,6 +87,9 @@ int StudentCommands::run(const Config& config, const fs::path& workbook) {
     watching_.workbook = workbook;
     return driver::watch(config, watching_);
   }
+  if (*diff_ && !config.has_solutions()) {
+    throw BadInput("This copy of the workbook has no solutions to show.");
+  }
   fmt::print("{}", *hint_         ? open_hint(config, hinting_)
                    : *list_       ? render_list(config, standings(config), style)
                    : *reset_      ? driver::reset(config, exercise_)
