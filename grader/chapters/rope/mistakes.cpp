@@ -176,12 +176,10 @@ const Table<Turn> kPositionMistakes = {
             [](const Heads& h, const Place& at) {
               return h.row_of((at.token * h.heads + at.head) / h.q_heads);
             }}},
-      {"Only as many heads of k were turned as q has, and k has more: the others stayed as they "
-       "were. Their number is k_heads.",
+      {"Only as many heads of k were turned as q has, and k has more: their number is k_heads.",
        {.heads = [](const Heads& h) { return std::min(h.heads, h.q_heads); }}}}},
     {"output-partly-written",
-     {{"It was left as it was before the call.",
-       {.turn = [](const Elements& e) { return Turned(e.a, e.b); }}}}},
+     {{"It was not turned.", {.turn = [](const Elements& e) { return Turned(e.a, e.b); }}}}},
     {"frequency-exponent",
      {{"The angles are those of base^(-i / rotary_dim): it is 2i, and better still, read the "
        "tables.",
