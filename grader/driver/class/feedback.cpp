@@ -87,7 +87,8 @@ constexpr const char* kStyle = R"(
 :root { color-scheme: light dark }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse } td, th { padding: .15rem .9rem .15rem 0; text-align: left }
-pre { overflow-x: auto; padding: .6rem; border-left: 3px solid #8888; background: #8881 }
+th:nth-child(2), th:nth-child(3), td:nth-child(2), td:nth-child(3) { text-align: right }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .6rem; border-left: 3px solid #8888; background: #8881 }
 h3 { font-size: 1rem; margin: 1.2rem 0 .3rem }
 )";
 
