@@ -82,7 +82,7 @@ std::string what_helps(const Config& config, const std::vector<Task>& tasks, con
     const std::string program = program_of(config);
     const std::string diagnosis = text(*next->check, "diagnosis");
     std::vector<std::string> commands;
-    if (!diagnosis.empty()) {
+    if (!diagnosis.empty() && diagnosis != "not-started") {  // that TODO has code
       commands.push_back(fmt::format("{} explain {}", program, diagnosis));
     }
     if (!exercise.contains("outside_todos")) {

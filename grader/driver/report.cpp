@@ -186,9 +186,6 @@ void note_begun(Json& exercise, int todo, bool begun) {
     }
     if (begun) {
       check["status"] = status == "not started" ? "failed" : status;
-      if (text(check, "diagnosis") == "not-started") {
-        check["diagnosis"] = nullptr;
-      }
     } else {
       check.update({{"status", "not started"},
                     {"message", fmt::format("TODO {} is not started.", todo)},
