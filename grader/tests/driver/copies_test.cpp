@@ -123,7 +123,7 @@ TEST_CASE("Gradescope's zip makes a results.json of a submission") {
       "cd {0} && mkdir -p a/source a/submission/exercises && cd a/source && "
       "unzip -q ../../autograder.zip && sh -n setup.sh && test -x run_autograder && "
       "test -f onepass/solutions/01_rmsnorm/forward.cu && ! test -e onepass/grader/tests && "
-      "ln -s {1} onepass/build && cp -r {2}/exercises/01_rmsnorm ../submission/exercises/ && "
+      "ln -s '{1}' onepass/build && cp -r '{2}/exercises/01_rmsnorm' ../submission/exercises/ && "
       "sed -i 's,/tmp/,{0}/,g; s,/autograder,{0}/a,g' run_autograder && ./run_autograder",
       root, ONEPASS_BINARY_DIR, ONEPASS_SOURCE_DIR));
   INFO(graded.output);
