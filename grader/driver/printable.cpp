@@ -66,6 +66,18 @@ std::string printable_line(std::string_view text) {
   return line;
 }
 
+std::string in_html(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    escaped += c == '&'   ? "&amp;"
+               : c == '<' ? "&lt;"
+               : c == '>' ? "&gt;"
+               : c == '"' ? "&quot;"
+                          : std::string(1, c);
+  }
+  return escaped;
+}
+
 void make_printable(Json& value) {
   if (value.is_string()) {
     value = printable(value.get_ref<const std::string&>());

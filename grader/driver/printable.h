@@ -16,6 +16,9 @@ std::string printable(std::string_view text);
 /// The same in one line: a file's name, say.
 std::string printable_line(std::string_view text);
 
+/// As a page in HTML or XML has it: with entities for &, <, > and ".
+std::string in_html(std::string_view text);
+
 /// printable() of all strings in it.
 void make_printable(Json& value);
 

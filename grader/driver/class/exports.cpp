@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "driver/printable.h"
 #include "driver/text.h"
 
 namespace onepass::driver::course {
@@ -31,12 +32,8 @@ std::string lines_together(const std::vector<std::string>& remarks) {
 // XML 1.0 has no control characters, not even as entities.
 std::string in_xml(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
-    escaped += c == '&'    ? "&amp;"
-               : c == '<'  ? "&lt;"
-               : c == '>'  ? "&gt;"
-               : c == '"'  ? "&quot;"
-               : c == '\n' ? "&#10;"
+  for (const char c : in_html(text)) {
+    escaped += c == '\n'   ? "&#10;"
                : c == '\t' ? " "
                            : std::string(1, static_cast<unsigned char>(c) < 32 ? '?' : c);
   }

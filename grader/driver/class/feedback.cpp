@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "driver/printable.h"
 #include "driver/text.h"
 
 namespace onepass::driver::course {
@@ -69,18 +70,6 @@ std::string code_block(const std::string& text) {
 
 std::string block_of(const std::string& text) {
   return is_one_line(text) ? in_markdown(text) + "\n\n" : code_block(text);
-}
-
-std::string in_html(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    escaped += c == '&'   ? "&amp;"
-               : c == '<' ? "&lt;"
-               : c == '>' ? "&gt;"
-               : c == '"' ? "&quot;"
-                          : std::string(1, c);
-  }
-  return escaped;
 }
 
 constexpr const char* kStyle = R"(

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "driver/printable.h"
+
 namespace onepass::driver {
 namespace {
 
@@ -34,18 +36,10 @@ constexpr const char* kStyle = R"(<style>
 </style>
 )";
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  }
-  return result;
-}
-
 std::string text_at(double x, double y, const char* anchor, const char* style,
                     const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n",
-                     x, y, anchor, style, escaped(text));
+                     x, y, anchor, style, in_html(text));
 }
 
 std::string line(double x1, double y1, double x2, double y2, const char* style) {
@@ -104,7 +98,7 @@ std::string axes(const Panel& panel, const Plot& plot, const Scale& scale) {
   return text + fmt::format(
                     "<text transform=\"translate(18 {:.1f}) rotate(-90)\" "
                     "text-anchor=\"middle\">{}</text>\n",
-                    scale.top + kHeight / 2, escaped(plot.y_label));
+                    scale.top + kHeight / 2, in_html(plot.y_label));
 }
 
 std::string points(const Panel& panel, const std::vector<double>& y, const Scale& scale) {
@@ -135,7 +129,7 @@ std::string curve(const Panel& panel, const Series& series, std::size_t color, c
       text += fmt::format(
           "<circle class=\"s{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"><title>{}: {:.4g} at "
           "{:g}</title></circle>\n",
-          color, scale.x(panel.x[i]), scale.y(series.y[i]), escaped(series.name), series.y[i],
+          color, scale.x(panel.x[i]), scale.y(series.y[i]), in_html(series.name), series.y[i],
           panel.x[i]);
     }
   }
@@ -187,7 +181,7 @@ std::string svg(const Plot& plot) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" role=\"img\">\n<title>{2}</title>\n{3}<rect class=\"ground\" width=\"{0}\" "
       "height=\"{1}\"/>\n",
-      kWidth, height, escaped(plot.title), kStyle);
+      kWidth, height, in_html(plot.title), kStyle);
   text += text_at(kLeft, 24, "start", "title", plot.title);
   text += text_at(kLeft, 43, "start", "small", plot.subtitle);
   text += legend(plot.panels.front().series);

@@ -26,7 +26,6 @@ std::int64_t elements_of(const Case& call) {
   return elements;
 }
 
-/// Those that explain this output too.
 std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& wrong) {
   return that_explain(wrong.call, wrong.expectation, wrong.answer[wrong.expectation.output],
                       std::move(suspects), wrong.answer.blocks);
