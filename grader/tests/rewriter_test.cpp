@@ -176,6 +176,7 @@ TEST_SUITE("rewriter") {
     CHECK(contains(rewritten_longer(bounds + "void BOUNDS k() {}"),
                    "k() { ONEPASS_LAUNCH_BOUNDS_OF_BOUNDS;}"));
     CHECK(contains(rewritten_longer("\n" + bounds), "\n#line 2\n" + bounds));
+    CHECK(contains(rewritten_longer("#define \\\n" + bounds.substr(8)), "\n#line 1\n#define \\"));
     // What they say is what the preprocessor takes.
     const std::string two =
         rewritten_longer("#if A\n" + bounds + "#else\n#define BOUNDS\n#endif\n");

@@ -147,7 +147,7 @@ Macros macros_with_bounds(const Tokens& tokens, const std::vector<Definition>& d
 
 // The lines before a definition, and a #line that takes them back.
 std::string definition_of_bounds(const Tokens& tokens, const Definition& definition,
-                                 const Macros& macros) {
+                                 const Macros& macros, std::ptrdiff_t line) {
   const Token& name = tokens[definition.name];
   const std::string bounds = "ONEPASS_LAUNCH_BOUNDS_OF_" + std::string(name.text);
   std::string text;
@@ -155,8 +155,8 @@ std::string definition_of_bounds(const Tokens& tokens, const Definition& definit
     text += (text.empty() ? "" : "; ") + compared(tokens, i);
   }
   return "#undef " + bounds + "\n#define " + bounds +
-         as_written(tokens, definition.name + 1, definition.text) + " " + text + "\n#line " +
-         std::to_string(name.line) + "\n";
+         on_one_line(as_written(tokens, definition.name + 1, definition.text) + " " + text) +
+         "\n#line " + std::to_string(line) + "\n";
 }
 
 // A kernel as it is declared or defined.
@@ -241,7 +241,9 @@ void rewrite_launch_bounds(std::string_view source, const Tokens& tokens,
   for (const Definition& one : all) {
     if (macros.count(tokens[one.name].text) > 0) {
       const std::size_t hash = hash_before(source, tokens[one.name]);
-      edits.push_back({hash, hash, definition_of_bounds(tokens, one, macros)});
+      const std::ptrdiff_t line =
+          std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(hash), '\n') + 1;
+      edits.push_back({hash, hash, definition_of_bounds(tokens, one, macros, line), true});
     }
   }
   for (std::size_t i = 0; i < tokens.size(); ++i) {

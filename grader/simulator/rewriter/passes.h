@@ -3,18 +3,20 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tokens.h"
 
 namespace onepass::rewriter {
 
-/// Replaces source[begin, end) by text, which holds as many newlines as what it replaces, or ends
-/// in a #line.
+/// Replaces source[begin, end) by text. Newlines are seen to: text gets as many as what it replaces
+/// has, unless it has lines of its own and ends in a #line.
 struct Edit {
   std::size_t begin;
   std::size_t end;
   std::string text;
+  bool has_own_lines = false;
 };
 
 using Tokens = std::vector<Token>;
@@ -39,6 +41,9 @@ bool rewrite_inline_assembly(const Tokens& tokens, std::vector<Edit>& edits);
 
 /// held[p], where held is an array of structures
 void rewrite_array_indices(const Tokens& tokens, std::vector<Edit>& edits);
+
+/// The text with a space for each newline, continued line or not.
+std::string on_one_line(std::string_view text);
 
 /// A name, and none of the words that may stand before one without being a part of it.
 bool is_name(const Token& token);

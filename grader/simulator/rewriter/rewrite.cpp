@@ -18,6 +18,23 @@ std::string quoted(std::string_view path) {
   return result + "\"";
 }
 
+std::ptrdiff_t newlines(std::string_view text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
+
+// An edit's text with as many newlines as what it replaces: no line of the student's may move.
+std::string fitted(std::string_view replaced, std::string text) {
+  if (newlines(text) > newlines(replaced)) {
+    text = on_one_line(text);
+  }
+  for (std::ptrdiff_t left = newlines(replaced) - newlines(text); left > 0; --left) {
+    const std::size_t end = replaced.rfind('\n');
+    text += end > 0 && replaced[end - 1] == '\\' ? "\\\n" : "\n";  // a directive goes on
+    replaced = replaced.substr(0, end);
+  }
+  return text;
+}
+
 std::string apply(std::string_view source, std::vector<Edit> edits) {
   std::stable_sort(edits.begin(), edits.end(),
                    [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
@@ -28,7 +45,9 @@ std::string apply(std::string_view source, std::vector<Edit> edits) {
       continue;  // of two edits of one text the first holds: it is no C++, as the compiler will say
     }
     result += source.substr(position, edit.begin - position);
-    result += edit.text;
+    result += edit.has_own_lines
+                  ? edit.text
+                  : fitted(source.substr(edit.begin, edit.end - edit.begin), edit.text);
     position = edit.end;
   }
   result += source.substr(position);
@@ -36,6 +55,16 @@ std::string apply(std::string_view source, std::vector<Edit> edits) {
 }
 
 }  // namespace
+
+std::string on_one_line(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool continues = text[i] == '\\' && text.substr(i + 1, 1) == "\n";
+    result += continues || text[i] == '\n' ? ' ' : text[i];
+    i += continues;
+  }
+  return result;
+}
 
 bool is_name(const Token& token) {
   return token.kind == TokenKind::kIdentifier &&
