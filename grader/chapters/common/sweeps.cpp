@@ -232,6 +232,10 @@ bool holds_numbers(const verdict::Buffer& buffer) {
   return buffer.role != verdict::Role::output && !buffer.null && !verdict::is_integer(buffer.dtype);
 }
 
+Matrix all_of(double number, const Matrix& like) {
+  return changed(like, [=](auto, auto, double) { return number; });
+}
+
 void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
                            const CheckOutputs& check) {
   const bool has_statistics = outputs.size() > 1;
@@ -251,6 +255,8 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
               value != finite.values[i] || (is_alike && with.values[i] != without.values[i]);
           if (depends && (is_statistic || std::isfinite(value))) {
             expectation.bound.values[i] = std::numeric_limits<double>::infinity();
+          } else if (!std::isfinite(value)) {
+            expectation.bound.values[i] = 0.0;  // else an infinite one, of a pair, would let all by
           }
         }
         return expectation;
@@ -274,14 +280,22 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
         check(call.with(buffers), lenient(call.with(buffers)));
       }
     }
-    const Case whole = call.with(buffers);
-    // Infinity times 0 is NaN, too: whoever leaves out what is multiplied by 0 loses it.
+    // Infinity times 0 is NaN, too: whoever leaves out what is multiplied by 0 loses it. So does
+    // who leaves out what changes no other number: a sine of 0 beside a cosine of 1.
     for (std::size_t j = 0; j < buffers.size(); ++j) {
-      if (j != i && holds_numbers(buffers[j])) {
-        const Matrix before = buffers[j].values;
-        buffers[j].values = Matrix(before.dtype(), before.rows(), before.cols());
-        check(call.with(buffers), lenient(whole));
-        buffers[j].values = before;
+      if (j == i || !holds_numbers(buffers[j])) {
+        continue;
+      }
+      std::vector<verdict::Buffer> rest_is_one = buffers;
+      for (std::size_t k = 0; k < buffers.size(); ++k) {
+        if (k != i && k != j && holds_numbers(buffers[k])) {
+          rest_is_one[k].values = all_of(1.0, rest_is_one[k].values);
+        }
+      }
+      for (std::vector<verdict::Buffer> others : {buffers, rest_is_one}) {
+        const Case whole = call.with(others);
+        others[j].values = all_of(0.0, others[j].values);
+        check(call.with(others), lenient(whole));
       }
     }
   }

@@ -57,10 +57,10 @@ void check_most_rows(const Function& function, const std::string& size,
 void check_any_numbers(const Function& function, const CheckCall& check);
 
 /// Makes an element in the middle and the last one of each input of the call NaN, and infinite, one
-/// at a time; infinite in the middle also with each other input 0 throughout. What the formula
-/// makes infinite or NaN of it must be one of them. What else depends on it is left open, as are
-/// statistics: the ways to compute them differ. All other numbers are what they were. Where a call
-/// of fp16 has inputs of fp32, the same in bf16.
+/// at a time; infinite in the middle also with each other input 0 throughout, and the rest as it is
+/// or 1. What the formula makes infinite or NaN of it must be one of them. What else depends on it
+/// is left open, as are statistics: the ways to compute them differ. All other numbers are what
+/// they were. Where a call of fp16 has inputs of fp32, the same in bf16.
 using CheckOutputs = std::function<void(const Case& call, const verdict::Outputs& outputs)>;
 void check_not_finite(const Case& call, const verdict::Outputs& outputs, const CheckOutputs& check);
 

@@ -12,12 +12,12 @@ auto lines_in(std::string_view text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
-// Lines that the rewriter adds, and takes back by a #line: three for each macro of launch bounds.
-int lines_taken_back(std::string_view text) {
+// The rewriter puts three lines before each macro of launch bounds, and a #line takes them back.
+int macros_of_bounds(std::string_view text) {
   constexpr std::string_view kFirst = "#undef ONEPASS_LAUNCH_BOUNDS_OF_";
   int count = 0;
   for (std::size_t at = 0; (at = text.find(kFirst, at)) != text.npos; at += kFirst.size()) {
-    count += 3;
+    ++count;
   }
   return count;
 }
@@ -27,9 +27,9 @@ int lines_taken_back(std::string_view text) {
 void try_input(std::string_view input) {
   try {
     const std::string text = rewriter::rewrite(input, "exercises/01_rmsnorm/forward.cu");
-    // No line has moved.
-    require(lines_in(text) - lines_taken_back(text) ==
-            lines_in(input) - lines_taken_back(input) + 2);
+    if (macros_of_bounds(input) == 0) {  // no line has moved
+      require(lines_in(text) - 3 * macros_of_bounds(text) == lines_in(input) + 2);
+    }
   } catch (const rewriter::RewriteError& error) {
     require(error.line() >= 1 && error.line() <= lines_in(input) + 1);
   }
