@@ -55,6 +55,12 @@ std::vector<Way<Hooks>> variance_clamped(const ForwardWords& words) {
                     {.rstd = [least](const Row& r) {
                       return inverse_root(std::max(r.variance, least) + r.eps);
                     }}});
+    ways.push_back({say("The sum of {v} and eps was raised to a number of the kernel's own where "
+                        "it is smaller: take it as it is.",
+                        words),
+                    {.rstd = [least](const Row& r) {
+                      return inverse_root(std::max(r.variance + r.eps, least));
+                    }}});
   }
   return ways;
 }

@@ -22,6 +22,10 @@ void round_wdy(Backward& p) {
   p.wdy = common::rounded(p.dtype, p.wdy);
 }
 
+Field centred(const Field& terms) {
+  return normalized(terms, row_means(terms), Field(terms.rows, 1, 1.0));
+}
+
 void clear_mean_wdy(Backward& p) {
   p.mean_wdy = Field(p.x.rows, 1);
 }
@@ -42,6 +46,10 @@ const common::Table<common::BackwardHooks> kOwnBackwardMistakes = {
               clear_mean_wdy(p);
               p.mean_wdy_hat = p.mean_wdy;
             }}}}},
+    {"mean-taken-for-exact",
+     {{"The mean of wdy * x_hat was taken of wdy less its mean. That is the same only where x_hat "
+       "adds up to 0, and the mean that is given need not be that of x: use wdy as it is.",
+       {.means = [](Backward& p) { p.mean_wdy_hat = row_means(product(centred(p.wdy), p.x_hat)); }}}}},
     {"sum-not-mean",
      {{"Both sums were used as they are: divide them by cols.",
        {.means =

@@ -92,6 +92,16 @@ bool are_alike(std::int64_t one, std::int64_t other) {
   return warps(one) == warps(other) && vector_of(one) == vector_of(other);
 }
 
+/// Has a row but one element? Then no sum tells one formula from another.
+bool is_one_column(const Case& call) {
+  const std::vector<std::string> row_sizes = call.contract()->row_sizes();
+  const std::vector<contract::Size>& sizes = call.contract()->sizes;
+  return std::all_of(sizes.begin(), sizes.end(), [&](const contract::Size& size) {
+    return !size.is_argument || std::count(row_sizes.begin(), row_sizes.end(), size.name) > 0 ||
+           call.integer(size.name) == 1;
+  });
+}
+
 struct Variation {
   Case call;
   bool is_alike = true;
@@ -211,6 +221,14 @@ Causes find_causes(const WrongOutput& wrong,
   if (wrong.comparison.unwritten > 0) {
     return {};  // what memory held before is nobody's result
   }
+  // What is right with an ordinary number in place of an infinite one has no wrong formula.
+  if (const std::optional<Diagnosis> hidden = explain_hidden(wrong)) {
+    const Case usual = made_finite(wrong.call);
+    const std::optional<Answer> answer = attempt(usual);
+    if (answer && comparison_of(*answer, expected(usual)).right()) {
+      return {{*hidden}, true};
+    }
+  }
   const bool is_sure = is_telling(wrong.call, wrong.expectation, wrong.comparison);
   for (const auto& [in_rows, most] : kSmaller) {
     const std::optional<Case> smaller = made_smaller(wrong.call, in_rows, most);
@@ -257,7 +275,7 @@ Causes find_causes(const WrongOutput& wrong,
     const bool decides = !comparison.right() || change.ones;
     if (!left.empty() && decides) {
       suspects = std::move(left);
-      confirmed = confirmed || !comparison.right();
+      confirmed = confirmed || (!comparison.right() && !is_one_column(other->call));
       telling = telling || is_telling(other->call, expectation, comparison);
     } else if (other->is_alike && decides) {
       suspects = that_are_silent(other->call, expectation, (*answer)[expectation.output],
