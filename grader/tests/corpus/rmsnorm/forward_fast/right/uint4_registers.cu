@@ -1,6 +1,6 @@
 // Right: 16 bytes are held as a uint4 and unpacked where they are used. Weights are loaded before
-// the reduction. One kernel whose registers hold 64 columns a thread; wider rows and rows that are
-// not aligned go another way.
+// the reduction. One kernel whose registers hold 64 columns a thread, of which a block of 512 has
+// enough; wider rows and rows that are not aligned go another way.
 
 #include <cstring>
 
@@ -9,6 +9,7 @@
 namespace onepass {
 
 constexpr int kUnits = 8;
+constexpr int kMostThreads = 512;
 
 __device__ inline float block_sum(float value) {
   __shared__ float slots[32];
@@ -32,13 +33,15 @@ __device__ inline float block_sum(float value) {
 }
 
 template <typename T>
-__global__ void held_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
-                            float* rstd, int cols, float eps) {
+__global__ void __launch_bounds__(kMostThreads)
+    held_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride, float* rstd,
+                int cols, float eps) {
   constexpr int V = 16 / sizeof(T);
   const int64_t row = blockIdx.x;
   uint4 held[kUnits];
   uint4 factors[kUnits] = {};
   float sum = 0.0f;
+#pragma unroll
   for (int u = 0; u < kUnits; ++u) {
     const int i = u * blockDim.x + threadIdx.x;
     if (i < cols / V) {
@@ -54,6 +57,7 @@ __global__ void held_kernel(const T* x, int64_t x_stride, const T* weight, T* y,
     }
   }
   const float scale = rsqrtf(block_sum(sum) / cols + eps);
+#pragma unroll
   for (int u = 0; u < kUnits; ++u) {
     const int i = u * blockDim.x + threadIdx.x;
     if (i < cols / V) {
@@ -102,9 +106,8 @@ __global__ void any_kernel(const T* x, int64_t x_stride, const T* weight, T* y, 
   for (int i = threadIdx.x; i < cols / V; i += blockDim.x, ++n) {
     Unit unit = n < kHeld ? held[n] : units[i];
     for (int j = 0; j < V; ++j) {
-      unit.values[j] =
-          static_cast<T>(static_cast<float>(unit.values[j]) * scale *
-                         (weight ? static_cast<float>(weight[i * V + j]) : 1.0f));
+      unit.values[j] = static_cast<T>(static_cast<float>(unit.values[j]) * scale *
+                                      (weight ? static_cast<float>(weight[i * V + j]) : 1.0f));
     }
     reinterpret_cast<Unit*>(y + row * y_stride)[i] = unit;
   }
@@ -124,7 +127,7 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
     return reinterpret_cast<uintptr_t>(tensor) % 16 == 0 && stride % V == 0 && cols % V == 0;
   };
   const bool all_aligned = aligned(x, x_stride) && aligned(y, y_stride) && aligned(weight, 0);
-  if (all_aligned && cols <= V * kUnits * 1024) {
+  if (all_aligned && cols <= V * kUnits * kMostThreads) {
     const int warps = (cols + 32 * V * kUnits - 1) / (32 * V * kUnits);
     held_kernel<<<rows, 32 * warps, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, cols, eps);
   } else {
