@@ -34,6 +34,16 @@ std::optional<Field> transposed(const Field& field) {
                   [&](std::int64_t row, std::int64_t col) { return field(col, row); });
 }
 
+std::optional<Field> tail_from_front(const Field& parameter, std::int64_t vector) {
+  const std::int64_t whole = parameter.cols / vector * vector;
+  if (whole == 0 || whole == parameter.cols) {
+    return std::nullopt;
+  }
+  return verdict::field_of(parameter.rows, parameter.cols, [&](auto row, auto col) {
+    return parameter(row, col < whole ? col : col - whole);
+  });
+}
+
 double poison(verdict::Dtype dtype) {
   const std::vector<std::byte> bytes(4, static_cast<std::byte>(verdict::Poison::finite));
   return verdict::decode(dtype, bytes.data());

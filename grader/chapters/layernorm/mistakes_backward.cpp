@@ -49,7 +49,8 @@ const common::Table<common::BackwardHooks> kOwnBackwardMistakes = {
     {"mean-taken-for-exact",
      {{"The mean of wdy * x_hat was taken of wdy less its mean. That is the same only where x_hat "
        "adds up to 0, and the mean that is given need not be that of x: use wdy as it is.",
-       {.means = [](Backward& p) { p.mean_wdy_hat = row_means(product(centred(p.wdy), p.x_hat)); }}}}},
+       {.means =
+            [](Backward& p) { p.mean_wdy_hat = row_means(product(centred(p.wdy), p.x_hat)); }}}}},
     {"sum-not-mean",
      {{"Both sums were used as they are: divide them by cols.",
        {.means =

@@ -92,6 +92,14 @@ bool is_beyond_row_0(const Case& call, const Finding& finding) {
   return in_later_block || (buffer != nullptr && finding.index >= buffer->stride());
 }
 
+/// Does an access begin in a row and reach past the end of the tensor?
+bool is_pack_over_the_end(const Case& call, const Finding& finding) {
+  const Buffer* buffer = call.find(finding.buffer);
+  return finding.kind == Kind::out_of_bounds_global && buffer != nullptr && finding.index >= 0 &&
+         finding.index / buffer->stride() < buffer->rows &&
+         finding.index % buffer->stride() < buffer->cols;
+}
+
 bool is_aligned(const Buffer& buffer, std::int64_t stride) {
   return stride * static_cast<std::int64_t>(size_of(buffer.dtype)) % 16 == 0;
 }
@@ -361,6 +369,14 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
   }
   if (may_be_misplaced(call, finding)) {
     const Densely densely = goes_densely(call, goes_well);
+    // Where a row has another distance, packs may be taken no more: that says nothing of strides.
+    if (densely != Densely::well && is_pack_over_the_end(call, finding)) {
+      return with_advice(finding, "no-tail-mask",
+                         "This access begins in the row and reaches past its end: where " +
+                             columns_of(call, finding.buffer) +
+                             " is no multiple of a pack, what is left over is read and written "
+                             "element by element.");
+    }
     if (densely == Densely::well ||
         (densely == Densely::well_in_another_way && is_beyond_row_0(call, finding))) {
       return with_advice(finding, "stride-ignored", stride_advice(call, finding.buffer));
