@@ -18,10 +18,11 @@ std::optional<verdict::Field> transposed(const verdict::Field& field);
 
 /// A row of parameters as a kernel reads it that begins anew, at column 0, with what fills no
 /// vector of so many columns; nothing where vectors fill the row.
+std::optional<verdict::Field> tail_from_front(const verdict::Field& parameter, std::int64_t vector);
+
 constexpr const char* kTailFromFront =
     "The last columns, which fill no vector of {}, took the weights of the row's first ones: they "
     "too are looked up by their column, counted from the row's start.";
-std::optional<verdict::Field> tail_from_front(const verdict::Field& parameter, std::int64_t vector);
 
 /// What memory of that type holds before some of the calls: what is added to it is off by that.
 double poison(verdict::Dtype dtype);
