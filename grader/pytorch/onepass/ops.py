@@ -192,13 +192,14 @@ layernorm.register_autograd(_layernorm_gradient, setup_context=_save_layernorm)
 @functools.lru_cache(maxsize=16)
 def _counted(tokens, rows, device):
     """Token t has row t of the tables, and where each sequence has the same rows, t % rows."""
-    return torch.arange(rows, device=device, dtype=torch.int32).repeat(tokens // max(rows, 1))
+    return torch.arange(rows, device=device, dtype=torch.int64).repeat(tokens // max(rows, 1))
 
 
 def _positions(positions, tokens, cos):
     if positions is None:
         return _counted(tokens, cos.shape[0], cos.device)
-    return positions.reshape(-1).contiguous()
+    positions = positions.reshape(-1).contiguous()
+    return positions if cos.dtype == torch.float32 else positions.long()  # as it is graded
 
 
 def _turn(name, q, k, cos, sin, positions, weights, last):

@@ -11,7 +11,6 @@ import types
 import torch
 
 from operators import onepass
-from onepass import swap as swapping
 
 BATCH, LENGTH = 4, 2048  # 8192 tokens
 LAYER = dict(vocab_size=32000, hidden_size=4096, intermediate_size=14336, num_attention_heads=32,
@@ -129,6 +128,7 @@ def time_operators(device):
     rows = []
     for name, tensors, ways in operators(device):
         row = {"operator": name, "tokens": BATCH * LENGTH}
+        torch._dynamo.reset()
         for way, call in ways.items():
             if call is None:
                 continue
@@ -176,7 +176,7 @@ def with_liger(model):
 
 
 def swapped(model, cast_order="weight_in_fp32"):
-    swapping.swap(model, cast_order)
+    onepass.swap(model, cast_order)
     return model
 
 
