@@ -81,12 +81,12 @@ def size(name, *sizes):
 def call(name, tensor, *arguments):
     """Calls a function on the device and the current stream of `tensor`. Tensors are passed by their
     address, None is null."""
-    arguments = [one.data_ptr() if isinstance(one, torch.Tensor) else one for one in arguments]
+    addresses = [one.data_ptr() if isinstance(one, torch.Tensor) else one for one in arguments]
     with torch.cuda.device(tensor.device):
         error = getattr(_load(), name)(
-            DTYPES[tensor.dtype], *arguments, torch.cuda.current_stream().cuda_stream)
+            DTYPES[tensor.dtype], *addresses, torch.cuda.current_stream().cuda_stream)
     if error == NOT_PASSED:
-        told = "; ".join(f"{exercise}: {says(exercise)}" for exercise in EXERCISES[name])
+        told = "; ".join(f"{exercise}: {says(exercise)}" for exercise in EXERCISES.get(name, ()))
         raise NotPassed(f"{name}() is not in {path()}, for want of an exercise. {told}")
     if error != 0:
         raise RuntimeError(f"{name}(): {_load().onepass_error_text(error).decode()}")

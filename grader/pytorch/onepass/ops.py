@@ -3,8 +3,6 @@
 Each is functional: its results are new tensors. functions.py is how to call them.
 """
 
-import functools
-
 import torch
 from torch import Tensor
 
@@ -189,15 +187,10 @@ layernorm.register_autograd(_layernorm_gradient, setup_context=_save_layernorm)
 # ---- RoPE ----
 
 
-@functools.lru_cache(maxsize=16)
-def _counted(tokens, rows, device):
-    """Token t has row t of the tables, and where each sequence has the same rows, t % rows."""
-    return torch.arange(rows, device=device, dtype=torch.int64).repeat(tokens // max(rows, 1))
-
-
 def _positions(positions, tokens, cos):
-    if positions is None:
-        return _counted(tokens, cos.shape[0], cos.device)
+    if positions is None:  # token t has row t, and each further sequence begins at row 0
+        rows = cos.shape[0]
+        return torch.arange(rows, device=cos.device).repeat(tokens // max(rows, 1))
     positions = positions.reshape(-1).contiguous()
     return positions if cos.dtype == torch.float32 else positions.long()  # as it is graded
 

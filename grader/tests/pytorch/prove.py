@@ -88,7 +88,6 @@ def main():
 
     def models_part():
         import models
-        found["about"] = about(options.device)
         found["models"], sentences = models.compare_all(options.device)
         for model in found["models"]:
             worst = max(model["tensors"], key=lambda row: row["after"])
@@ -120,6 +119,8 @@ def main():
         except ImportError:
             print("There is no transformers here: models are not tried.")
             parts = [part for part in parts if part == "operators"]
+        else:
+            found["about"] = about(options.device)
     run("models", models_part)
     if options.device == "cuda":
         run("training", training_part)

@@ -15,7 +15,7 @@ from operators import onepass
 BATCH, LENGTH = 4, 2048  # 8192 tokens
 LAYER = dict(vocab_size=32000, hidden_size=4096, intermediate_size=14336, num_attention_heads=32,
              num_key_value_heads=8, max_position_embeddings=LENGTH, rms_norm_eps=1e-5)
-LAYERS = 8
+LAYERS = 4
 DTYPE = torch.bfloat16
 FLUSH_BYTES = 256 * 2**20  # more than any L2 cache
 
