@@ -56,6 +56,17 @@ fs::path own_file_of(const Config& config, const Exercise& exercise) {
   return {};
 }
 
+// They come with every g++.
+std::string binutil(const char* name) {
+  std::error_code error;
+  for (const fs::path folder : process::paths_in("PATH")) {
+    if (fs::exists(folder / name, error)) {
+      return (folder / name).string();
+    }
+  }
+  throw GraderFault(fmt::format("There is no {} on PATH: install binutils.", name));
+}
+
 std::string describe(const Toolchain& toolchain) {
   std::error_code error;
   const fs::path compiler = fs::canonical(toolchain.compiler, error);
@@ -78,11 +89,21 @@ Implementation own_file(const Config& config, const Exercise& exercise, const fs
   return {&exercise, std::move(text), printable_line(shown_path(file, config.source))};
 }
 
+std::string part_function(const std::string& exercise) {
+  std::string name = "part_" + exercise;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
 Builder::Builder(const Config& config, Device device)
     : Builder(config, config.toolchain(device), Product::worker, device_name(device)) {}
 
 Builder Builder::of_gpu_code(const Config& config) {
   return {config, *config.gpu_code, Product::gpu_code, "gpu-code"};
+}
+
+Builder Builder::of_library(const Config& config, const Toolchain& toolchain) {
+  return {config, toolchain, Product::library, "library"};
 }
 
 Builder::Builder(const Config& config, const Toolchain& toolchain, Product product,
@@ -239,6 +260,9 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
     }
   }
 
+  if (product_ == Product::library) {
+    return keep_one_name(implementation, object, folder);
+  }
   const std::string worker = (folder / "worker").string();
   // Ours first and whole: of an inline function that both have, ours is taken, and a second
   // main() is an error, not in place of ours.
@@ -265,6 +289,27 @@ Builder::Attempt Builder::assemble(const Implementation& implementation, const f
   const fs::path resources = folder / "resources";
   write_file(resources, assembled.output);
   return {{resources, std::nullopt, ""}};
+}
+
+// Two exercises may give a helper the same name, and a linker would take one of them for both, or
+// refuse them. What the compiler allows to be merged (templates, inline functions) is in groups,
+// which go first: a linker knows them by their name, whoever may see it.
+Builder::Attempt Builder::keep_one_name(const Implementation& implementation,
+                                        const std::string& object, const fs::path& folder) const {
+  const std::string name = part_function(implementation.exercise->id);
+  const std::string kept = fmt::format("_ZN7onepass7library{}{}Ev", name.size(), name);
+  const std::string ungrouped = (folder / "ungrouped.o").string();
+  const std::string part = (folder / "part.o").string();
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{binutil("ld"), "-r", "--force-group-allocation", object, "-o",
+                                 ungrouped},
+        {binutil("objcopy"), "--keep-global-symbol=" + kept, ungrouped, part}}) {
+    const ToolResult result = tools_.run(command, object, folder);
+    if (!result.succeeded) {
+      return explain(result, command.front(), implementation);
+    }
+  }
+  return {{part, std::nullopt, ""}};
 }
 
 // Why a tool has failed: as their error, and as a fault if it may be one.

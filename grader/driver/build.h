@@ -35,6 +35,9 @@ struct BuildResult {
 Implementation own_file(const Config& config, const Exercise& exercise,
                         const std::filesystem::path& file);
 
+/// What grader/library/part.h calls the function of an exercise's part: "part_rmsnorm_forward".
+std::string part_function(const std::string& exercise);
+
 class Builder {
  public:
   Builder(const Config& config, Device device);
@@ -43,6 +46,10 @@ class Builder {
   /// that its compiler tells of the text; whatever else goes wrong is a fault. There must be a
   /// toolchain for it.
   static Builder of_gpu_code(const Config& config);
+
+  /// In the place of workers it makes objects for a library, of a binding of grader/library/parts:
+  /// the part's own function is the only name that they have for others. `toolchain` outlives it.
+  static Builder of_library(const Config& config, const Toolchain& toolchain);
 
   /// Throws GraderFault if the compiler cannot do its work, for no fault of the implementation: it
   /// cannot compile the workbook's own file at the same time, either. May be called from several
@@ -61,7 +68,7 @@ class Builder {
                                   const std::filesystem::path& file) const;
 
  private:
-  enum class Product { worker, gpu_code };
+  enum class Product { worker, gpu_code, library };
   Builder(const Config& config, const Toolchain& toolchain, Product product,
           const std::string& label);
 
@@ -74,6 +81,8 @@ class Builder {
   Attempt compile(const Implementation& implementation, const std::filesystem::path& folder) const;
   Attempt assemble(const Implementation& implementation, const std::filesystem::path& ptx,
                    const std::filesystem::path& folder) const;
+  Attempt keep_one_name(const Implementation& implementation, const std::string& object,
+                        const std::filesystem::path& folder) const;
   Attempt explain(const ToolResult& result, const std::string& tool,
                   const Implementation& implementation) const;
   bool compiles_ours(const Exercise& exercise) const;

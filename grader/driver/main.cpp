@@ -1,7 +1,8 @@
 // onepass: the driver of the workbook. Alone it says where a student stands; `onepass grade` grades
 // a folder of exercises, and `onepass class` those of a class; what lies in student/ helps on the
 // way; `onepass map` draws what a kernel does to memory; `onepass measure` measures it at any
-// shapes; `onepass build` and `onepass skeleton` are for those who work on the workbook itself.
+// shapes; `onepass library` makes a library of what passes; `onepass build` and `onepass skeleton`
+// are for those who work on the workbook itself.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +20,7 @@
 #include "driver/faults.h"
 #include "driver/files.h"
 #include "driver/grade.h"
+#include "driver/library/library.h"
 #include "driver/map/map.h"
 #include "driver/measure/measure.h"
 #include "driver/naming.h"
@@ -149,6 +151,21 @@ CLI::App* add_measure_command(CLI::App& app, MeasureOptions& options) {
   return command;
 }
 
+CLI::App* add_library_command(CLI::App& app, LibraryOptions& options) {
+  CLI::App* command = app.add_subcommand(
+      "library", "Make a shared library with a C interface of the exercises that pass");
+  command->add_option("folder", options.folder, kSubmission);
+  command->add_option("-o,--output", options.output,
+                      "Where it goes; default: build/library/<folder's name>/libonepass.so");
+  command->add_option("--arch", options.architectures,
+                      "GPUs to compile for, such as 80,90; default: this machine's");
+  command->add_option("--device", options.device, "That grades: " + std::string(kDevice));
+  command->add_option("--seed", options.seed, kSeed)
+      ->check(whole_number(0, kMostSeed))
+      ->capture_default_str();
+  return command;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"One Pass, a graded CUDA workbook."};
   app.require_subcommand(0, 1);
@@ -164,6 +181,9 @@ int run(int argc, char** argv) {
   CLI::App* map_command = add_map_command(app, mapping);
   MeasureOptions measuring;
   CLI::App* measure_command = add_measure_command(app, measuring);
+
+  LibraryOptions library;
+  CLI::App* library_command = add_library_command(app, library);
 
   BuildOptions building;
   CLI::App* build_command =
@@ -199,6 +219,9 @@ int run(int argc, char** argv) {
   }
   if (*grade_command) {
     return grade(config, grading);
+  }
+  if (*library_command) {
+    return make_library(config, library);
   }
   if (*build_command) {
     return build(config, building);

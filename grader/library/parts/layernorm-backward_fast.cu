@@ -1,0 +1,6 @@
+#include ONEPASS_SUBMISSION
+
+#include "library/part.h"
+
+ONEPASS_PART(layernorm_backward_fast, onepass_layernorm_backward,
+             onepass::layernorm_backward_fast<T>)

@@ -1,0 +1,5 @@
+#include ONEPASS_SUBMISSION
+
+#include "library/part.h"
+
+ONEPASS_PART(rmsnorm_backward_fast, onepass_rmsnorm_backward, onepass::rmsnorm_backward_fast<T>)
