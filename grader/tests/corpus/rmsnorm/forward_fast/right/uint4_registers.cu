@@ -32,8 +32,9 @@ __device__ inline float block_sum(float value) {
 }
 
 template <typename T>
-__global__ void held_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
-                            float* rstd, int cols, float eps) {
+__global__ void __launch_bounds__(1024)
+    held_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride, float* rstd,
+                int cols, float eps) {
   constexpr int V = 16 / sizeof(T);
   const int64_t row = blockIdx.x;
   uint4 held[kUnits];
