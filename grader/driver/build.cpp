@@ -206,6 +206,7 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
   const std::string object = (folder / "binding.o").string();
   const fs::path assembly = folder / "binding.s";
   const std::string dependencies = (folder / "binding.d").string();
+  const std::string functions = folder / "functions", symbols = folder / "symbols";
   std::vector<std::string> compile = {toolchain_.compiler.string()};
   compile.insert(compile.end(), toolchain_.compile_flags.begin(), toolchain_.compile_flags.end());
   compile.insert(compile.end(),
@@ -219,6 +220,7 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
     add({"-o", ptx.string()});
   } else if (rewritten) {
     add({"-S", "-o", assembly.string()});
+    add(options_for_written_calls(functions, symbols));
   } else {
     add({"-c", "-o", object, "-Xcompiler", "-save-temps=obj"});
   }
@@ -254,8 +256,9 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
     return {{"", refused, ""}};
   }
   if (rewritten) {  // nvcc has said so itself
-    if (const auto refused =
-            refused_device_code(parts, bytes, read_file(assembly), source, implementation.shown)) {
+    const WrittenFunctions written = read_written_calls(read_file(functions), read_file(symbols));
+    if (const auto refused = refused_device_code(parts, bytes, read_file(assembly), written, source,
+                                                 implementation.shown)) {
       return {{"", refused, ""}};
     }
   }

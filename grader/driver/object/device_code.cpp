@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "driver/object/debug_info.h"
@@ -133,7 +134,10 @@ class DeviceCode {
         source_(lines_of(source)),
         shown_file_(shown_file) {}
 
-  std::optional<CompileError> refused(bool with_functions) {
+  std::optional<CompileError> refused(const WrittenFunctions& written, bool with_functions) {
+    if (with_functions) {
+      look_at_written(written);
+    }
     for (const ObjectSymbol& symbol : object_.symbols) {
       const CompiledFunction* function = debug_.function_of(symbol);
       if (function == nullptr || symbol.kind == ObjectSymbol::Kind::undefined) {
@@ -209,6 +213,46 @@ class DeviceCode {
     return false;
   }
 
+  /// Calls of the student's functions of which the object may hold nothing: the compiler knows what
+  /// they give. And a kernel that is called as a function is.
+  void look_at_written(const WrittenFunctions& functions) {
+    std::set<const WrittenFunction*> reached;
+    std::vector<std::pair<const WrittenFunction*, unsigned>> left;  // with the line of the call
+    for (const auto& [number, function] : functions) {
+      if (function.alignment == kKernelAlignment) {
+        left.emplace_back(&function, 0);
+      }
+      if (function.file != shown_file_ || function.is_lambda) {
+        continue;  // the lambdas that the rewriter makes of launches
+      }
+      for (const WrittenCall& call : function.calls) {
+        if (call.callee->alignment == kKernelAlignment) {
+          add(call.file, call.line,
+              fmt::format(
+                  "a __global__ function call must be configured: {0}<<<grid, block>>>(...) "
+                  "launches {0}",
+                  call.callee->name));
+        }
+      }
+    }
+    while (!left.empty()) {
+      const auto [caller, outer_line] = left.back();
+      left.pop_back();
+      for (const WrittenCall& call : caller->calls) {
+        const WrittenFunction& callee = *call.callee;
+        const unsigned line = call.file == shown_file_ ? call.line : outer_line;
+        const bool is_host = callee.alignment < kDeviceAlignment && callee.file == shown_file_ &&
+                             !callee.is_generated && !callee.is_lambda;
+        if (is_host) {
+          add(line != 0 ? shown_file_ : "", line,
+              refusal(callee.name, caller->name, caller->alignment == kKernelAlignment, kMarkIt));
+        } else if (reached.insert(&callee).second) {
+          left.emplace_back(&callee, line);
+        }
+      }
+    }
+  }
+
   /// Does the host call what only the device has?
   void look_at_host(const ObjectSymbol& symbol, const CompiledFunction& function) {
     look_at_calls_of_host(*function.function, function.calls);
@@ -253,17 +297,18 @@ class DeviceCode {
 
   void refuse_call(const std::string& file, unsigned line, const Declared& callee,
                    const Declared& caller) {
-    add(file, line,
-        refusal(callee.name, caller,
-                is_students(callee) ? "mark it __device__, and __host__ too if the host calls it"
-                                    : kNoDeviceVersion));
+    add(file, line, refusal(callee.name, caller, is_students(callee) ? kMarkIt : kNoDeviceVersion));
   }
 
   static std::string refusal(const std::string& callee, const Declared& caller,
                              const char* advice) {
+    return refusal(callee, caller.name, caller.alignment == kKernelAlignment, advice);
+  }
+  static std::string refusal(const std::string& callee, const std::string& caller, bool by_kernel,
+                             const char* advice) {
     return fmt::format(
         "calling a __host__ function(\"{}\") from a {} function(\"{}\") is not allowed: {}", callee,
-        caller.alignment == kKernelAlignment ? "__global__" : "__device__", caller.name, advice);
+        by_kernel ? "__global__" : "__device__", caller, advice);
   }
 
   void add(const std::string& file, unsigned line, const std::string& message) {
@@ -337,6 +382,8 @@ class DeviceCode {
            names.count(function.name) > 0 || function.name.rfind("std::initializer_list::", 0) == 0;
   }
 
+  static constexpr const char* kMarkIt =
+      "mark it __device__, and __host__ too if the host calls it";
   static constexpr const char* kNoDeviceVersion = "it has no version for the device";
 
   const ObjectFile& object_;
@@ -351,11 +398,12 @@ class DeviceCode {
 
 std::optional<CompileError> refused_device_code(const ObjectFile& object, const std::string& bytes,
                                                 const std::string& assembly,
+                                                const WrittenFunctions& written,
                                                 const std::string& source,
                                                 const std::string& shown_file) {
   // Host and device are one to the simulator. Code that tells them apart may call each other's.
   const bool one_for_both = source.find("__CUDA_ARCH__") == std::string::npos;
-  return DeviceCode(object, bytes, assembly, source, shown_file).refused(one_for_both);
+  return DeviceCode(object, bytes, assembly, source, shown_file).refused(written, one_for_both);
 }
 
 }  // namespace onepass::driver

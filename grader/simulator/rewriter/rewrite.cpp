@@ -109,6 +109,7 @@ std::string rewrite(std::string_view source, std::string_view shown_path) {
   rewrite_kernel_pointers(tokens, edits);
   const bool has_ptx = rewrite_inline_assembly(tokens, edits);
   rewrite_array_indices(tokens, edits);
+  rewrite_constexpr_functions(tokens, edits);
   // nvcc gives every .cu file the runtime's header, asked or not.
   const std::string header = has_ptx ? "onepass_simulator/ptx.h" : "cuda_runtime.h";
   return "#include <" + header + ">\n#line 1 " + quoted(shown_path) + "\n" +

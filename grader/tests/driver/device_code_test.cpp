@@ -32,6 +32,10 @@ inline float halved(float x) { return x / 2; }
 __attribute__((noinline)) float thirded(float x) { return x / 3; }
 template <typename T> T quartered(T x) { return x / 4; }
 constexpr float squared(float x) { return x * x; }
+constexpr BOTH int cubed(int x) { return x * x * x; }
+constexpr int doubled(int n) { return n * 2; }
+constexpr int kDoubled = doubled(8);
+template <int n> __device__ int given() { return n; }
 float values[4] = {1, 2, 3, 4};
 constexpr float kValues[4] = {1, 2, 3, 4};
 constexpr float kEps = 1e-5f;
@@ -78,11 +82,16 @@ std::string refused(const std::string& text) {
   };
   std::vector<std::string> compile = toolchain.compile_flags;
   compile.insert(compile.end(), {source, "-w", "-S", "-o", assembly});
+  const std::string functions = folder.path() / "functions", symbols = folder.path() / "symbols";
+  for (const std::string& option : options_for_written_calls(functions, symbols)) {
+    compile.push_back(option);
+  }
   run(compile);
   run({"-c", assembly, "-o", object});
   const std::string bytes = read_file(object);
-  const auto error =
-      refused_device_code(read_object(bytes), bytes, read_file(assembly), text, "a.cu");
+  const auto error = refused_device_code(
+      read_object(bytes), bytes, read_file(assembly),
+      read_written_calls(read_file(functions), read_file(symbols)), text, "a.cu");
   return error ? error->told("a.cu") : "";
 }
 
@@ -118,6 +127,11 @@ TEST_SUITE("device code") {
     call("quartered", "y[0] = quartered(y[i]);");
     call("squared", "y[0] = squared(y[i]);");
     call("Host::Host", "Host h(y[i]); y[0] = h.a;");
+    // Of these nothing is left in the object.
+    call("halved", "y[0] = halved(4);");
+    call("halved", "const float half = halved(y[1]);");
+    call("squared", "y[0] = squared(3.0f);");
+    call("squared", "y[0] = 2 + squared(3.0f) * i;");
     call("std::vector::vector", "std::vector<float> v(i); y[0] = v[1];");
     call("std::max", "y[0] = std::max(y[1], y[i]);");
     call("std::array::operator[]", "std::array<float, 4> a; a[i] = 1; y[0] = a[i + 1];");
@@ -193,6 +207,28 @@ template void launch<float>(float*, int, Pack);
     }
   }
 
+  TEST_CASE("a kernel is launched, not called") {
+    const auto with = [](const std::string& call) {
+      return kBefore +
+             "template <typename T> __global__ void k(T* y) { y[0] = 1; }\n"
+             "#line 100\nvoid launch(float* y) { " +
+             call + " }\n";
+    };
+    for (const char* call : {"k(y);", "k<float>(y);", "if (y == nullptr) k(y);"}) {
+      CHECK(refused(with(call)) ==
+            "a.cu:100: a __global__ function call must be configured: k<<<grid, block>>>(...) "
+            "launches k");
+      check_with_nvcc(with(call), false);
+    }
+    for (const char* call :
+         {"k<<<1, 1>>>(y);", "auto f = k<float>; f<<<1, 1>>>(y);",
+          "auto f = [=](auto v) { k<<<1, 1>>>(v); }; f(y);",
+          "void* a[] = {&y}; cudaLaunchKernel(k<float>, dim3(1), dim3(1), a, 0, nullptr);"}) {
+      CHECK(refused(with(call)) == "");
+      check_with_nvcc(with(call), true);
+    }
+  }
+
   TEST_CASE("what kernels do without is told by its name") {
     const auto told = [](const std::string& body, const std::string& sentence, bool nvcc_takes) {
       const std::string text = kernel(body);
@@ -225,6 +261,13 @@ template void launch<float>(float*, int, Pack);
         "__global__ void k(float* y) { y[0] = apply(Twice{}, y[1]); }\n";
     CHECK(refused(functor).find("function(\"Twice::operator()\")") != std::string::npos);
     check_with_nvcc(functor, false);
+    const std::string lambda =
+        kBefore +
+        "#line 10\n__global__ void k(float* y) {\n  const auto f = [] { return 0 * halved(4); };\n"
+        "  y[0] = f(); }\n";
+    CHECK(refused(lambda).find("a.cu:11: calling a __host__ function(\"halved\") from a __device__ "
+                               "function(\"k\")") == 0);
+    check_with_nvcc(lambda, false);
   }
 
   TEST_CASE("what kernels may use is not refused") {
@@ -238,6 +281,7 @@ template void launch<float>(float*, int, Pack);
       y[6] = std::abs(y[i]) + std::sqrt(y[i]) + std::pow(y[i], 2.0f) + std::isnan(y[i]) + std::fma(y[1], y[2], y[3]);
       float moved = std::move(y[7]); y[7] = std::forward<float>(moved) + kEps;
       y[8] = i > 0 ? kEps : 2 * kEps;
+      float held[kDoubled]; held[i] = y[i]; y[8] += held[i - 1] + cubed(3) + given<kDoubled>();
       static float kept = 3; kept += y[i]; y[9] = kept;
       const float local[4] = {1, 2, 3, y[i]}; y[10] = local[i];
       for (float f : {1.0f, 2.0f}) y[11] += f;

@@ -8,6 +8,8 @@
 # BUILD is a build folder made on this machine; RESULT becomes a folder with the raw data, and with
 # data.json, from which docs/simulator_tables.md takes its tables
 # (`BUILD/bin/compare table data.json`). A run that was stopped goes on where it was.
+# ONLY, a regular expression, leaves out the other subjects, whose names are such as
+# "rmsnorm/forward, solution" and "micro-kernels".
 set -eu
 source=$(cd "$(dirname "$0")/../../.." && pwd)
 build=$(cd "$1" && pwd)
@@ -29,8 +31,9 @@ metrics=$metrics,l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum
 metrics=$metrics,l1tex__t_requests_pipe_lsu_mem_dshared.sum
 metrics=$metrics,l1tex__t_sectors_pipe_lsu_mem_dshared.sum
 
-# subject FOLDER NAME: begins one; its workers and requests follow.
+# subject FOLDER NAME: begins one, if it is asked for; its workers and requests follow.
 subject() {
+  printf '%s\n' "$2" | grep -qE "${ONLY:-}" || return 1
   mkdir -p "$result/$1"
   printf '%s\n' "$2" > "$result/$1/name"
   rm -f "$result/$1/calls"
@@ -40,7 +43,7 @@ subject() {
 exercise() {
   folder=$1
   id=$2
-  subject "$folder" "$id, $4"
+  subject "$folder" "$id, $4" || return 0
   rm -f "$result/$folder"/*.request
   for device in cpu gpu; do
     echo "$3 $result/$folder/$device --exercise $id --device $device" >> "$result/builds"
@@ -55,9 +58,10 @@ exercise() {
   done
 }
 
-rm -f "$result/builds"
+: > "$result/builds"
 for group in micro micro_fast; do
-  subject "0_$group" "micro-kernels$(echo "$group" | sed -n 's/micro_fast/ of fast kernels/p')"
+  subject "0_$group" "micro-kernels$(echo "$group" | sed -n 's/micro_fast/ of fast kernels/p')" ||
+    continue
   for device in cpu gpu; do
     cp "$build/bin/${group}_worker_$device" "$result/0_$group/$device"
     "$build/bin/micro_requests" $device "$result/0_$group/$device.request" \

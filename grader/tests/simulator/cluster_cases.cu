@@ -159,6 +159,25 @@ CASE(no_atomics_on_a_neighbours, "shared-race", {"total"}, {{"adds", 0, 1}, {"ad
   const auto config = config_of(2, 64, 2);
   cudaLaunchKernelEx(&config, adds_up, zeros<float>(), false);
 }
+template <bool uses>
+__global__ void exchanges(float* y) {
+  const cg::cluster_group cluster = cg::this_cluster();
+  __shared__ float left;
+  cluster.sync();
+  const float found =
+      atomicExch(cluster.map_shared_rank(&left, cluster.block_rank() ^ 1), 1.0f);  // here
+  if (uses) y[blockIdx.x] = found;
+  cluster.sync();
+}
+CASE(exchanged_and_used_of_a_neighbour, "uninitialised-shared",
+     {"left of another block of the cluster, which no thread has written"}, {{"here", 0, 1}}) {
+  const auto config = config_of(2, 1, 2);
+  cudaLaunchKernelEx(&config, exchanges<true>, zeros<float>());
+}
+CASE(exchanged_of_a_neighbour, "") {
+  const auto config = config_of(2, 1, 2);
+  cudaLaunchKernelEx(&config, exchanges<false>, zeros<float>());
+}
 __global__ void reads(float* y, unsigned index, unsigned rank, bool writes, bool dynamic) {
   extern __shared__ float moving[];
   __shared__ float fixed[32];

@@ -40,6 +40,22 @@ CASE(cuda_atomic_in_shared_memory, "") {
   count_in_shared<<<1, 64>>>(zeros<int>());
 }
 
+__global__ void set_in_shared(int* y, bool exchanges) {
+  __shared__ cuda::atomic<int, cuda::thread_scope_block> word;
+  if (exchanges) {
+    y[0] = word.exchange(1, cuda::memory_order_relaxed);  // here
+  } else {
+    word.store(1, cuda::memory_order_relaxed);
+    y[0] = word.exchange(2, cuda::memory_order_relaxed);
+  }
+}
+CASE(cuda_atomic_exchange_of_unset, "uninitialised-shared", {"word"}, {{"here", 0}}) {
+  set_in_shared<<<1, 1>>>(zeros<int>(), true);
+}
+CASE(cuda_atomic_exchange_of_stored, "") {
+  set_in_shared<<<1, 1>>>(zeros<int>(), false);
+}
+
 __global__ void plain_beside(int* y) {
   cuda::atomic_ref<int>(y[0]).fetch_add(1, cuda::memory_order_relaxed);
   if (threadIdx.x == 0) y[1] = y[0];  // here

@@ -308,6 +308,40 @@ CASE(atomic_on_exchanged, "") {
   Device<float> x(1, false);
   exchange_then_accumulate<<<1, 32>>>(x.data());
 }
+__global__ void exchange(float* x, float* y) {
+  const float unused = atomicExch(x, 0.0f);
+  (void)unused;
+  *y = atomicExch(x + 1, 0.0f);  // here
+}
+CASE(exchanged_and_used, "uninitialised-global", {"Reads x[1], which nobody has written"},
+     {{"here", 0}}, 1) {
+  Device<float> x(2, false), y(1);
+  exchange<<<1, 1>>>(x.data(), y.data());
+}
+CASE(exchanged_and_used_of_zero, "") {
+  Device<float> x(2, false), y(1);
+  cudaMemset(x.data() + 1, 0, sizeof(float));
+  exchange<<<1, 1>>>(x.data(), y.data());
+}
+__global__ void add_in_turn(int* lock, float* sum) {
+  if (threadIdx.x == 0) {
+    while (atomicExch(lock, 1) != 0) {  // here
+    }
+    *static_cast<volatile float*>(sum) += 1.0f;
+    __threadfence();
+    atomicExch(lock, 0);
+  }
+}
+CASE(lock_that_nobody_has_opened, "uninitialised-global", {"Reads x[0]"}, {{"here", 0}}, 1) {
+  Device<int> lock(1, false);
+  Device<float> sum(1);
+  add_in_turn<<<4, 32>>>(lock.data(), sum.data());
+}
+CASE(lock_that_is_open, "") {
+  Device<int> lock(1);
+  Device<float> sum(1);
+  add_in_turn<<<4, 32>>>(lock.data(), sum.data());
+}
 CASE(atomic_on_zero, "") {
   Device<float> x(1, false);
   cudaMemset(x.data(), 0, sizeof(float));

@@ -35,6 +35,22 @@ CASE(uninitialised_count, "uninitialised-shared", {"count"}, {{"here", 0}}) {
 CASE(exchanged_count, "") {
   count_in_shared<<<1, 64>>>(zeros<int>(), true);
 }
+__global__ void who_comes_first(int* y, bool opened, bool waits) {
+  __shared__ int taken;
+  if (opened && threadIdx.x == 0) taken = 0;  // opens
+  if (waits) __syncthreads();
+  y[threadIdx.x] = atomicExch(&taken, 1);  // here
+}
+CASE(exchanged_and_used_of_shared, "uninitialised-shared", {"taken"}, {{"here", 63}}, 1) {
+  who_comes_first<<<1, 64>>>(zeros<int>(), false, true);
+}
+CASE(exchanged_and_used_without_waiting, "shared-race", {"taken"}, {{"opens", 0}, {"here", 32}},
+     1) {
+  who_comes_first<<<1, 64>>>(zeros<int>(), true, false);
+}
+CASE(exchanged_and_used_of_zero_in_shared, "") {
+  who_comes_first<<<1, 64>>>(zeros<int>(), true, true);
+}
 
 __global__ void first_block_writes(float* y) {
   __shared__ float s[64];

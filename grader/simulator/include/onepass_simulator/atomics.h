@@ -50,7 +50,7 @@ inline uint64_t Update<int>::subtract(uint64_t old, uint64_t operand, uint64_t) 
 
 template <typename T>
 __forceinline__ T atomic(T* address, AtomicUpdate update, T operand, uint64_t comparand = 0) {
-  return from_bits<T>(atomic_update(address, sizeof(T), update, to_bits(operand), comparand));
+  return from_bits<T>(used(atomic_update(address, sizeof(T), update, to_bits(operand), comparand)));
 }
 
 }  // namespace simulator

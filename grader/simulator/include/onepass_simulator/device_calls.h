@@ -137,11 +137,25 @@ unsigned active_mask();
 using AtomicUpdate = std::uint64_t (*)(std::uint64_t old_bits, std::uint64_t operand,
                                        std::uint64_t comparand);
 
-/// One atomic read-modify-write of the 1, 2, 4 or 8 bytes at `address`; the answer is the old bits.
-/// For instance atomicAdd(float*): bytes 4, update adds two floats given by their bits. Without an
-/// update the operand takes the place of what is there: atomicExch().
-std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
-                            std::uint64_t comparand);
+/// What an atomic operation found. unset: 0, or the number of an exchange whose word nobody had
+/// written.
+struct OldWord {
+  std::uint64_t bits, unset;
+};
+
+/// One atomic read-modify-write of the 1, 2, 4 or 8 bytes at `address`. For instance
+/// atomicAdd(float*): bytes 4, update adds two floats given by their bits. Without an update the
+/// operand takes the place of what is there: atomicExch().
+OldWord atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
+                      std::uint64_t comparand);
+
+/// Tells of such an exchange. It is a write, and a read only where the program uses its result: so
+/// this is declared to have no effect, and the compiler leaves out a call whose result nobody uses.
+[[gnu::const]] std::uint64_t use_unset(std::uint64_t bits, std::uint64_t unset);
+
+inline std::uint64_t used(OldWord old) {
+  return old.unset == 0 ? old.bits : use_unset(old.bits, old.unset);
+}
 
 /// The update of atomicCAS().
 std::uint64_t compare_and_swap(std::uint64_t old_bits, std::uint64_t operand,

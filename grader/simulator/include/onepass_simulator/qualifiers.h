@@ -58,5 +58,9 @@
 #define ONEPASS_REFUSED_ASM(sentence) ONEPASS_STOP(sentence)
 #define ONEPASS_DROPPED_ASM(...)
 #define ONEPASS_HIDDEN_ASM ONEPASS_STOP(ONEPASS_NO_HIDDEN_ASM)
+// What the rewriter puts into a constexpr function of the host (rewriter/constexpr_functions.cpp).
+#define ONEPASS_CONSTEXPR_OF_HOST          \
+  if (__builtin_is_constant_evaluated()) { \
+  }
 // What the rewriter puts before the initialiser of a __shared__ variable. In nvcc's words.
 #define ONEPASS_SHARED_INITIALIZER ONEPASS_STOP(ONEPASS_NO_INITIALIZER)

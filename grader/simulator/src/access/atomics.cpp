@@ -84,8 +84,8 @@ std::uint64_t compare_and_swap(std::uint64_t old_bits, std::uint64_t operand,
   return old_bits == comparand ? operand : old_bits;
 }
 
-std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
-                            std::uint64_t comparand) {
+OldWord atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
+                      std::uint64_t comparand) {
   const auto size = static_cast<unsigned>(bytes);
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   const auto word = reinterpret_cast<std::uintptr_t>(address);
@@ -98,6 +98,8 @@ std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::
   access.is_exchange = update == nullptr;
   if (update == compare_and_swap) access.expected = &comparand;
   check_access(access);
+  const std::uint64_t unset =
+      launch != nullptr && access.is_exchange ? launch->checkers.take_unset_exchange() : 0;
   std::uint64_t old_bits = 0;
   std::memcpy(&old_bits, address, size);
   const std::uint64_t new_bits = update == nullptr ? operand : update(old_bits, operand, comparand);
@@ -109,7 +111,13 @@ std::uint64_t atomic_update(void* address, int bytes, AtomicUpdate update, std::
       launch->thread->spin = {};
     }
   }
-  return old_bits;
+  return {old_bits, unset};
+}
+
+std::uint64_t use_unset(std::uint64_t bits, std::uint64_t unset) {
+  Launch* launch = launch_of_kernel();
+  if (launch != nullptr) launch->checkers.use_exchanged(unset);
+  return bits;
 }
 
 void memory_fence(FenceScope scope) {

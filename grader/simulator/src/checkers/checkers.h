@@ -145,7 +145,7 @@ class Checkers {
         const std::uint64_t now = wanted_.races ? races_.time_stamp(event.thread, at_home) : 0;
         initialised_.hold_back_remote(
             {at_home.address, at_home.size, event.thread, at_home.site, now, at_home.is_atomic},
-            seat);
+            seat, at_home.is_exchange);
       }
       if (at_home.type != AccessType::read) {
         initialised_.settle_early_reads(
@@ -161,6 +161,11 @@ class Checkers {
   void keep_for_next(const LaunchBegin& launch) {
     if (wanted_.races) races_.keep_for_next(launch);
   }
+
+  /// The number of the exchange that was told last, if it found what nobody had written; else 0.
+  std::uint64_t take_unset_exchange() { return initialised_.take_unset_exchange(); }
+  /// The program uses what this one found.
+  void use_exchanged(std::uint64_t number) { initialised_.use_exchanged(number); }
 
   /// Must the thread wait for the others of its warp, before its next plain access?
   bool is_ahead(unsigned thread) const { return traffic_.is_ahead(thread); }
@@ -231,7 +236,8 @@ class Checkers {
     if (__builtin_expect(initialised_.reads_too_early(event), 0)) {
       const std::uint64_t now = time_stamp(event.thread, access);
       initialised_.hold_back(
-          {access.address, access.size, event.thread, access.site, now, access.is_atomic});
+          {access.address, access.size, event.thread, access.site, now, access.is_atomic},
+          access.is_exchange);
     }
     initialised_.on(event);
     if (access.type != AccessType::read && event.place.space == MemorySpace::shared &&

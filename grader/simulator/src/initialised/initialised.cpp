@@ -25,9 +25,18 @@ void InitialisedChecker::on(const BlockBegin& event) {
   block.dynamic.fill(0, memory_.shared.dynamic_size(), false);
 }
 
-void InitialisedChecker::hold_back(EarlyRead read) {
-  std::vector<EarlyRead>& reads = blocks_.running().early_reads;
-  if (reads.size() < kMostHeld) reads.push_back(read);
+template <typename Tell>
+void InitialisedChecker::tell(bool by_exchange, Tell tell) {
+  if (!by_exchange) return tell();
+  const Findings::Writing writing(findings_);
+  unset_exchanges_.add(tell);
+}
+
+void InitialisedChecker::hold_back(EarlyRead read, bool by_exchange) {
+  tell(by_exchange, [this, read] {
+    std::vector<EarlyRead>& reads = blocks_.running().early_reads;
+    if (reads.size() < kMostHeld) reads.push_back(read);
+  });
 }
 
 bool InitialisedChecker::on_remote(const AccessEvent& event) {
@@ -36,14 +45,16 @@ bool InitialisedChecker::on_remote(const AccessEvent& event) {
       (event.place.piece - kFirstRemote) % 2 == kStaticShared ? owner.statics : owner.dynamic;
   const bool was_set = bits.all_set(event.place.offset, event.access.size);
   if (event.access.type != AccessType::read) bits.set(event.place.offset, event.access.size);
-  return was_set || event.access.type == AccessType::write || event.access.is_exchange;
+  return was_set || event.access.type == AccessType::write;
 }
 
-void InitialisedChecker::hold_back_remote(EarlyRead read, unsigned seat) {
-  std::vector<EarlyRead>& reads = blocks_.at(seat).early_reads;
+void InitialisedChecker::hold_back_remote(EarlyRead read, unsigned seat, bool by_exchange) {
   read.is_remote = true;
   read.block = blocks_.running().number;
-  if (reads.size() < kMostHeld) reads.push_back(read);
+  tell(by_exchange, [this, read, seat] {
+    std::vector<EarlyRead>& reads = blocks_.at(seat).early_reads;
+    if (reads.size() < kMostHeld) reads.push_back(read);
+  });
 }
 
 void InitialisedChecker::report_early_reads(bool with_remote) {
@@ -84,7 +95,7 @@ bool InitialisedChecker::is_mistake(AccessEvent event) {
 
 void InitialisedChecker::report_uninitialised(AccessEvent event) {
   const Access& access = event.access;
-  if (access.is_exchange || !findings_.is_first(Kind::uninitialised_global, access.site)) return;
+  if (findings_.has_told(Kind::uninitialised_global, access.site, 0, Reach::warp)) return;
   const Findings::Writing writing(findings_);
   // A pack may begin with elements that have been written.
   const InitialisedBits& bits = bits_of(event.place);
@@ -95,13 +106,16 @@ void InitialisedChecker::report_uninitialised(AccessEvent event) {
   const Party reader = party(launch_, blocks_.running().number, event.thread, access.site,
                              action_text(access.type, access.size));
   const std::string message = "Reads " + element.text + ", which nobody has written.";
-  findings_.add({Kind::uninitialised_global,
-                 launch_.kernel,
-                 message,
-                 false,
-                 {reader},
-                 element.buffer,
-                 element.index});
+  const Finding finding = {Kind::uninitialised_global,
+                           launch_.kernel,
+                           message,
+                           false,
+                           {reader},
+                           element.buffer,
+                           element.index};
+  tell(access.is_exchange, [this, finding, site = access.site] {
+    if (findings_.is_first(Kind::uninitialised_global, site)) findings_.add(finding);
+  });
 }
 
 void report_host_writes(const DeviceMemory& memory, InitialisedMemory& initialised,

@@ -14,6 +14,7 @@
 #include "findings/findings.h"
 #include "initialised/host_writes.h"
 #include "initialised/initialised_bits.h"
+#include "initialised/unset_exchanges.h"
 #include "memory/memory.h"
 
 namespace simulator {
@@ -51,14 +52,22 @@ class InitialisedChecker {
   /// Asked before the event is told: does it read shared memory that nobody has written?
   bool reads_too_early(const AccessEvent& event) {
     return event.place.space == MemorySpace::shared && event.access.type != AccessType::write &&
-           !bits_of(event.place).all_set(event.place.offset, event.access.size) &&
-           !event.access.is_exchange;
+           !bits_of(event.place).all_set(event.place.offset, event.access.size);
   }
   /// Of shared memory of another block. Was it written?
   bool on_remote(const AccessEvent& event);
-  /// By the running block, of its own memory or of that of the block on this seat.
-  void hold_back(EarlyRead read);
-  void hold_back_remote(EarlyRead read, unsigned seat);
+  /// By the running block, of its own memory or of that of the block on this seat. One by an
+  /// exchange waits until its result is used.
+  void hold_back(EarlyRead read, bool by_exchange = false);
+  void hold_back_remote(EarlyRead read, unsigned seat, bool by_exchange = false);
+
+  /// checkers.h
+  std::uint64_t take_unset_exchange() { return unset_exchanges_.take_last(); }
+  void use_exchanged(std::uint64_t number) {
+    const Findings::Writing writing(findings_);
+    unset_exchanges_.use(number);
+  }
+
   /// The list of that block.
   std::vector<EarlyRead>& early_reads_of(unsigned seat) { return blocks_.at(seat).early_reads; }
   bool holds_early_reads() const { return !blocks_.running().early_reads.empty(); }
@@ -93,6 +102,9 @@ class InitialisedChecker {
   }
   bool is_mistake(AccessEvent event);
   void report_uninitialised(AccessEvent event);
+  /// Now, or, of an exchange, when its result is used.
+  template <typename Tell>
+  void tell(bool by_exchange, Tell tell);
   /// Those by other blocks, too, or only those by the block itself.
   void report_early_reads(bool with_remote);
 
@@ -101,6 +113,7 @@ class InitialisedChecker {
   InitialisedMemory& device_;
   Findings& findings_;
   PerBlock<Block> blocks_;
+  UnsetExchanges unset_exchanges_;
 };
 
 }  // namespace simulator
