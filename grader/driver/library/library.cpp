@@ -157,6 +157,12 @@ class Library {
       Exercise exercise = *part.task.exercise;
       exercise.binding =
           config_.source / "grader/library/parts" / (file_name_of(exercise.id) + ".cu");
+      std::error_code error;
+      if (!fs::exists(exercise.binding, error)) {  // an exercise that was added
+        part.says = fmt::format("passed, but there is no {} for it",
+                                shown_path(exercise.binding, config_.source));
+        return;
+      }
       Implementation implementation = part.task;
       implementation.exercise = &exercise;
       const BuildResult result = builder.build(implementation);
