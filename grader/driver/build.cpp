@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "driver/bad_input.h"
+#include "driver/cuda_names.h"
 #include "driver/faults.h"
 #include "driver/files.h"
 #include "driver/includes.h"
@@ -330,11 +331,12 @@ Builder::Attempt Builder::explain(const ToolResult& result, const std::string& t
           first_error(result.output, implementation.shown,
                       implementation.exercise->binding.string(), !toolchain_.rewriter.empty())) {
     const auto refused = refused_include(*error, implementation.source, implementation.shown);
-    const CompileError told = refused.value_or(*error);
-    return {
-        {"", toolchain_.rewriter.empty() ? told : with_refused_header(told, implementation.source),
-         ""},
-        error->is_theirs ? "" : fault};
+    CompileError told = refused.value_or(*error);
+    if (!toolchain_.rewriter.empty()) {
+      told.message = about_short_name(told.message, implementation.source).value_or(told.message);
+      told = with_refused_header(told, implementation.source);
+    }
+    return {{"", told, ""}, error->is_theirs ? "" : fault};
   }
   if (product_ == Product::gpu_code) {
     throw GraderFault(fault);

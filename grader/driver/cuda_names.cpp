@@ -36,6 +36,13 @@ const std::map<std::string, std::string> kLibraries = {
     {"cuda_ptx", "cuda::ptx"}, {"cptx", "cuda::ptx"}, {"cde", "cuda::device::experimental"},
 };
 
+constexpr std::size_t kLongestLine = 1000;  // std::regex takes a stack for more
+
+std::string last_part(const std::string& name) {
+  const std::size_t scope = name.rfind("::");
+  return scope == std::string::npos ? name : name.substr(scope + 2);
+}
+
 /// Of a name with its scope: nothing if that is none of these libraries'.
 std::optional<std::string> about_library(const std::string& name) {
   const std::size_t end = name.find("::");
@@ -120,6 +127,32 @@ std::optional<std::string> about_cuda_name(const std::string& message) {
                      is_on_no_device(name, kind)
                          ? "is not for exercises, on a GPU neither"
                          : "cannot be simulated on a CPU: grade this on a GPU");
+}
+
+std::optional<std::string> about_short_name(const std::string& message, const std::string& source) {
+  static const std::regex scope(
+      R"((?:namespace\s+(\w+)\s*=|using\s+namespace)\s*(?:::)?((?:cuda|cub|cooperative_groups)(?:::\w+)*)\s*;)");
+  const std::string name = unknown_name(message);
+  const std::size_t own = name.rfind("::");
+  const std::string alias = own == std::string::npos ? "" : last_part(name.substr(0, own));
+  for (const std::string& line : lines_of(source)) {
+    std::smatch match;
+    const std::string text = line.substr(0, kLongestLine);
+    if (name.empty() || !std::regex_search(text, match, scope) || match[1] != alias) {
+      continue;
+    }
+    const std::string full = match[2].str() + "::" + last_part(name);
+    const auto told = about_cuda_name(
+        fmt::format("'{}' is not a member of '{}'", last_part(name), match[2].str()));
+    if (told && (!alias.empty() || cuda_names().count(full) > 0)) {
+      return told;
+    }
+    if (told) {  // or it is a name of nobody's
+      return fmt::format("{} (if {} is meant: the simulator has none, grade this on a GPU)",
+                         message, full);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace onepass::driver

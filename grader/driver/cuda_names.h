@@ -16,4 +16,8 @@ const std::map<std::string, std::string>& cuda_names();
 /// header that is not there; nothing if the message is about something else.
 std::optional<std::string> about_cuda_name(const std::string& message);
 
+/// The same of a message that is about a name for short, as the source has it: `namespace p =
+/// cuda::ptx;` and then p::mapa, or `using namespace cuda::ptx;` and then mapa.
+std::optional<std::string> about_short_name(const std::string& message, const std::string& source);
+
 }  // namespace onepass::driver

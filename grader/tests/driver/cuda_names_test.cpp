@@ -257,6 +257,34 @@ TEST_SUITE("CUDA's names") {
     CHECK(own->message == "'mapa' is not a member of 'mine'");
   }
 
+  TEST_CASE("a name of CUDA's C++ libraries for short") {
+    const auto told = [](const std::string& scope, const std::string& line) {
+      const std::string source = "#include <cuda/barrier>\nnamespace onepass {\n" + scope + "\n";
+      const auto error = first_error(messages_on(source + "#line 1\n" + line + "\n}"), "names.cpp",
+                                     "binding", true);
+      REQUIRE(error);
+      return about_short_name(error->message, source).value_or(error->message);
+    };
+    const std::string sentence =
+        "the simulator has no cuda::ptx::mapa: if CUDA has it, it cannot be simulated on a CPU: "
+        "grade this on a GPU";
+    CHECK(told("namespace p = cuda::ptx;", "int f() { return p::mapa(1); }") == sentence);
+    CHECK(told("namespace ptx = ::cuda::ptx;", "int f() { return ptx::mapa(1); }") == sentence);
+    const std::string maybe =
+        " (if cuda::ptx::mapa is meant: the simulator has none, grade this on a GPU)";
+    CHECK(told("using namespace cuda::ptx;", "int f() { return mapa(1); }") ==
+          "'mapa' was not declared in this scope" + maybe);
+    CHECK(
+        told("using namespace cuda::ptx;", "template <typename T> T f(T x) { return x + mapa(1); }")
+            .find(maybe) != std::string::npos);
+    CHECK(told("namespace p = cuda::ptx;", "int f() { return mapa(1); }") ==
+          "'mapa' was not declared in this scope");
+    CHECK(told("namespace mine {} namespace p = mine;", "int f() { return p::mapa(1); }") ==
+          "'mapa' is not a member of 'onepass::p'");
+    CHECK(told("using namespace cooperative_groups;", "void f() { binary_partition(1, true); }")
+              .find("cannot be simulated on a CPU: grade this on a GPU") != std::string::npos);
+  }
+
   TEST_CASE("a member that is gone from CUDA gets what there is instead") {
     const auto error = first_error(messages_on("int f(cudaDeviceProp p) { return p.clockRate; }"),
                                    "names.cpp", "binding", true);
