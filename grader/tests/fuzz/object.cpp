@@ -20,7 +20,8 @@ void try_input(std::string_view input) {
     if (const auto refused = refused_object(object, source, "a.cu")) {
       Json(refused->told("a.cu")).dump();
     }
-    if (const auto refused = refused_device_code(object, bytes, bytes, source, "a.cu")) {
+    if (const auto refused = refused_device_code(
+            object, bytes, bytes, read_written_calls(bytes, bytes), source, "a.cu")) {
       Json(refused->told("a.cu")).dump();
     }
   } catch (const GraderFault&) {

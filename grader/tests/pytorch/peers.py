@@ -193,9 +193,9 @@ def rope(tokens, cols, dtype):
     q, k = random(1, tokens, heads, head_dim, dtype=dtype), random(1, tokens, k_heads, head_dim, dtype=dtype)
     angles = random(tokens, head_dim // 2)
     cos, sin = angles.cos().to(dtype), angles.sin().to(dtype)
-    positions = torch.arange(tokens, device="cuda", dtype=torch.int32)
+    positions = torch.arange(tokens, device="cuda")
     table = library.DTYPES[dtype]
-    contest = {"One Pass": lambda: call("rope", q, table, 32, q, heads * head_dim, k, k_heads * head_dim,
+    contest = {"One Pass": lambda: call("rope", q, table, 64, q, heads * head_dim, k, k_heads * head_dim,
                                         positions, cos, sin, tokens, heads, k_heads, head_dim, head_dim, 1)}
     if quack_rotary:
         contest["quack"] = lambda: (quack_rotary.apply_rotary(q, cos, sin, inplace=True),
