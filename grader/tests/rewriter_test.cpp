@@ -325,7 +325,7 @@ TEST_CASE("alignments: from the dump of a function into the names that it calls"
         (mem:TI (reg/f:DI 87) [6 *_8+0 S16 A16])) "a.cu":11:1 -1
 (insn 48 41 42 7 (set (mem/c:SF (plus:DI (reg/f:DI 77 virtual-stack-vars) (const_int -4)) [1 s+0 S4 A32])
         (reg:SF 93)) "a.cu":11:1 -1
-(insn 42 48 43 7 (set (mem:TI (reg/f:DI 88) [6 MEM[(struct T *)_9 + 8B]+0 S16 A256])
+(insn 42 48 43 7 (set (mem:TI (reg/f:DI 88) [6 MEM[(struct Sums &)&of].s[_7]+0 S16 A256])
         (reg:TI 94)) "a.cu":11:1 -1
 (call_insn 50 49 51 7 (call (mem:QI (symbol_ref:DI ("__tsan_read16")) [0 S1 A8])
 (jump_insn 51 50 52 7 (set (pc) (label_ref 60))

@@ -56,6 +56,24 @@ Memory memory_in(std::string_view text, std::size_t alignment) {
   return memory;
 }
 
+/// Where " A64]" begins that ends what stands behind a memory: " S16 A64]", after an expression
+/// that may have brackets, and structures whose names begin with S.
+std::size_t alignment_in(std::string_view text, std::size_t from) {
+  constexpr std::string_view kDigits = "0123456789";
+  for (std::size_t at = text.find(" S", from); at != std::string_view::npos;
+       at = text.find(" S", at + 1)) {
+    const std::size_t bits = text.find_first_not_of(kDigits, at + 2);
+    if (bits == std::string_view::npos || bits == at + 2 || text.substr(bits, 2) != " A") {
+      continue;
+    }
+    const std::size_t end = text.find_first_not_of(kDigits, bits + 2);
+    if (end != std::string_view::npos && end > bits + 2 && text[end] == ']') {
+      return bits;
+    }
+  }
+  return std::string_view::npos;
+}
+
 /// The first memory that the instruction reads or writes: "(set (mem:TI (reg:DI 87) [6 *_8+0 S16
 /// A32]) ...": 16 bytes, aligned to 4. What lies on the stack is none of it: such stores may come
 /// between a call and its access.
@@ -65,11 +83,11 @@ Memory memory_of(std::string_view instruction, bool is_write) {
        at = instruction.find(kMemory, at + 1)) {
     const bool is_target =
         at >= kTarget.size() && instruction.substr(at - kTarget.size(), kTarget.size()) == kTarget;
-    const std::size_t end = instruction.find(']', instruction.find(" S", at));
-    const std::size_t bits = instruction.rfind(" A", end);
+    const std::size_t bits = alignment_in(instruction, at);
+    const std::size_t end = instruction.find(']', bits);
     const bool on_stack =
         instruction.substr(at, end - at).find("virtual-stack-vars") != std::string_view::npos;
-    if (is_target == is_write && !on_stack && end != std::string_view::npos && bits > at) {
+    if (is_target == is_write && !on_stack && end != std::string_view::npos) {
       return memory_in(instruction.substr(at, end - at), bits - at);
     }
   }
