@@ -213,6 +213,10 @@ std::optional<Case> in_fp32(const Case& call) {
   return contract::in_dtype(call, Dtype::fp32);
 }
 
+std::optional<Case> in_other_order(const Case& call) {
+  return contract::with_other_choice(call);
+}
+
 std::optional<Case> unaligned(const Case& call) {
   return contract::one_element_off(call);
 }

@@ -32,6 +32,14 @@ const common::Table<common::BackwardHooks> kOwnMistakes = {
      {{"x_hat was rounded to the 16-bit type: in dx it stays fp32, in any order.",
        {.when = common::in_sixteen_bits,
         .wdy = [](Backward& p) { p.x_hat = common::rounded(p.dtype, p.x_hat); }}},
+      {"x_hat was rounded to the 16-bit type before wdy * x_hat was added up: in dx it stays fp32, "
+       "in any order.",
+       {.when = common::in_sixteen_bits,
+        .means =
+            [](Backward& p) {
+              const Field rounded = common::rounded(p.dtype, p.x_hat);
+              p.mean_wdy_hat = row_means(product(p.wdy, rounded));
+            }}},
       {"wdy was rounded to the 16-bit type: multiply as floats.",
        {.when = common::in_sixteen_bits,
         .wdy = [](Backward& p) { p.wdy = common::rounded(p.dtype, p.wdy); }}},

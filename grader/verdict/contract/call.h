@@ -88,6 +88,9 @@ std::optional<Case> one_element_off(const Case& call);
 /// call.
 std::optional<Case> with_outliers(const Case& call);
 
+/// The call with the other one of two choices, such as a cast order; nothing if it has none.
+std::optional<Case> with_other_choice(const Case& call);
+
 /// The same call with x less the mean of all its elements, which leaves numbers about 0. Nothing of
 /// a hash filled call, or if x is not large beside how far its elements lie apart.
 std::optional<Case> with_less_mean(const Case& call);

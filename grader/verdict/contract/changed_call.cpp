@@ -93,6 +93,21 @@ std::optional<Taken> taken_with_values(const Case& call) {
 
 }  // namespace
 
+std::optional<Case> with_other_choice(const Case& call) {
+  std::optional<Taken> taken = call.contract() == nullptr ? std::nullopt : taken_with_values(call);
+  bool has_choice = false;
+  for (const Scalar& scalar : taken ? call.contract()->scalars : std::vector<Scalar>()) {
+    if (std::holds_alternative<std::int64_t>(scalar.usual)) {
+      double& value = taken->arguments.scalars[scalar.name];
+      value = 1.0 - value;
+      has_choice = true;
+    }
+  }
+  return has_choice ? std::optional(contract::call(*call.contract(), call.dtype(),
+                                                   std::move(taken->arguments), taken->arrangement))
+                    : std::nullopt;
+}
+
 std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most, double root) {
   std::optional<Taken> taken = taken_apart(call);
   if (!taken) {

@@ -124,8 +124,8 @@ void Session::expect_later_turns(const Case& few,
         call,
         {.message = fmt::format(
              "Of the {} the first is right, and those that are {} and more behind it are wrong, to "
-             "which its block comes in later turns of a loop. What belongs to an element, such as "
-             "its weight, channel or angle, is to be found in each turn, not once before it.",
+             "which its block comes in later turns of a loop. What belongs to a row or an element, "
+             "such as its sums, weight, channel or angle, begins or is found anew in each turn.",
              spread_size(few, call), near.threads),
          .mistake = "first-turn-only"});
   }
