@@ -19,7 +19,7 @@ WAYS = {"eager": "#f3b48c", "compile": "#9cc9f5", "liger": "#e7d3ff", "onepass":
         "onepass, compile": "#b9ebcf"}
 TOLD = {"eager": "PyTorch", "compile": "torch.compile", "liger": "Liger-Kernel", "onepass": "One Pass",
         "onepass, compile": "One Pass, torch.compile",
-        "onepass, LLaMA's order": "One Pass, LLaMA's cast order",
+        "onepass, weight in fp32": "One Pass, weight in fp32",
         "torch.nn.functional.rms_norm": "PyTorch's rms_norm()"}
 WIDTH = 820
 

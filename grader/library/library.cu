@@ -12,6 +12,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "library/llama_rmsnorm.h"
 #include "library/part.h"
 
 namespace onepass::library {
@@ -124,6 +125,17 @@ bool is_plain_rope(int dtype, int tokens, int heads, int head_dim) {
          fits_int(heads, tokens);
 }
 
+/// x alone where residual is null.
+int rmsnorm_in_llamas_order(int dtype, const void* x, int64_t x_stride, const void* residual,
+                            int64_t residual_stride, const void* weight, void* sum,
+                            int64_t sum_stride, void* y, int64_t y_stride, float* rstd, int rows,
+                            int cols, float eps, OnepassStream stream) {
+  return with_type(dtype, [&](auto type) {
+    return launch(llama_rmsnorm<decltype(type)>, x, x_stride, residual, residual_stride, weight,
+                  sum, sum_stride, y, y_stride, rstd, rows, cols, eps, stream);
+  });
+}
+
 bool is_batch(int dtype, int batch, int channels, int space, float eps) {
   return is_dtype(dtype) && batch >= 0 && channels >= 0 && space >= 0 && fits_int(batch, space) &&
          fits_int(batch, channels) && is_eps(eps);
@@ -206,6 +218,39 @@ int onepass_rmsnorm_residual(int dtype, const void* x, int64_t x_stride, const v
              ? ONEPASS_BAD_ARGUMENT
              : forward(dtype, x, x_stride, residual, residual_stride, weight, sum, sum_stride, y,
                        y_stride, rstd, rows, cols, eps, stream);
+}
+
+int onepass_rmsnorm_forward_llama(int dtype, const void* x, int64_t x_stride, const void* weight,
+                                  void* y, int64_t y_stride, float* rstd, int rows, int cols,
+                                  float eps, OnepassStream stream) {
+  if (!is_matrix(dtype, rows, cols, kMostColsFast) || !at_least(cols, {x_stride, y_stride}) ||
+      !is_eps(eps)) {
+    return ONEPASS_BAD_ARGUMENT;
+  }
+  const bool passed =
+      onepass_has("rmsnorm/forward_fast") != 0 || onepass_has("rmsnorm/forward") != 0;
+  return !passed     ? ONEPASS_NOT_PASSED
+         : rows == 0 ? ONEPASS_OK
+         : !all({x, weight, y, rstd})
+             ? ONEPASS_BAD_ARGUMENT
+             : rmsnorm_in_llamas_order(dtype, x, x_stride, nullptr, 0, weight, nullptr, 0, y,
+                                       y_stride, rstd, rows, cols, eps, stream);
+}
+
+int onepass_rmsnorm_residual_llama(int dtype, const void* x, int64_t x_stride, const void* residual,
+                                   int64_t residual_stride, const void* weight, void* sum,
+                                   int64_t sum_stride, void* y, int64_t y_stride, float* rstd,
+                                   int rows, int cols, float eps, OnepassStream stream) {
+  if (!is_matrix(dtype, rows, cols, kMostColsFast) ||
+      !at_least(cols, {x_stride, residual_stride, sum_stride, y_stride}) || !is_eps(eps)) {
+    return ONEPASS_BAD_ARGUMENT;
+  }
+  return onepass_has("rmsnorm/residual") == 0 ? ONEPASS_NOT_PASSED
+         : rows == 0                          ? ONEPASS_OK
+         : !all({x, residual, weight, sum, y, rstd})
+             ? ONEPASS_BAD_ARGUMENT
+             : rmsnorm_in_llamas_order(dtype, x, x_stride, residual, residual_stride, weight, sum,
+                                       sum_stride, y, y_stride, rstd, rows, cols, eps, stream);
 }
 
 int64_t onepass_rmsnorm_scratch_size(int rows, int cols) {

@@ -67,7 +67,11 @@ def main():
         row, stride = (ctypes.c_float * 4)(), ctypes.c_int64(4)
         residual = [0, row, stride, row, stride, row, row, stride, row, stride, row, 1, 4,
                     ctypes.c_float(0), None]
-        require(library.onepass_rmsnorm_residual(*residual) == -1, "what is left out can be called")
+        for function in (library.onepass_rmsnorm_residual, library.onepass_rmsnorm_residual_llama):
+            require(function(*residual) == -1, "what is left out can be called")
+        require(library.onepass_rmsnorm_forward_llama(
+            0, row, stride, row, row, stride, row, 0, 4, ctypes.c_float(0), None) == 0,
+            "LLaMA's cast order is not in it")
         for what, arguments in (("a stride less than the width", [0, row, ctypes.c_int64(3), row, 1, 4]),
                                 ("no address", [0, None, stride, row, 1, 4]),
                                 ("no such type", [3, row, stride, row, 1, 4]),

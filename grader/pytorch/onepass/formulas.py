@@ -30,9 +30,9 @@ def rmsnorm_backward(dy, x, weight, rstd, llama):
     return dx.to(x.dtype), dweight.to(weight.dtype)
 
 
-def rmsnorm_residual(x, residual, weight, eps):
+def rmsnorm_residual(x, residual, weight, eps, llama):
     total = x + residual
-    return total, *rmsnorm(total, weight, eps, False)
+    return total, *rmsnorm(total, weight, eps, llama)
 
 
 def layernorm(x, weight, bias, eps):

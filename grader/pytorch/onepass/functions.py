@@ -21,23 +21,29 @@ def _check_norm(name, x, *weights):
                      f"{tuple(weight.shape)}; types and the last dimension should be the same.")
 
 
+def _is_llama(cast_order):
+    _require(cast_order in ("llama", "weight_in_fp32"),
+             f"cast_order is llama or weight_in_fp32, not {cast_order}.")
+    return cast_order == "llama"
+
+
 def rmsnorm(x, weight=None, eps=1e-6, cast_order="weight_in_fp32"):
     """RMSNorm over the last dimension. cast_order: "weight_in_fp32", y = T(x̂ * weight), or "llama",
     y = T(T(x̂) * weight), as the models of transformers have it."""
-    _require(cast_order in ("llama", "weight_in_fp32"),
-             f"cast_order is llama or weight_in_fp32, not {cast_order}.")
+    llama = _is_llama(cast_order)
     _check_norm("rmsnorm", x, weight)
-    return ops.rmsnorm(x, weight, eps, cast_order == "llama")[0]
+    return ops.rmsnorm(x, weight, eps, llama)[0]
 
 
-def residual_rmsnorm(x, residual, weight, eps=1e-6):
+def residual_rmsnorm(x, residual, weight, eps=1e-6, cast_order="weight_in_fp32"):
     """x + residual, and its RMSNorm."""
+    llama = _is_llama(cast_order)
     _check_norm("residual_rmsnorm", x, weight)
     same = residual.dtype == x.dtype or torch.is_autocast_enabled(x.device.type)
     _require(same and residual.shape == x.shape,
              f"residual_rmsnorm: x is {x.dtype} {tuple(x.shape)}, and residual {residual.dtype} "
              f"{tuple(residual.shape)}.")
-    total, y, _ = ops.rmsnorm_residual(x, residual, weight, eps)
+    total, y, _ = ops.rmsnorm_residual(x, residual, weight, eps, llama)
     return total, y
 
 

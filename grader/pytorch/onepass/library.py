@@ -16,6 +16,8 @@ NOT_PASSED = -1
 # Which exercises have the function, the fast one first.
 EXERCISES = {
     "onepass_rmsnorm_forward": ("rmsnorm/forward_fast", "rmsnorm/forward"),
+    "onepass_rmsnorm_forward_llama": ("rmsnorm/forward_fast", "rmsnorm/forward"),
+    "onepass_rmsnorm_residual_llama": ("rmsnorm/residual",),
     "onepass_rmsnorm_backward": ("rmsnorm/backward_fast", "rmsnorm/backward"),
     "onepass_rmsnorm_residual": ("rmsnorm/residual",),
     "onepass_layernorm_forward": ("layernorm/forward_fast", "layernorm/forward"),
@@ -53,14 +55,14 @@ def _load():
                            "build/onepass library solutions; ONEPASS_LIBRARY names another file.")
     library = ctypes.CDLL(str(path()))
     text = HEADER.read_text(encoding="utf-8")
+    version = int(re.search(r"ONEPASS_LIBRARY_VERSION (\d+)", text)[1])
+    if library.onepass_library_version() != version:
+        raise RuntimeError(f"{path()} is of another version: make it anew.")
     for result, name, arguments in re.findall(
             r"ONEPASS_PUBLIC ([\w ]+\*?)\s*(onepass_\w+)\(([^)]*)\);", text):
         function = getattr(library, name)
         function.restype = _type(result)
         function.argtypes = [_type(one.strip()) for one in arguments.split(",") if one != "void"]
-    version = int(re.search(r"ONEPASS_LIBRARY_VERSION (\d+)", text)[1])
-    if library.onepass_library_version() != version:
-        raise RuntimeError(f"{path()} is of another version: make it anew.")
     return library
 
 

@@ -32,7 +32,7 @@ class ResidualRMSNorm(RMSNorm):
     """x + residual, and its RMSNorm."""
 
     def forward(self, x, residual):
-        return functions.residual_rmsnorm(x, residual, self.weight, self.eps)
+        return functions.residual_rmsnorm(x, residual, self.weight, self.eps, self.cast_order)
 
 
 class LayerNorm(torch.nn.Module):

@@ -56,14 +56,17 @@ def _dense(tensor):
 # ---- RMSNorm ----
 
 
+def _in_order(name, x, llama):
+    """LLaMA's cast order has functions of its own. For fp32 it is that of the exercises."""
+    return f"{name}_llama" if llama and x.dtype != torch.float32 else name
+
+
 @_operator(formulas.rmsnorm)
 def rmsnorm(x: Tensor, weight: Tensor | None, eps: float, llama: bool) -> tuple[Tensor, Tensor]:
     rows, y, rstd = _rows(x), _new(x), _rstd(x)
-    # 1.4 rounds once, after the weight. Without one it makes T(x̂), to which LLaMA's weight comes.
-    late = llama and weight is not None and x.dtype != torch.float32
-    library.call("onepass_rmsnorm_forward", x, *_laid(rows), None if late else _dense(weight),
-                 y, x.shape[-1], rstd, *rows.shape, eps)
-    return (y.mul_(weight) if late else y), rstd
+    name = _in_order("onepass_rmsnorm_forward", x, llama and weight is not None)
+    library.call(name, x, *_laid(rows), _dense(weight), y, x.shape[-1], rstd, *rows.shape, eps)
+    return y, rstd
 
 
 @rmsnorm.register_fake
@@ -105,30 +108,32 @@ rmsnorm.register_autograd(_rmsnorm_gradient, setup_context=_save_rmsnorm)
 
 
 @_operator(formulas.rmsnorm_residual)
-def rmsnorm_residual(x: Tensor, residual: Tensor, weight: Tensor,
-                     eps: float) -> tuple[Tensor, Tensor, Tensor]:
+def rmsnorm_residual(x: Tensor, residual: Tensor, weight: Tensor, eps: float,
+                     llama: bool) -> tuple[Tensor, Tensor, Tensor]:
     rows, residual_rows, cols = _rows(x), _rows(residual), x.shape[-1]
     total, y, rstd = _new(x), _new(x), _rstd(x)
-    library.call("onepass_rmsnorm_residual", x, *_laid(rows), *_laid(residual_rows),
-                 weight.contiguous(), total, cols, y, cols, rstd, *rows.shape, eps)
+    library.call(_in_order("onepass_rmsnorm_residual", x, llama), x, *_laid(rows),
+                 *_laid(residual_rows), weight.contiguous(), total, cols, y, cols, rstd,
+                 *rows.shape, eps)
     return total, y, rstd
 
 
 @rmsnorm_residual.register_fake
-def _(x, residual, weight, eps):
+def _(x, residual, weight, eps, llama):
     return _new(x), _new(x), _rstd(x)
 
 
 def _save_residual(ctx, inputs, output):
     total, _, rstd = output
+    ctx.llama = inputs[-1]
     ctx.save_for_backward(total, inputs[2], rstd)
 
 
 def _residual_gradient(ctx, dtotal, dy, _):
     total, weight, rstd = ctx.saved_tensors
-    dx, dweight = rmsnorm_backward(dy, total, weight, rstd, False)
+    dx, dweight = rmsnorm_backward(dy, total, weight, rstd, ctx.llama)
     dx = dx + dtotal  # a sum gives its gradient to both terms
-    return dx, dx, dweight, None
+    return dx, dx, dweight, None, None
 
 
 rmsnorm_residual.register_autograd(_residual_gradient, setup_context=_save_residual)

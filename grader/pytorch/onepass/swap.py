@@ -115,14 +115,14 @@ def _decoder_forward(self, hidden_states, *arguments, **named):
     attended, _ = self.self_attn(self.input_layernorm(hidden_states), *arguments, **named)
     norm = self.post_attention_layernorm
     hidden_states, normalised = functions.residual_rmsnorm(attended, hidden_states, norm.weight,
-                                                           norm.eps)
+                                                           norm.eps, norm.cast_order)
     return hidden_states + self.mlp(normalised)
 
 
-def swap(model, cast_order="weight_in_fp32"):
+def swap(model, cast_order=None):
     """Replaces what it knows of a model, in place, by what the library has. Returns what it replaced
-    and what not, with the reason. cast_order: of RMSNorm. The models' own is "llama", which is
-    rounded once more; in it residual and RMSNorm are not one operator, since 1.5 is not."""
+    and what not, with the reason. cast_order: of all RMSNorms. Without one each keeps its own:
+    "llama" in transformers, "weight_in_fp32" in torch.nn.RMSNorm."""
     told = Swapped()
     on_gpu = any(parameter.is_cuda for parameter in model.parameters())
 
@@ -151,9 +151,10 @@ def swap(model, cast_order="weight_in_fp32"):
             kind = type(child).__name__
             if kind in _RMSNORMS or type(child) is torch.nn.RMSNorm:
                 scalar = len(child.weight.shape) == 1 if child.weight is not None else False
-                replace(child, f"onepass.RMSNorm, {cast_order}", _lacks_rmsnorm,
-                        lambda p=parent, n=name, c=child:
-                        setattr(p, n, RMSNorm.from_module(c, cast_order)),
+                order = cast_order or ("llama" if kind in _RMSNORMS else "weight_in_fp32")
+                replace(child, f"onepass.RMSNorm, {order}", _lacks_rmsnorm,
+                        lambda p=parent, n=name, c=child, o=order:
+                        setattr(p, n, RMSNorm.from_module(c, o)),
                         "" if scalar else "its weight has not one dimension")
             elif type(child) is torch.nn.LayerNorm:
                 replace(child, "onepass.LayerNorm", _lacks_layernorm,
@@ -168,6 +169,5 @@ def swap(model, cast_order="weight_in_fp32"):
             replace(module, "with residual and RMSNorm in one",
                     lambda: _lacking(["rmsnorm/residual"]) or _lacks_rmsnorm(),
                     lambda m=module: setattr(m, "forward", types.MethodType(_decoder_forward, m)),
-                    "" if known and cast_order == "weight_in_fp32" else
-                    "1.5 has no LLaMA's cast order" if known else "its norms were kept")
+                    "" if known else "its norms were kept")
     return told

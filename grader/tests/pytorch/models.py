@@ -48,27 +48,31 @@ def outcome(model, tokens, gradient):
 
 
 def compare(model, device, dtype):
-    """The distances from fp64 of each tensor, before and after, and what is too far. The swapped
-    model may be twice as far off as the original is, and two roundings: the original rounds at every
-    step, and chance has its part."""
+    """The distances from fp64 of each tensor, before and after, and what is too far, in either cast
+    order. The swapped model may be twice as far off as the original is, and two roundings: the
+    original rounds at every step, and chance has its part."""
     name = f"{type(model).__name__}, {str(dtype).removeprefix('torch.')}"
     model = model.to(device).to(dtype)
     tokens = torch.randint(0, 256, (2, 96), device=device)
     gradient = torch.randn(2, 96, 256, device=device, dtype=torch.float64).to(dtype) / 16
     right = outcome(exact(model), tokens, gradient)
     before = outcome(copy.deepcopy(model), tokens, gradient)
-    swapped = copy.deepcopy(model)
-    told = str(onepass.swap(swapped))
-    after = outcome(swapped, tokens, gradient)
-    rows, wrong = [], []
-    for what, value in right.items():
-        far = [distance(one[what], value) for one in (before, after)]
-        rows.append({"what": what, "before": far[0], "after": far[1]})
-        if not far[1] <= 2 * far[0] + 2 * ROUNDING[dtype]:
-            wrong.append(f"{name}: {what} is off by {far[1]:.1e}, and by {far[0]:.1e} before swap()")
-    if "now" not in told or "kept" in told:
-        wrong.append(f"{name}: swap() says: {told}")
-    return {"model": name, "swap": told, "tensors": rows}, wrong
+    tables, wrong = {}, []
+    for order in (None, "weight_in_fp32"):
+        swapped = copy.deepcopy(model)
+        told = str(onepass.swap(swapped, order))
+        after = outcome(swapped, tokens, gradient)
+        rows = []
+        for what, value in right.items():
+            far = [distance(one[what], value) for one in (before, after)]
+            rows.append({"what": what, "before": far[0], "after": far[1]})
+            if not far[1] <= 2 * far[0] + 2 * ROUNDING[dtype]:
+                wrong.append(f"{name}, {order or 'its own order'}: {what} is off by {far[1]:.1e}, and "
+                             f"by {far[0]:.1e} before swap()")
+        if "now" not in told or "kept" in told:
+            wrong.append(f"{name}: swap() says: {told}")
+        tables[order] = {"model": name, "swap": told, "tensors": rows}
+    return tables[None], wrong
 
 
 def compare_all(device):

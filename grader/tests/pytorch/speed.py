@@ -72,7 +72,8 @@ def rotate(q, k, cos, sin):
 
 
 def operators(device):
-    """Name, tensors that get gradients, and the ways."""
+    """Name, tensors that get gradients, and the ways. An RMSNorm by itself, or behind a residual, is
+    in LLaMA's cast order, but in PyTorch's function and where it is said."""
     def tensor(*shape):
         return torch.randn(*shape, device=device, dtype=DTYPE)
 
@@ -84,12 +85,13 @@ def operators(device):
         "torch.nn.functional.rms_norm": lambda x, w: torch.nn.functional.rms_norm(
             x, w.shape, w, 1e-5),
         "liger": lib and (lambda x, w: lib.rmsnorm(x, w, 1e-5)),
-        "onepass": lambda x, w: onepass.rmsnorm(x, w, 1e-5),
-        "onepass, LLaMA's order": lambda x, w: onepass.rmsnorm(x, w, 1e-5, "llama")}
+        "onepass": lambda x, w: onepass.rmsnorm(x, w, 1e-5, "llama"),
+        "onepass, weight in fp32": lambda x, w: onepass.rmsnorm(x, w, 1e-5)}
     yield "residual + RMSNorm", (x, r, w), {
         "eager": residual_then_rmsnorm, "compile": torch.compile(residual_then_rmsnorm),
         "liger": lib and (lambda x, r, w: (x + r, lib.rmsnorm(x + r, w, 1e-5))),
-        "onepass": lambda x, r, w: onepass.residual_rmsnorm(x, r, w, 1e-5)}
+        "onepass": lambda x, r, w: onepass.residual_rmsnorm(x, r, w, 1e-5, "llama"),
+        "onepass, weight in fp32": lambda x, r, w: onepass.residual_rmsnorm(x, r, w, 1e-5)}
     layernorm = functools.partial(torch.nn.functional.layer_norm, normalized_shape=(hidden,))
     yield "LayerNorm", (x, w, b), {
         "eager": lambda x, w, b: layernorm(x, weight=w, bias=b),
@@ -175,7 +177,7 @@ def with_liger(model):
     return model
 
 
-def swapped(model, cast_order="weight_in_fp32"):
+def swapped(model, cast_order=None):
     onepass.swap(model, cast_order)
     return model
 
@@ -185,7 +187,7 @@ WAYS = {
     "compile": torch.compile,
     "liger": with_liger,
     "onepass": swapped,
-    "onepass, LLaMA's order": lambda model: swapped(model, "llama"),
+    "onepass, weight in fp32": lambda model: swapped(model, "weight_in_fp32"),
     "onepass, compile": lambda model: torch.compile(swapped(model)),
 }
 
