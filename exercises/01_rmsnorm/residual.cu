@@ -88,7 +88,7 @@ __device__ inline float row_sum_of(float value) {
 /// Thread t has packs t, t + blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y. Where
 /// kShared, a cluster has the row, and x_row and its kin begin with this block's part.
 template <typename T, int V, int kPacks, bool kShared, bool kEarly = false>
-__global__ void __launch_bounds__(kMostThreads)
+__global__ void __launch_bounds__(kShared ? kMostThreads / 2 : kMostThreads)
     held_kernel(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
                 const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride, float* rstd,
                 int rows, int cols, float eps) {
