@@ -17,9 +17,9 @@ NOT_PASSED = -1
 EXERCISES = {
     "onepass_rmsnorm_forward": ("rmsnorm/forward_fast", "rmsnorm/forward"),
     "onepass_rmsnorm_forward_llama": ("rmsnorm/forward_fast", "rmsnorm/forward"),
-    "onepass_rmsnorm_residual_llama": ("rmsnorm/residual",),
     "onepass_rmsnorm_backward": ("rmsnorm/backward_fast", "rmsnorm/backward"),
     "onepass_rmsnorm_residual": ("rmsnorm/residual",),
+    "onepass_rmsnorm_residual_llama": ("rmsnorm/residual",),
     "onepass_layernorm_forward": ("layernorm/forward_fast", "layernorm/forward"),
     "onepass_layernorm_backward": (
         "layernorm/backward_fast", "layernorm/backward_fused", "layernorm/backward_dx",

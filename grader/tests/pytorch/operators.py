@@ -123,8 +123,8 @@ def matrix(rows, cols, dtype, device, gap, lead):
     return whole[lead:].as_strided((rows, cols), (cols + gap, 1))
 
 
-def equal_part(a, b):
-    return (a == b).double().mean().item()
+def differing(a, b):
+    return (a != b).sum().item()
 
 
 def check_cast_order(device):
@@ -145,10 +145,10 @@ def check_cast_order(device):
             if not (is_near(results[2], rstd, 2.0**-22) and is_near(statistic, rstd, 2.0**-22)):
                 yield f"{what}: rstd"
             for name, ours in (("rmsnorm", alone), ("residual_rmsnorm", results[1])):
-                if not (equal_part(ours, y) >= 0.99 and is_near(ours, y, ROUNDING[dtype])):
-                    yield f"{what}: of {name} {100 * equal_part(ours, y):.1f} % are equal"
+                if differing(ours, y) > 1 + y.numel() // 100 or not is_near(ours, y, ROUNDING[dtype]):
+                    yield f"{what}: {differing(ours, y)} of {y.numel()} differ in {name}"
             other = formulas.rmsnorm(total, w, 1e-5, False)[0]
-            if cols >= 1024 and not equal_part(other, y) < 0.95:
+            if cols >= 1024 and differing(other, y) < y.numel() // 20:
                 yield f"{what}: both orders are the same"
 
 
