@@ -93,7 +93,7 @@ __device__ inline Pack<T, V> weights_at(const Pack<T, V>* weights, int i) {
 /// For rows that fit in the registers of their threads: kPacks packs a thread. Thread t has packs
 /// t, t + blockDim.x, t + 2 * blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y.
 template <typename T, int V, int kPacks>
-__global__ void __launch_bounds__(kPacks * V > 32 ? kMostThreads / 2 : kMostThreads)
+__global__ void __launch_bounds__(32 < kPacks * V ? kMostThreads / 2 : kMostThreads)
     rmsnorm_held_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                         float* rstd, int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
