@@ -257,7 +257,11 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
     return {{"", refused, ""}};
   }
   if (rewritten) {  // nvcc has said so itself
-    const WrittenFunctions written = read_written_calls(read_file(functions), read_file(symbols));
+    // g++ writes none of a file without functions.
+    const auto dump = [](const std::string& file) {
+      return fs::exists(file) ? read_file(file) : std::string();
+    };
+    const WrittenFunctions written = read_written_calls(dump(functions), dump(symbols));
     if (const auto refused = refused_device_code(parts, bytes, read_file(assembly), written, source,
                                                  implementation.shown)) {
       return {{"", refused, ""}};

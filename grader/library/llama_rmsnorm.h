@@ -35,8 +35,8 @@ struct LlamaRmsnorm {
 };
 
 __device__ float warp_sum(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
+  for (int apart = 1; apart < 32; apart *= 2) {
+    value += __shfl_xor_sync(0xffffffff, value, apart);
   }
   return value;
 }
