@@ -71,6 +71,9 @@ std::vector<Case> backward_calls() {
     }
     add(random_gradients(++seed, dtype, 4, 100), {{"dy", {7}}, {"x", {4}}, {"dx", {11}}});
     add(cancelling(random_gradients(++seed, dtype, 67, 40)));
+    Gradients other_mean = random_gradients(++seed, dtype, 3, 100);
+    other_mean.mean->set(1, 0, 0.25);  // not that of x
+    add(other_mean);
   }
   return calls;
 }
