@@ -56,10 +56,11 @@ void CounterChecks::drop_harmless(std::vector<Suspect>& suspects, const Case& ca
     const std::optional<Answer> answer = attempt(other);
     return answer && comparison_of(*answer, expected(other)).right();
   };
-  std::map<decltype(Noise::harmless), bool> known = {{nullptr, false}};
+  using Calls = std::pair<decltype(Noise::harmless), decltype(Noise::control)>;
+  std::map<Calls, bool> known = {{{nullptr, nullptr}, false}};
   std::erase_if(suspects, [&](const Suspect& suspect) {
     const auto& [slack, harmless, control, erratic] = suspect.oracle->noise;
-    const auto [entry, is_new] = known.emplace(harmless, false);
+    const auto [entry, is_new] = known.emplace(Calls(harmless, control), false);
     if (is_new) {
       const std::optional<Case> other = harmless(call), alike = control ? control(call) : other;
       entry->second = !other || !is_right(*other) || (control && alike && is_right(*alike));
