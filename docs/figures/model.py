@@ -11,7 +11,7 @@ import pathlib
 import sys
 
 sys.dont_write_bytecode = True
-from dark import with_dark  # noqa: E402
+from svg import svg, text  # noqa: E402
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent
 DATA, PAGE = DOCS / "data/model.json", DOCS / "05_model.md"
@@ -22,20 +22,6 @@ TOLD = {"eager": "PyTorch", "compile": "torch.compile", "liger": "Liger-Kernel",
         "onepass, weight in fp32": "One Pass, weight in fp32",
         "torch.nn.functional.rms_norm": "PyTorch's rms_norm()"}
 WIDTH = 820
-
-
-def text(x, y, what, size=12, fill="#1f2933", anchor="start", weight="normal"):
-    return (f'<text x="{x}" y="{y}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" '
-            f'font-weight="{weight}">{what}</text>')
-
-
-def svg(height, title, description, body):
-    head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-            f'height="{height}" role="img" aria-labelledby="t d" font-family="system-ui, '
-            '-apple-system, Segoe UI, Helvetica, Arial, sans-serif">')
-    return with_dark("\n".join([
-        head, f'<title id="t">{title}</title>', f'<desc id="d">{description}</desc>',
-        f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>', *body, "</svg>", ""]))
 
 
 def told_card(data):
@@ -72,7 +58,7 @@ def loss(data):
         body += [f'<rect x="{x}" y="84" width="14" height="5" fill="{colour}"/>',
                  text(x + 20, 91, name)]
     ends = ", ".join(f"{name} {training[name]['loss'][-1]:.3f}" for name in curves)
-    return svg(400, "Training loss before and after swap()",
+    return svg(WIDTH, 400, "Training loss before and after swap()",
                f"Both begin at {training['before']['loss'][0]:.2f} and end at: {ends}; they are at most "
                f"{100 * training['most_apart']:.2f} per cent apart.", body)
 
@@ -98,7 +84,7 @@ def speed(data):
                           f"{one['peak_gib']:.1f} GiB", 11)]
             told.append(f"{what}, {TOLD[way]}: {one['tokens_per_s']:.0f}")
         y += 40
-    return svg(y - 10, "Tokens a second of a layer and a model", "; ".join(told), body)
+    return svg(WIDTH, y - 10, "Tokens a second of a layer and a model", "; ".join(told), body)
 
 
 def operator_table(data):

@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 sys.dont_write_bytecode = True
-from dark import with_dark  # noqa: E402
+from svg import svg, text  # noqa: E402
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent
 FIGURE = DOCS / "figures/peers.svg"
@@ -25,11 +25,6 @@ def lines():
     part = page[page.index("## Beside the libraries"):].split("\n## ")[0]
     rows = [line for line in part.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if "---" not in row]
-
-
-def text(x, y, what, size=12, fill="#1f2933", anchor="start", weight="normal"):
-    return (f'<text x="{x}" y="{y}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" '
-            f'font-weight="{weight}">{what}</text>')
 
 
 def dot(x, y, provider):
@@ -68,15 +63,9 @@ def figure():
     header, *rows = lines()
     body, height = body_of(header, rows)
     ours = "; ".join(f"{cells[0]} {cells[1]} {cells[header.index('One Pass')]}" for cells in rows)
-    return with_dark("\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-        f'height="{height}" role="img" aria-labelledby="t d" font-family="system-ui, '
-        '-apple-system, Segoe UI, Helvetica, Arial, sans-serif">',
-        '<title id="t">The solutions beside the libraries, in per cent of a copy</title>',
-        f'<desc id="d">Of a copy, One Pass: {ours}</desc>',
-        f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
-        text(30, 30, "The solutions beside the libraries, in per cent of a copy", 15, weight="bold"),
-        *body, "</svg>", ""]))
+    title = "The solutions beside the libraries, in per cent of a copy"
+    return svg(WIDTH, height, title, f"Of a copy, One Pass: {ours}",
+               [text(30, 30, title, 15, weight="bold"), *body])
 
 
 def main():

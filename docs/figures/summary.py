@@ -9,7 +9,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-from dark import with_dark  # noqa: E402
+from svg import svg, text  # noqa: E402
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent
 SECTION = "## The fast solutions"  # of measured.md
@@ -40,11 +40,6 @@ def measured():
     return card, day, figures
 
 
-def text(x, y, what, size=12, fill="#1f2933", anchor="start", weight="normal"):
-    return (f'<text x="{x}" y="{y}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" '
-            f'font-weight="{weight}">{what}</text>')
-
-
 def group(top, number, name, shape, figures):
     """The bars of an exercise."""
     out = [text(24, top + 17, number, 13, weight="bold"),
@@ -66,13 +61,7 @@ def figure():
     height = 92 + GROUP * len(SHOWN)
     told = "; ".join(f"{name} {', '.join(f'{b} {figures[(id, shape)][b]}' for b, _ in BARS)}, copy "
                      f"{figures[(id, shape)]['copy']}" for id, shape, name in SHOWN.values())
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-           f'height="{height}" role="img" aria-labelledby="t d" font-family="system-ui, '
-           '-apple-system, Segoe UI, Helvetica, Arial, sans-serif">',
-           '<title id="t">Effective bandwidth of the fast solutions, the naive versions and PyTorch</title>',
-           f'<desc id="d">GB/s on one {card}, {day}: {told}</desc>',
-           f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
-           text(24, 30, "Effective bandwidth beside a copy of the same bytes, GB/s", 15, weight="bold"),
+    out = [text(24, 30, "Effective bandwidth beside a copy of the same bytes, GB/s", 15, weight="bold"),
            text(24, 50, f"one {card}, {day}", 12, "#627d98")]
     x = LEFT + 200
     for name, fill in BARS:
@@ -83,7 +72,8 @@ def figure():
             text(LEFT + COPY, 50, "a copy", 12, "#c2410c", "middle")]
     for i, (number, (exercise, shape, name)) in enumerate(SHOWN.items()):
         out += group(70 + GROUP * i, number, name, shape, figures[(exercise, shape)])
-    return with_dark("\n".join(out + ["</svg>", ""]))
+    return svg(WIDTH, height, "Effective bandwidth of the fast solutions, the naive versions and PyTorch",
+               f"GB/s on one {card}, {day}: {told}", out)
 
 
 def main():

@@ -7,12 +7,11 @@
 import pathlib
 import re
 import sys
-from xml.sax.saxutils import escape
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(DOCS / "figures"))
-from dark import with_dark  # noqa: E402
+from svg import svg, text  # noqa: E402
 
 FOLDERS = {"1.4": "rmsnorm_forward", "1.5": "rmsnorm_residual", "1.6": "rmsnorm_backward",
            "2.5": "layernorm_forward", "2.6": "layernorm_backward", "3.4": "rope",
@@ -32,11 +31,6 @@ def ladders():
             elif table:
                 yield exercise, table[0], table[2:]  # table[1] is |---|---|
                 table = []
-
-
-def text(x, y, what, size=12, fill="#1f2933", anchor="start", weight="normal"):
-    return (f'<text x="{x}" y="{y}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" '
-            f'font-weight="{weight}">{escape(what)}</text>')
 
 
 def panel(top, header, versions, column):
@@ -72,14 +66,8 @@ def figure(exercise, header, versions):
     height = top - 12
     title = f"The ladder of {exercise}"
     last = "; ".join(f"{cells[0]} {', '.join(cells[2:])}" for cells in versions)
-    head = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-            f'height="{height}" role="img" aria-labelledby="t d" font-family="system-ui, '
-            '-apple-system, Segoe UI, Helvetica, Arial, sans-serif">',
-            f'<title id="t">{title}</title>',
-            f'<desc id="d">GB/s and per cent of a copy: {escape(last)}</desc>',
-            f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
-            text(30, 30, f"{title}: effective bandwidth, in per cent of a copy", 15, weight="bold")]
-    return with_dark("\n".join(head + out + ["</svg>", ""]))
+    told = text(30, 30, f"{title}: effective bandwidth, in per cent of a copy", 15, weight="bold")
+    return svg(WIDTH, height, title, f"GB/s and per cent of a copy: {last}", [told, *out])
 
 
 def main():
