@@ -59,13 +59,11 @@ fs::path own_file_of(const Config& config, const Exercise& exercise) {
 
 // They come with every g++.
 std::string binutil(const char* name) {
-  std::error_code error;
-  for (const fs::path folder : process::paths_in("PATH")) {
-    if (fs::exists(folder / name, error)) {
-      return (folder / name).string();
-    }
+  const std::string program = process::program_on_path(name);
+  if (program.empty()) {
+    throw GraderFault(fmt::format("There is no {} on PATH: install binutils.", name));
   }
-  throw GraderFault(fmt::format("There is no {} on PATH: install binutils.", name));
+  return program;
 }
 
 std::string describe(const Toolchain& toolchain) {

@@ -104,6 +104,16 @@ std::vector<std::string> paths_in(const char* variable) {
   return paths;
 }
 
+std::string program_on_path(const std::string& name) {
+  for (const std::string& folder : paths_in("PATH")) {
+    const std::string program = folder + "/" + name;
+    if (access(program.c_str(), X_OK) == 0) {
+      return program;
+    }
+  }
+  return "";
+}
+
 bool keeps(const Allowance& allowance, std::string_view variable) {
   return std::any_of(allowance.variables.begin(), allowance.variables.end(),
                      [&](const std::string& name) { return is_named(variable, name); });

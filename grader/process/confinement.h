@@ -27,6 +27,9 @@ struct Allowance {
 /// The absolute ones of the paths that a variable such as PATH lists.
 std::vector<std::string> paths_in(const char* variable);
 
+/// Where PATH has this program, "/usr/bin/ld" of "ld"; empty if it has none.
+std::string program_on_path(const std::string& name);
+
 /// Does it have this variable, "NAME=value"?
 bool keeps(const Allowance& allowance, std::string_view variable);
 

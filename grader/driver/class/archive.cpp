@@ -1,7 +1,6 @@
 #include "driver/class/archive.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -42,13 +41,12 @@ bool is_zip(const fs::path& archive) {
 
 // It is run under Landlock, and so by its path.
 std::string path_of(const std::string& program) {
-  for (const fs::path folder : process::paths_in("PATH")) {
-    if (access((folder / program).c_str(), X_OK) == 0) {
-      return folder / program;
-    }
+  const std::string path = process::program_on_path(program);
+  if (path.empty()) {
+    throw GraderFault(fmt::format(
+        "There is no {0} to read archives with: install {0}, then grade again.", program));
   }
-  throw GraderFault(fmt::format(
-      "There is no {0} to read archives with: install {0}, then grade again.", program));
+  return path;
 }
 
 // What it prints, the errors aside.

@@ -56,10 +56,8 @@ Json policy_json(const Policy& policy) {
 
 std::string container_engine() {
   for (const char* engine : {"podman", "docker"}) {
-    for (const fs::path folder : process::paths_in("PATH")) {
-      if (access((folder / engine).c_str(), X_OK) == 0) {
-        return engine;
-      }
+    if (!process::program_on_path(engine).empty()) {
+      return engine;
     }
   }
   throw BadInput(
