@@ -1,0 +1,104 @@
+// check_not_finite(): infinite numbers and NaN in the inputs of a call.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "chapters/common/sweeps.h"
+
+namespace onepass::common {
+
+namespace contract = verdict::contract;
+using verdict::made_finite;
+
+namespace {
+
+bool holds_numbers(const verdict::Buffer& buffer) {
+  return buffer.role != verdict::Role::output && !buffer.null && !verdict::is_integer(buffer.dtype);
+}
+
+Matrix all_of(double number, const Matrix& like) {
+  return changed(like, [=](auto, auto, double) { return number; });
+}
+
+void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
+                           const CheckOutputs& check) {
+  const bool has_statistics = outputs.size() > 1;
+  // whole: the call before one of its inputs was made 0, which hides what depends on the number.
+  const auto lenient = [&](const Case& whole) {
+    verdict::Outputs all;
+    for (const auto& expected : outputs) {
+      all.push_back([=](const Case& other) {
+        Expectation expectation = expected(other);
+        const Field finite = expected(made_finite(other)).value;
+        const Field with = expected(whole).value, without = expected(made_finite(whole)).value;
+        const bool is_statistic = has_statistics && finite.cols == 1;
+        const bool is_alike = with.values.size() == finite.values.size();
+        for (std::size_t i = 0; i < finite.values.size(); ++i) {
+          const double value = expectation.value.values[i];
+          const bool depends =
+              value != finite.values[i] || (is_alike && with.values[i] != without.values[i]);
+          if (depends && (is_statistic || std::isfinite(value))) {
+            expectation.bound.values[i] = std::numeric_limits<double>::infinity();
+          } else if (!std::isfinite(value)) {
+            expectation.bound.values[i] = 0.0;  // else an infinite one, of a pair, would let all by
+          }
+        }
+        return expectation;
+      });
+    }
+    return all;
+  };
+  for (std::size_t i = 0; i < call.buffers().size(); ++i) {
+    std::vector<verdict::Buffer> buffers = call.buffers();
+    verdict::Buffer& input = buffers[i];
+    if (!holds_numbers(input)) {
+      continue;
+    }
+    const Matrix numbers = input.values;
+    const std::pair<std::int64_t, std::int64_t> places[] = {{input.rows - 1, input.cols - 1},
+                                                            {input.rows / 2, input.cols / 2}};
+    for (const auto& [row, col] : places) {
+      input.values = numbers;
+      for (double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+        input.values.set(row, col, number);
+        check(call.with(buffers), lenient(call.with(buffers)));
+      }
+    }
+    // Infinity times 0 is NaN, too: whoever leaves out what is multiplied by 0 loses it. So does
+    // who leaves out what changes no other number: a sine of 0 beside a cosine of 1.
+    for (std::size_t j = 0; j < buffers.size(); ++j) {
+      if (j == i || !holds_numbers(buffers[j])) {
+        continue;
+      }
+      std::vector<verdict::Buffer> rest_is_one = buffers;
+      for (std::size_t k = 0; k < buffers.size(); ++k) {
+        if (k != i && k != j && holds_numbers(buffers[k])) {
+          rest_is_one[k].values = all_of(1.0, rest_is_one[k].values);
+        }
+      }
+      for (std::vector<verdict::Buffer> others : {buffers, rest_is_one}) {
+        const Case whole = call.with(others);
+        others[j].values = all_of(0.0, others[j].values);
+        check(call.with(others), lenient(whole));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void check_not_finite(const Case& call, const verdict::Outputs& outputs,
+                      const CheckOutputs& check) {
+  check_each_not_finite(call, outputs, check);
+  // The upper half of a GPU's NaN in fp32, 0x7fffffff, rounded up by hand to bf16, is a number.
+  const bool has_fp32 =
+      std::any_of(call.buffers().begin(), call.buffers().end(), [](const verdict::Buffer& buffer) {
+        return buffer.role == verdict::Role::input && !buffer.null && buffer.dtype == Dtype::fp32;
+      });
+  if (call.dtype() == Dtype::fp16 && has_fp32) {
+    check_each_not_finite(*contract::in_dtype(call, Dtype::bf16), outputs, check);
+  }
+}
+
+}  // namespace onepass::common
