@@ -1,7 +1,5 @@
 #include "chapters/common/backward_mistakes.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <utility>
 
@@ -41,19 +39,6 @@ Mistake<BackwardHooks> made_anew(bool centred) {
     add("The mean was", true, std::nullopt);
   }
   return mistake;
-}
-
-std::vector<Way<BackwardHooks>> weight_from_front() {
-  std::vector<Way<BackwardHooks>> ways;
-  for (const std::int64_t vector : {8, 4, 2}) {
-    const auto from_front = [vector](const Case&, Backward& p) {
-      const std::optional<Field> moved = tail_from_front(p.weight, vector);
-      p.weight = moved.value_or(p.weight);
-      return moved.has_value();
-    };
-    ways.push_back({fmt::format(kTailFromFront, vector), {.read = from_front}});
-  }
-  return ways;
 }
 
 BackwardTable wrong_formulas(bool centred) {
@@ -122,7 +107,13 @@ BackwardTable wrong_formulas(bool centred) {
                     p.dy.rows, 1, [&](auto row, auto) { return p.weight(0, row); });
                 p.wdy = product(p.dy, weights);
               }}}}},
-      {"tail-from-front", weight_from_front()},
+      tails_from_front<BackwardHooks>([](std::int64_t vector) {
+        return [vector](const Case&, Backward& p) {
+          const std::optional<Field> moved = tail_from_front(p.weight, vector);
+          p.weight = moved.value_or(p.weight);
+          return moved.has_value();
+        };
+      }),
       {"no-reciprocal",
        {{"The result was divided by rstd: multiply by it.",
          {.means = [=](Backward& p) { p.rstd = inverse(p.rstd); }}},

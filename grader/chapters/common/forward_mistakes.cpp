@@ -53,21 +53,17 @@ std::optional<Forward> with_weight_by_row(const Case&, Forward pass) {
   return pass;
 }
 
-std::vector<Way<Hooks>> parameters_from_front() {
-  std::vector<Way<Hooks>> ways;
-  for (const std::int64_t vector : {8, 4, 2}) {
-    const auto from_front = [vector](const Case&, Forward pass) -> std::optional<Forward> {
-      bool differs = false;
-      for (Field* parameter : {&pass.weight, &pass.bias}) {
-        const std::optional<Field> moved = tail_from_front(*parameter, vector);
-        differs = differs || moved;
-        *parameter = moved.value_or(*parameter);
-      }
-      return differs ? std::optional(pass) : std::nullopt;
-    };
-    ways.push_back({fmt::format(kTailFromFront, vector), {.read = from_front}});
-  }
-  return ways;
+/// What fills no vector of so many columns takes the first weights and biases.
+auto parameters_from_front(std::int64_t vector) {
+  return [vector](const Case&, Forward pass) -> std::optional<Forward> {
+    bool differs = false;
+    for (Field* parameter : {&pass.weight, &pass.bias}) {
+      const std::optional<Field> moved = tail_from_front(*parameter, vector);
+      differs = differs || moved;
+      *parameter = moved.value_or(*parameter);
+    }
+    return differs ? std::optional(pass) : std::nullopt;
+  };
 }
 
 // ---- Sums and means ----
@@ -211,7 +207,7 @@ Table<Hooks> index_mistakes(const std::vector<std::string>& strides) {
       {"weight-by-row",
        {{"y is what weight[row] gives: look it up by the column, weight[col].",
          {.read = with_weight_by_row}}}},
-      {"tail-from-front", parameters_from_front()}};
+      tails_from_front<Hooks>(parameters_from_front)};
   return joined<Hooks>({others, placed(parts_of_vectors(), zeros_but_for)});
 }
 

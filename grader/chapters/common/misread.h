@@ -1,8 +1,11 @@
 // Tensors as a kernel sees them that reads or sums them wrongly.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <optional>
 
+#include "chapters/common/mistakes.h"
 #include "verdict/case.h"
 #include "verdict/values/field.h"
 
@@ -20,9 +23,23 @@ std::optional<verdict::Field> transposed(const verdict::Field& field);
 /// vector of so many columns; nothing where vectors fill the row.
 std::optional<verdict::Field> tail_from_front(const verdict::Field& parameter, std::int64_t vector);
 
-constexpr const char* kTailFromFront =
-    "The last columns, which fill no vector of {}, took the weights of the row's first ones: they "
-    "too are looked up by their column, counted from the row's start.";
+/// That mistake, with each vector that a kernel may take. read_with(vector): what Hooks::read is
+/// then.
+template <typename Hooks, typename ReadWith>
+Mistake<Hooks> tails_from_front(const ReadWith& read_with) {
+  Mistake<Hooks> mistake{"tail-from-front", {}};
+  for (const std::int64_t vector : {8, 4, 2}) {
+    Hooks hooks;
+    hooks.read = read_with(vector);
+    mistake.ways.push_back(
+        {fmt::format("The last columns, which fill no vector of {}, took the weights of the row's "
+                     "first ones: they too are looked up by their column, counted from the row's "
+                     "start.",
+                     vector),
+         hooks});
+  }
+  return mistake;
+}
 
 /// What memory of that type holds before some of the calls: what is added to it is off by that.
 double poison(verdict::Dtype dtype);
