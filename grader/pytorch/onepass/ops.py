@@ -53,6 +53,11 @@ def _dense(tensor):
     return None if tensor is None else tensor.contiguous()
 
 
+def _or_ones(weight, x):
+    """A backward pass has a weight."""
+    return torch.ones(x.shape[-1], dtype=x.dtype, device=x.device) if weight is None else weight
+
+
 # ---- RMSNorm ----
 
 
@@ -96,8 +101,7 @@ def _save_rmsnorm(ctx, inputs, output):
 
 def _rmsnorm_gradient(ctx, dy, _):
     x, weight, rstd = ctx.saved_tensors
-    given = torch.ones(x.shape[-1], dtype=x.dtype, device=x.device) if weight is None else weight
-    dx, dweight = rmsnorm_backward(dy, x, given, rstd, ctx.llama)
+    dx, dweight = rmsnorm_backward(dy, x, _or_ones(weight, x), rstd, ctx.llama)
     return dx, None if weight is None else dweight, None, None
 
 
@@ -181,8 +185,7 @@ def _save_layernorm(ctx, inputs, output):
 
 def _layernorm_gradient(ctx, dy, _mean, _rstd):
     x, weight, mean, rstd = ctx.saved_tensors
-    given = torch.ones(x.shape[-1], dtype=x.dtype, device=x.device) if weight is None else weight
-    dx, dweight, dbias = layernorm_backward(dy, x, given, mean, rstd)
+    dx, dweight, dbias = layernorm_backward(dy, x, _or_ones(weight, x), mean, rstd)
     return dx, None if weight is None else dweight, dbias if ctx.has_bias else None, None
 
 
