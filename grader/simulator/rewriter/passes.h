@@ -42,11 +42,11 @@ bool rewrite_inline_assembly(const Tokens& tokens, std::vector<Edit>& edits);
 /// held[p], where held is an array of structures
 void rewrite_array_indices(const Tokens& tokens, std::vector<Edit>& edits);
 
-/// The text with a space for each newline, continued line or not.
-std::string on_one_line(std::string_view text);
-
 /// constexpr int half(int n) { ... }, of the host
 void rewrite_constexpr_functions(const Tokens& tokens, std::vector<Edit>& edits);
+
+/// The text with a space for each newline, continued line or not.
+std::string on_one_line(std::string_view text);
 
 /// A name, and none of the words that may stand before one without being a part of it.
 bool is_name(const Token& token);
