@@ -46,7 +46,8 @@ Names in_source() {
   Names names;
   for (const char* folder : {"chapters", "verdict"}) {
     for (const auto& file : fs::recursive_directory_iterator(kRepository / "grader" / folder)) {
-      if (file.path().extension() == ".cpp") {
+      const fs::path extension = file.path().extension();
+      if (extension == ".cpp" || extension == ".h") {
         collect(read(file.path()), literal, names);
       }
     }

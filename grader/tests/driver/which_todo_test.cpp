@@ -282,14 +282,13 @@ esac
 TEST_CASE("the verdict does not wait for the experiments, which Ctrl-C ends") {
   const Fixture fixture;
   fixture.workbook.set_grader(R"(
-[ -e "$(dirname "$0")/called" ] && touch "$(dirname "$0")/again" && sleep 60
-touch "$(dirname "$0")/called"
+case "$*" in *build/cache/scratch-*) touch "$(dirname "$0")/tried"; sleep 60;; esac
 )" + std::string(kGrader) + Workbook::kEnd);
-  const std::string again = (fixture.workbook.root() / "build/again").string();
+  const std::string tried = (fixture.workbook.root() / "build/tried").string();
   const auto outcome = fixture.grade(
       kFour, kSixty, {},
       fmt::format("& pid=$!; while [ ! -e {} ]; do sleep 0.1; done; kill -INT $pid; wait $pid",
-                  again));
+                  tried));
   CHECK(outcome.code == 130);
   CHECK(has(outcome.output, "It answers 100."));
   CHECK(has(outcome.output, "Score: 0 of 5\nInterrupted: this is what was known by then.\n"));
