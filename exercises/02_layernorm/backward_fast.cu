@@ -23,15 +23,24 @@
 #include <cuda_pipeline.h>
 #include <onepass/layernorm.h>
 
+#include <cstring>
+#include <type_traits>
+
 namespace onepass {
 
-constexpr int kColumns = 16;    // of a thread: with 32 it has no registers for weights and sums
-constexpr int kMostWarps = 16;  // of a block, which takes up to 8192 columns
+constexpr int kMostWarps = 16;  // of a block
 constexpr int kMostThreads = 32 * kMostWarps;
-constexpr int kMostBlocks = 8;    // of a cluster: as many as any GPU takes that has clusters
-constexpr int kMostStages = 3;    // rows of the ring: more bring nothing
-constexpr int kGoodWarps = 16;    // of a multiprocessor: with fewer it has too little to do
-constexpr int kRoomOfWarps = 24;  // of a multiprocessor: 80 registers a thread, which is enough
+constexpr int kMostBlocks = 8;  // of a cluster: as many as any GPU takes that has clusters
+constexpr int kMostStages = 2;  // rows of the ring: more bring nothing
+constexpr int kGoodWarps = 16;  // of a multiprocessor: with fewer it has too little to do
+/// Columns of a thread, and how many warps a multiprocessor has room for: its registers are shared
+/// out among so many, and with more they are spilled. 32 columns are for rows that need them:
+/// unaligned ones, for what is done once a thread takes long there, and those too wide for a block
+/// with 16. With 16 a thread has registers for its part of the row, too.
+constexpr int kFewColumns = 16;
+constexpr int kManyColumns = 32;
+template <int kColumns>
+constexpr int kRoomOfWarps = kColumns == kFewColumns ? 20 : 16;
 
 /// V neighbouring columns, copied, loaded and stored in one access.
 template <typename T, int V>
@@ -39,57 +48,96 @@ struct alignas(sizeof(T) * V) Pack {
   T values[V];
 };
 
+/// A pack's element j. For the second bfloat16 of a word nvcc takes two instructions, unless it is
+/// told that the word's upper half is the float: a fifth of all that a thread does here.
+template <typename T, int V>
+__device__ inline float value_of(const Pack<T, V>& pack, int j) {
+  if constexpr (V > 1 && std::is_same_v<T, __nv_bfloat16>) {
+    unsigned word;
+    memcpy(&word, pack.values + j / 2 * 2, sizeof(word));
+    return __uint_as_float(j % 2 == 0 ? word << 16 : word & 0xffff0000);
+  } else {
+    return static_cast<float>(pack.values[j]);
+  }
+}
+
 /// The two sums over a row that dx needs.
 struct RowSums {
   float wdy;      // of wdy = weight * dy
   float wdy_hat;  // of wdy * x̂
 };
 
-/// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
+/// The sum of `value` over the lanes of a warp, in every lane (exercise 1.1): over all 32, or over
+/// those whose numbers differ in kLanes - 1 only.
+template <int kLanes = 32>
 __device__ inline float warp_sum(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) {
+#pragma unroll
+  for (int offset = kLanes / 2; offset > 0; offset /= 2) {
     value += __shfl_xor_sync(0xffffffff, value, offset);
   }
   return value;
 }
 
+/// The barrier of a cluster, for what its threads have stored in shared memory, but not in global
+/// memory: a cluster.sync() waits for the stores of dx, too, and takes a third of a row's time.
+__device__ inline void wait_for_cluster() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#if __CUDACC_VER_MAJOR__ >= 13  // what older ones do not know
+  asm volatile("fence.release.sync_restrict::shared::cta.cluster;" ::: "memory");
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+#else
+  cooperative_groups::this_cluster().sync();
+#endif
+#endif
+}
+
 /// Both sums over all threads of a row, in every one of them: those that share threadIdx.y, and
-/// where kShared those of all blocks of the cluster. Each warp leaves its sums in the shared memory
-/// of every block, so that one barrier does. Called for one row after another: `parity` alternates
-/// between 0 and 1, so that a warp that is ahead writes to other slots than those that a late warp
-/// may still be reading.
+/// where kShared those of all blocks of the cluster. Behind it they have read what of the row they
+/// read before. From its first step on one half of a warp has one sum, and the other the other.
+/// Each warp leaves its sums in slots, and behind one barrier each looks at all slots, in a cluster
+/// at those of the other blocks, too. Called for one row after another: `parity` alternates between
+/// 0 and 1, so that a warp that is ahead writes to other slots than those that a late warp may
+/// still be reading.
 template <bool kShared>
 __device__ inline RowSums row_sums_of(RowSums sums, int parity) {
-  __shared__ RowSums partial[2][kMostBlocks * kMostWarps];
+  __shared__ float partial[2][2 * kMostWarps];
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  int warps = blockDim.x / 32;
-  sums = {warp_sum(sums.wdy), warp_sum(sums.wdy_hat)};
+  const int warps = blockDim.x / 32;
+  const bool is_upper = lane >= 16;
+  float sum = is_upper ? sums.wdy_hat : sums.wdy;
+  sum += __shfl_xor_sync(0xffffffff, is_upper ? sums.wdy : sums.wdy_hat, 16);
+  sum = warp_sum<16>(sum);
   if (!kShared && warps == 1) {
-    return sums;  // a row of a single warp waits for nobody
-  }
-  if (kShared) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
-    const auto cluster = cooperative_groups::this_cluster();
-    const int slot = cluster.block_rank() * warps + warp;
-    warps *= cluster.num_blocks();
-    if (lane < cluster.num_blocks()) {
-      cluster.map_shared_rank(partial[parity], lane)[threadIdx.y * warps + slot] = sums;
-    }
-    cluster.sync();
-#endif
+    __syncwarp();  // a row of a single warp waits for nobody
   } else {
-    if (lane == 0) {
-      partial[parity][threadIdx.y * warps + warp] = sums;
+    const int other = lane % 16;  // the warp whose slot this lane looks at
+    float* slots = partial[parity] + 2 * threadIdx.y * warps + (is_upper ? warps : 0);
+    if (other == 0) {
+      slots[warp] = sum;
     }
-    __syncthreads();
+    sum = 0.0f;
+    if (kShared) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
+      const auto cluster = cooperative_groups::this_cluster();
+      wait_for_cluster();
+#pragma unroll
+      for (int block = 0; block < kMostBlocks; ++block) {
+        if (block < cluster.num_blocks() && other < warps) {
+          sum += cluster.map_shared_rank(slots, block)[other];
+        }
+      }
+#endif
+    } else {
+      __syncthreads();
+      if (other < warps) {
+        sum = slots[other];
+      }
+    }
+    sum = warp_sum<16>(sum);
   }
-  sums = {0.0f, 0.0f};
-  for (int i = lane; i < warps; i += 32) {
-    sums.wdy += partial[parity][threadIdx.y * warps + i].wdy;
-    sums.wdy_hat += partial[parity][threadIdx.y * warps + i].wdy_hat;
-  }
-  return {warp_sum(sums.wdy), warp_sum(sums.wdy_hat)};
+  return {__shfl_sync(0xffffffff, sum, 0), __shfl_sync(0xffffffff, sum, 16)};
 }
 
 /// Stores the sums of a pack's V columns, pack i of a row of sums, 16 bytes at a time.
@@ -105,32 +153,37 @@ __device__ inline void store_sums(float* row_of_sums, int i, const float (&sums)
   }
 }
 
-/// How many elements 16 bytes have.
-template <typename T>
-constexpr int kPer16 = 16 / sizeof(T);
-
 /// Unaligned rows are taken column by column, V = 1, and yet copied to the ring 16 bytes at a time:
-/// a row begins in its slot as far behind a multiple of 16 bytes as in memory. The slot is longer
-/// by 16 bytes.
+/// a row begins in its slot as far behind a multiple of 16 bytes as in memory.
 template <int V, typename T>
 __device__ inline int phase_of(const T* row) {
   return V > 1 ? 0 : reinterpret_cast<uintptr_t>(row) % 16 / sizeof(T);
 }
+/// So much longer a slot is.
+template <typename T, int V>
+constexpr int kGap = V > 1 ? 0 : 16 / sizeof(T);
 
-/// The first column of a row from which on 16 bytes are copied at a time. Up to seven before it and
-/// seven at the end are the row's edges: 16 bytes there would be partly another row's.
-template <int V, typename T>
-__device__ inline int middle_of(const T* row, int count) {
-  return V > 1 ? 0 : min(count, (kPer16<T> - phase_of<V>(row)) % kPer16<T>);
+/// The columns of an unaligned row that are whole 16 bytes. Up to seven before and seven behind
+/// them are its edges: 16 bytes there would be partly another row's. A thread has one of them.
+struct Middle {
+  int begin;
+  int end;
+};
+
+template <typename T>
+__device__ inline Middle middle_of(const T* row, int count) {
+  constexpr int kEach = 16 / sizeof(T);
+  const int gap = (kEach - phase_of<1>(row)) % kEach;
+  const int begin = gap < count ? gap : count;
+  return {begin, begin + (count - begin) / kEach * kEach};
 }
 
 /// This thread's column of the edges. It has none if that is not below count.
 template <typename T>
 __device__ inline int edge_of(const T* row, int count) {
-  const int begin = middle_of<1>(row, count);
-  const int end = count - (count - begin) % kPer16<T>;
+  const Middle middle = middle_of(row, count);
   const int i = threadIdx.x;
-  return i < begin ? i : i - begin + end;
+  return i < middle.begin ? i : i - middle.begin + middle.end;
 }
 
 template <typename T>
@@ -147,17 +200,32 @@ __device__ inline void store_edge(T* slot, const T* row, int count, T value) {
   }
 }
 
-/// Begins to copy `count` columns of a row to a slot of the ring, without the edges. Of an aligned
-/// row each thread copies those packs that it will read itself: i = threadIdx.x, threadIdx.x +
-/// blockDim.x, and so on. Before sm_80 an asynchronous copy is a load and a store.
-template <int V, typename T>
+/// The first of this thread's packs of V columns. The others are 32 packs further each, so that a
+/// warp has 32 * kColumns neighbouring columns.
+template <int V, int kColumns>
+__device__ inline int first_pack() {
+  return threadIdx.x / 32 * (32 * kColumns / V) + threadIdx.x % 32;
+}
+
+/// Begins to copy `count` columns of a row to a slot of the ring: each thread those packs that it
+/// will read itself, and of an unaligned row its part of the middle. Before sm_80 an asynchronous
+/// copy is a load and a store.
+template <int V, int kColumns, typename T>
 __device__ inline void begin_copy(T* slot, const T* row, int count) {
-  const int begin = middle_of<V>(row, count);
+  if constexpr (V > 1) {
+    const int first_i = first_pack<V, kColumns>();
 #pragma unroll
-  for (int p = 0; p < kColumns / kPer16<T>; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < (count - begin) / kPer16<T>) {
-      const int c = begin + i * kPer16<T>;
+    for (int p = 0; p < kColumns / V; ++p) {
+      const int i = first_i + p * 32;
+      if (i < count / V) {
+        __pipeline_memcpy_async(slot + i * V, row + i * V, 16);
+      }
+    }
+  } else {
+    constexpr int kEach = 16 / sizeof(T);
+    const Middle middle = middle_of(row, count);
+#pragma unroll 1
+    for (int c = middle.begin + threadIdx.x * kEach; c < middle.end; c += blockDim.x * kEach) {
       __pipeline_memcpy_async(slot + phase_of<V>(row) + c, row + c, 16);
     }
   }
@@ -165,8 +233,8 @@ __device__ inline void begin_copy(T* slot, const T* row, int count) {
 
 /// A row has kColumns columns a thread, and blockDim.x threads in each block of a cluster (where
 /// kShared) or in one block. blockDim.y rows are side by side.
-template <typename T, int V, bool kShared>
-__global__ void __launch_bounds__(32 * kRoomOfWarps)
+template <typename T, int V, int kColumns, bool kShared>
+__global__ void __launch_bounds__(32 * kRoomOfWarps<kColumns>)
     ring_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                 const float* mean, const float* rstd, T* dx, int64_t dx_stride,
                 float* partial_dweight,  // [groups, cols]
@@ -174,7 +242,8 @@ __global__ void __launch_bounds__(32 * kRoomOfWarps)
                 int rows, int cols, int stages) {
   using RowPack = Pack<T, V>;
   constexpr int kPacks = kColumns / V;
-  constexpr int kGap = V > 1 ? 0 : kPer16<T>;
+  // Between the row's sums and its dx its packs are held in registers, if there are some left.
+  constexpr bool kHeld = V > 1 && kColumns == kFewColumns && sizeof(T) == 2;
   int blocks = 1;  // of a row
   int rank = 0;    // of this one among them
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -199,35 +268,32 @@ __global__ void __launch_bounds__(32 * kRoomOfWarps)
   extern __shared__ float4 ring_memory[];  // [stages][blockDim.y][2][most + kGap], dy before x
   const auto slot_of = [&](int stage, int which) {
     return reinterpret_cast<T*>(ring_memory) +
-           ((stage * blockDim.y + threadIdx.y) * 2 + which) * (most + kGap);
+           ((stage * blockDim.y + threadIdx.y) * 2 + which) * (most + kGap<T, V>);
   };
   const auto begin_row = [&](int stage, int64_t row) {
-    begin_copy<V>(slot_of(stage, 0), dy + row * dy_stride, count);
-    begin_copy<V>(slot_of(stage, 1), x + row * x_stride, count);
+    begin_copy<V, kColumns>(slot_of(stage, 0), dy + row * dy_stride, count);
+    begin_copy<V, kColumns>(slot_of(stage, 1), x + row * x_stride, count);
   };
+  // How many rows are on their way. Unaligned ones leave a place to the row before this one, which
+  // others may still be reading.
+  const int ahead = V > 1 ? stages : stages - 1;
 
   // TODO 1: fill the ring. Of this thread's rows, group * blockDim.y + threadIdx.y and then every
-  // step_rows further, begin to copy the first `stages`, if they are below rows: begin_row(stage,
+  // step_rows further, begin to copy the first `ahead`, if they are below rows: begin_row(stage,
   // row). Behind each __pipeline_commit(): a row is a batch. Commit also where there is no row, for
   // the batches are counted.
-  const RowPack* weight_row = reinterpret_cast<const RowPack*>(weight);
-  // The weights of this thread's columns. Where these come one by one there are no registers for
-  // them as well: they are read from memory, which for the second row is a cache.
-  RowPack weights[kPacks] = {};
-  float sum_dweight[kPacks][V] = {};  // of the same columns, over this thread's rows
+  const int first_i = first_pack<V, kColumns>();  // this thread's packs: every 32nd from here on
+  RowPack weights[kPacks] = {};                   // of this thread's columns
+  float sum_dweight[kPacks][V] = {};              // of the same columns, over this thread's rows
   float sum_dbias[kPacks][V] = {};
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
+    const int i = first_i + p * 32;
     if (i < count / V) {
-      weights[p] = weight_row[i];
+      weights[p] = reinterpret_cast<const RowPack*>(weight)[i];
     }
   }
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  if (kShared) {
-    cooperative_groups::this_cluster().sync();  // all have begun, and their memory can be written
-  }
-#endif
+  const float per_column = 1.0f / cols;
   int stage = 0;
   int parity = 0;
   unsigned row = group * blockDim.y + threadIdx.y;  // goes past the last, which may be 2^31 - 2
@@ -243,64 +309,90 @@ __global__ void __launch_bounds__(32 * kRoomOfWarps)
     const RowPack* dy_row = reinterpret_cast<const RowPack*>(dy_slot);  // [packs]
     const RowPack* x_row = reinterpret_cast<const RowPack*>(x_slot);    // [packs]
     const unsigned next = row + step_rows;
+    const unsigned later = row + ahead * step_rows;
     const float row_mean = next_mean;
     const float row_rstd = next_rstd;
     next_mean = next < rows ? mean[next] : 0.0f;
     next_rstd = next < rows ? rstd[next] : 0.0f;
 
+    // TODO 1, refill. In a place of the ring that nobody needs any more, begin to copy row `later`,
+    // if there is one. Commit in any case.
+    const auto refill = [&](int place) {
+    };
+
     // TODO 1, wait until this row has landed: __pipeline_wait_prior() for all batches but the last
-    // stages - 1.
+    // ahead - 1, which are none or one. The number has to be a constant.
     if (V == 1) {  // what a thread reads was copied by others, and the edges come separately
-      if (row < rows) {
+      if (row < rows && threadIdx.x < 32) {
         store_edge(dy_slot, dy + row * dy_stride, count, edge_dy);
         store_edge(x_slot, x + row * x_stride, count, edge_x);
       }
       __syncthreads();
-      if (next < rows) {
+      refill(stage > 0 ? stage - 1 : stages - 1);  // all have read the row before
+      if (next < rows && threadIdx.x < 32) {
         edge_dy = load_edge(dy + next * dy_stride, count);
         edge_x = load_edge(x + next * x_stride, count);
       }
     }
-    RowSums sums = {0.0f, 0.0f};
+    RowPack held_dy[kPacks];
+    RowPack held_x[kPacks];
+    if (kHeld) {
 #pragma unroll
-    for (int p = 0; p < kPacks; ++p) {
-      const int i = p * blockDim.x + threadIdx.x;
-      if (i < packs) {
-        const RowPack weight_pack = V > 1 ? weights[p] : weight_row[i];
-        const RowPack dy_pack = dy_row[i];
-        const RowPack x_pack = x_row[i];
-#pragma unroll
-        for (int j = 0; j < V; ++j) {
-          const float dy_value = static_cast<float>(dy_pack.values[j]);
-          const float x_hat = (static_cast<float>(x_pack.values[j]) - row_mean) * row_rstd;
-          // TODO 1, the sums of dx: add wdy and wdy * x̂ to sums. The weights are in weight_pack.
-          // TODO 2: dweight and dbias, first stage. Add dy * x̂ to sum_dweight[p][j], and dy to
-          // sum_dbias[p][j].
+      for (int p = 0; p < kPacks; ++p) {
+        const int i = first_i + p * 32;
+        if (i < packs) {
+          held_dy[p] = dy_row[i];
+          held_x[p] = x_row[i];
         }
       }
+      refill(stage);  // no barrier is needed, for each thread reads only what it has copied itself
     }
+    RowSums sums = {0.0f, 0.0f};
+    // Most threads have all of their packs. They do not ask at each, so that nvcc loads ahead.
+    const auto sum_up = [&](bool has_all) {
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p) {
+        const int i = first_i + p * 32;
+        if (has_all || i < packs) {
+          const RowPack dy_pack = kHeld ? held_dy[p] : dy_row[i];
+          const RowPack x_pack = kHeld ? held_x[p] : x_row[i];
+#pragma unroll
+          for (int j = 0; j < V; ++j) {
+            const float dy_value = value_of(dy_pack, j);
+            const float x_hat = (value_of(x_pack, j) - row_mean) * row_rstd;
+            // TODO 1, the sums of dx: add wdy and wdy * x̂ to sums. The weights are in weights[p].
+            // TODO 2: dweight and dbias, first stage. Add dy * x̂ to sum_dweight[p][j], and dy to
+            // sum_dbias[p][j].
+          }
+        }
+      }
+    };
+    const bool has_all = first_i + (kPacks - 1) * 32 < packs;
+    has_all ? sum_up(true) : sum_up(false);
 
-    // TODO 1, dx. Call row_sums_of<kShared>() with parity for the sums over the row, and divide by
-    // cols. Then walk over the packs again and store dx.
-    if (V == 1) {
-      __syncthreads();  // the others have read what this thread will overwrite
+    // TODO 1, dx. Call row_sums_of<kShared>() with parity for the sums over the row, and multiply
+    // by per_column. Then walk over the packs again and store dx.
+
+    if (V > 1 && !kHeld) {
+      refill(stage);
     }
-
-    // TODO 1, refill: nobody needs this row any more. Begin to copy that which is `stages` steps
-    // further to its place, if there is one, and commit in any case. Where rows are aligned no
-    // barrier is needed, for each thread reads only what it has copied itself.
     stage = stage + 1 < stages ? stage + 1 : 0;
     parity ^= 1;
   }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  if (kShared) {
+    cooperative_groups::this_cluster().sync();  // the others have read this block's memory
+  }
+#endif
 
   float* meet = reinterpret_cast<float*>(ring_memory);  // [blockDim.y, most]
   const auto add_up = [&](const float(&sums)[kPacks][V], float* partial) {
     // TODO 2, continued: the last row is done. Rows side by side have summed for themselves, so
     // their sums meet in the ring, which is free after a barrier. Store sums[p] in row threadIdx.y
-    // of meet, each pack p: store_sums() does it for one, number p * blockDim.x + threadIdx.x.
-    // After another barrier let the threads of the block share its columns, those below count: add
-    // up the blockDim.y sums of a column in their order, and store the sum in row `group` of
-    // partial, where this block's columns begin at `first`.
+    // of meet, each pack p: store_sums() does it for one, number first_i + p * 32. After another
+    // barrier let the threads of the block share its columns, those below count: add up the
+    // blockDim.y sums of a column in their order, and store the sum in row `group` of partial,
+    // where this block's columns begin at `first`.
   };
   add_up(sum_dweight, partial_dweight);
   add_up(sum_dbias, partial_dbias);
@@ -343,13 +435,14 @@ __global__ void __launch_bounds__(kMostThreads)
 }
 
 constexpr int kSumCols = 32;    // columns of a block of sum_groups_kernel
-constexpr int kSumSlices = 32;  // its threads for each of them, at most
+constexpr int kSumSlices = 32;  // its threads for each pack of them, at most
+constexpr int kSumBatch = 9;    // groups whose sums a thread loads at a time: all, on an H200
 
 /// Second stage: adds up the groups' sums, those for dbias in blocks (b, 0), those for dweight in
-/// blocks (b, 1). Thread (c, s) takes groups s, s + blockDim.y, ... of column c of its 32; the
-/// slices meet in shared memory. It may be launched before the kernel in front of it has ended, and
-/// waits for it.
-template <typename T>
+/// blocks (b, 1). Thread (i, s) takes groups s, s + blockDim.y, ... of
+/// pack i of its block's 32 columns; the slices meet in shared memory. It may be launched before
+/// the kernel in front of it has ended, and waits for it.
+template <typename T, int V>
 __global__ void sum_groups_kernel(const float* partial_dweight,  // [groups, cols]
                                   const float* partial_dbias,    // [groups, cols]
                                   T* dweight, T* dbias, int groups, int cols) {
@@ -359,12 +452,12 @@ __global__ void sum_groups_kernel(const float* partial_dweight,  // [groups, col
   const float* partial = blockIdx.y == 0 ? partial_dbias : partial_dweight;
   T* sums = blockIdx.y == 0 ? dbias : dweight;
   const int slice = threadIdx.y;
-  const int col = blockIdx.x * kSumCols + threadIdx.x;
-  // TODO 2, second stage. Add up the partial sums of this column, if there is one, over groups
-  // slice, slice + blockDim.y, ... below groups. Let the slices of a column meet in a __shared__
-  // array [kSumSlices][kSumCols]. After a barrier let the threads of slice 0 add up the blockDim.y
-  // sums of their column, in order, and store what that makes in sums, converted to T, if the
-  // column is there.
+  const int first = blockIdx.x * kSumCols;
+  const int col = first + threadIdx.x * V;
+  // TODO 2, second stage. Add up the partial sums of this thread's columns, if they are there, over
+  // groups slice, slice + blockDim.y, ... below groups. Let the slices of a column meet in a
+  // __shared__ array [kSumSlices][kSumCols]. After a barrier let one thread for each column that is
+  // there add up its blockDim.y sums, in order, and store what that makes in sums, converted to T.
 }
 
 /// Can every row of a tensor be accessed in packs of 16 bytes?
@@ -392,19 +485,16 @@ struct Layout {
   int each;
 };
 
-template <int V>
-Layout layout_for(int cols) {
-  // A block as long as it can, for a cluster's barrier takes longer. Columns that are taken one by
-  // one are more work: they do better with more threads, so in more blocks.
-  constexpr int kPart = kMostThreads * kColumns / (V > 1 ? 1 : 2);
+template <int kColumns>
+Layout layout_for(int cols, int most_columns) {
   int blocks = 1;
   // TODO 4, at last: if attribute(cudaDevAttrClusterLaunch) is not 0, double blocks until they have
-  // cols columns, kPart each, or are kMostBlocks.
+  // cols columns, most_columns each, or are kMostBlocks.
   const int columns = blocks * 32 * kColumns;  // of a warp of each
   const int warps = (cols + columns - 1) / columns;
-  int at_once = (kGoodWarps + warps - 1) / warps;  // rows of a multiprocessor
-  at_once = at_once * warps <= kRoomOfWarps ? at_once : 1;
-  const int side = at_once > 1 ? at_once / 2 : 1;
+  const int wanted = (kGoodWarps + warps - 1) / warps;  // rows of a multiprocessor
+  const int at_once = max(1, min(wanted, kRoomOfWarps<kColumns> / warps));
+  const int side = at_once > 3 ? at_once / 2 : 1;
   return {blocks, warps, side, at_once / side};
 }
 
@@ -417,20 +507,25 @@ inline int stages_for(int each, int64_t stage_bytes) {
 }
 
 /// Makes dx, and rows of partial sums in scratch. Gives back how many.
-template <typename T, int V>
+template <typename T, int V, int kColumns>
 int launch_rows(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
                 const float* mean, const float* rstd, T* dx, int64_t dx_stride,
                 float* partial_dweight, float* partial_dbias, int rows, int cols,
                 cudaStream_t stream) {
-  Layout layout = layout_for<V>(cols);
-  const int64_t slot = 32 * kColumns * static_cast<int64_t>(layout.warps) + (V > 1 ? 0 : kPer16<T>);
+  // A block takes as long a row as its registers and its shared memory, 32 KB a tensor, have room
+  // for: the barrier of a cluster takes longer.
+  constexpr int kMostColumns = kMostThreads * (sizeof(T) == 2 ? kColumns : kFewColumns);
+  Layout layout = layout_for<kColumns>(cols, kMostColumns);
+  const int64_t slot = 32 * kColumns * static_cast<int64_t>(layout.warps) + kGap<T, V>;
   const int64_t stage_bytes = 2 * layout.side * slot * sizeof(T);  // dy and x
-  if (stages_for(layout.each, stage_bytes) == 0) {
+  const int least_stages = V > 1 ? 1 : 2;
+  if (stages_for(layout.each, stage_bytes) < least_stages) {
     layout.each = 1;  // a GPU with less shared memory
   }
   const int stages = stages_for(layout.each, stage_bytes);
-  if (layout.warps <= kMostWarps && stages > 0) {
-    const auto kernel = layout.blocks > 1 ? ring_kernel<T, V, true> : ring_kernel<T, V, false>;
+  if (layout.warps <= kMostWarps && stages >= least_stages) {
+    const auto kernel =
+        layout.blocks > 1 ? ring_kernel<T, V, kColumns, true> : ring_kernel<T, V, kColumns, false>;
     cudaLaunchAttribute cluster = {};
     cluster.id = cudaLaunchAttributeClusterDimension;
     cluster.val.clusterDim = {static_cast<unsigned>(layout.blocks), 1, 1};
@@ -477,7 +572,11 @@ Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, in
                                   int cols, cudaStream_t stream) {
   const bool aligned = is_aligned(dy, dy_stride, cols) && is_aligned(x, x_stride, cols) &&
                        is_aligned(weight, 0, cols) && is_aligned(dx, dx_stride, cols);
-  const auto launch = aligned ? launch_rows<T, 16 / sizeof(T)> : launch_rows<T, 1>;
+  constexpr int V = 16 / sizeof(T);
+  constexpr int kOfWide = sizeof(T) == 2 ? kManyColumns : kFewColumns;
+  const auto launch = !aligned                             ? launch_rows<T, 1, kManyColumns>
+                      : cols <= kMostThreads * kFewColumns ? launch_rows<T, V, kFewColumns>
+                                                           : launch_rows<T, V, kOfWide>;
   float* partial_dweight = scratch;  // both: [layernorm_groups(rows), cols]
   float* partial_dbias = scratch + static_cast<int64_t>(layernorm_groups(rows)) * cols;
   const int groups = rows == 0
@@ -491,12 +590,14 @@ Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, in
   early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((cols + kSumCols - 1) / kSumCols, 2);
+  const int pack = cols % 4 == 0 ? 4 : 1;
   // No more slices than groups: of wide rows there are few groups, and many columns.
-  config.blockDim = dim3(kSumCols, min(max(groups, 1), kSumSlices));
+  config.blockDim = dim3(kSumCols / pack, min(max(groups, 1), kSumSlices));
   config.stream = stream;
   config.attrs = &early;
   config.numAttrs = attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;
-  cudaLaunchKernelEx(&config, sum_groups_kernel<T>, static_cast<const float*>(partial_dweight),
+  cudaLaunchKernelEx(&config, pack == 4 ? sum_groups_kernel<T, 4> : sum_groups_kernel<T, 1>,
+                     static_cast<const float*>(partial_dweight),
                      static_cast<const float*>(partial_dbias), dweight, dbias, groups, cols);
   return Summation::fixed_order;
 }

@@ -67,6 +67,7 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"mbarrier .test_wait|.try_wait .parity @acquire? @own? .b64", "d:pred [p] a:u32", "::simulator::ask_for_parity($P, $a)"},
     {"mbarrier .try_wait .parity @acquire? @own? .b64", "d:pred [p] a:u32 b:u32", "::simulator::ask_for_parity($P, $a)"},
     {"fence .mbarrier_init .release .cluster", "", "void()"},
+    {"fence .release .sync_restrict::shared::cta .cluster", "", "void()"},
 
     // ---- Addresses: of a generic pointer the one within shared memory, and back
     {"cvta .to .shared .u64", "d a", "__cvta_generic_to_shared(ptx::pointer($a))"},
