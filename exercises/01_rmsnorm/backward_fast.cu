@@ -92,11 +92,10 @@ __device__ inline void wait_for_cluster() {
 }
 
 /// The sum of `value` over all threads of a row, in every one of them: those that share
-/// threadIdx.y, and where kShared those of all blocks of the cluster. Behind it they have read what
-/// of the row they read before. Each warp leaves its sum in a slot, and behind one barrier each
-/// looks at all slots, in a cluster at those of the other blocks, too. Called for one row after
-/// another: `parity` alternates between 0 and 1, so that a warp that is ahead writes to other slots
-/// than those that a late warp may still be reading.
+/// threadIdx.y, and where kShared those of all blocks of the cluster. Each warp leaves its sum in a
+/// slot, and behind one barrier each looks at all slots, in a cluster at those of the other blocks,
+/// too. Called for one row after another: `parity` alternates between 0 and 1, so that a warp that
+/// is ahead writes to other slots than those that a late warp may still be reading.
 template <bool kShared>
 __device__ inline float row_sum_of(float value, int parity) {
   __shared__ float partial[2][kMostWarps];
@@ -105,7 +104,6 @@ __device__ inline float row_sum_of(float value, int parity) {
   const int warps = blockDim.x / 32;
   value = warp_sum(value);
   if (!kShared && warps == 1) {
-    __syncwarp();
     return value;  // a row of a single warp waits for nobody
   }
   float* slots = partial[parity] + threadIdx.y * warps;
@@ -427,7 +425,7 @@ __global__ void __launch_bounds__(kMostThreads)
 
 constexpr int kSumCols = 32;    // columns of a block of sum_groups_kernel
 constexpr int kSumSlices = 32;  // its threads for each pack of them, at most
-constexpr int kSumBatch = 9;    // groups whose sums a thread loads at a time: all, on an H200
+constexpr int kSumBatch = 5;    // groups whose sums a thread loads at a time
 
 /// Second stage: adds up the groups' sums. Thread (i, s) takes groups s, s + blockDim.y, ... of
 /// pack i of its block's 32 columns; the slices meet in shared memory. It may be launched before
@@ -575,8 +573,9 @@ void rmsnorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x
   cudaLaunchConfig_t config = {};
   config.gridDim = (cols + kSumCols - 1) / kSumCols;
   const int pack = cols % 4 == 0 ? 4 : 1;
-  // No more slices than groups: of wide rows there are few groups, and many columns.
-  config.blockDim = dim3(kSumCols / pack, min(max(groups, 1), kSumSlices));
+  // No more slices than groups, for of wide rows there are few, and many columns; but a thread for
+  // each column.
+  config.blockDim = dim3(kSumCols / pack, min(max(groups, pack), kSumSlices));
   config.stream = stream;
   config.attrs = &early;
   config.numAttrs = attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;

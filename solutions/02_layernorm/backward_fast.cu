@@ -93,12 +93,11 @@ __device__ inline void wait_for_cluster() {
 }
 
 /// Both sums over all threads of a row, in every one of them: those that share threadIdx.y, and
-/// where kShared those of all blocks of the cluster. Behind it they have read what of the row they
-/// read before. From its first step on one half of a warp has one sum, and the other the other.
-/// Each warp leaves its sums in slots, and behind one barrier each looks at all slots, in a cluster
-/// at those of the other blocks, too. Called for one row after another: `parity` alternates between
-/// 0 and 1, so that a warp that is ahead writes to other slots than those that a late warp may
-/// still be reading.
+/// where kShared those of all blocks of the cluster. From its first step on one half of a warp has
+/// one sum, and the other the other. Each warp leaves its sums in slots, and behind one barrier
+/// each looks at all slots, in a cluster at those of the other blocks, too. Called for one row
+/// after another: `parity` alternates between 0 and 1, so that a warp that is ahead writes to other
+/// slots than those that a late warp may still be reading.
 template <bool kShared>
 __device__ inline RowSums row_sums_of(RowSums sums, int parity) {
   __shared__ float partial[2][2 * kMostWarps];
@@ -109,9 +108,7 @@ __device__ inline RowSums row_sums_of(RowSums sums, int parity) {
   float sum = is_upper ? sums.wdy_hat : sums.wdy;
   sum += __shfl_xor_sync(0xffffffff, is_upper ? sums.wdy : sums.wdy_hat, 16);
   sum = warp_sum<16>(sum);
-  if (!kShared && warps == 1) {
-    __syncwarp();  // a row of a single warp waits for nobody
-  } else {
+  if (kShared || warps > 1) {     // a row of a single warp waits for nobody
     const int other = lane % 16;  // the warp whose slot this lane looks at
     float* slots = partial[parity] + 2 * threadIdx.y * warps + (is_upper ? warps : 0);
     if (other == 0) {
@@ -558,7 +555,7 @@ __global__ void __launch_bounds__(kMostThreads)
 
 constexpr int kSumCols = 32;    // columns of a block of sum_groups_kernel
 constexpr int kSumSlices = 32;  // its threads for each pack of them, at most
-constexpr int kSumBatch = 9;    // groups whose sums a thread loads at a time: all, on an H200
+constexpr int kSumBatch = 5;    // groups whose sums a thread loads at a time
 
 /// Second stage: adds up the groups' sums, those for dbias in blocks (b, 0), those for dweight in
 /// blocks (b, 1). Thread (i, s) takes groups s, s + blockDim.y, ... of
@@ -599,13 +596,13 @@ __global__ void sum_groups_kernel(const float* partial_dweight,  // [groups, col
   slices[slice][threadIdx.x] = sum;
   __syncthreads();
   const int c = slice * blockDim.x + threadIdx.x;  // of the block's columns
-  for (int mine = c; mine < kSumCols && first + mine < cols; mine += blockDim.x * blockDim.y) {
+  if (c < kSumCols && first + c < cols) {
     float total = 0.0f;
 #pragma unroll 8
     for (int other = 0; other < blockDim.y; ++other) {
-      total += slices[other][mine / V].values[mine % V];
+      total += slices[other][c / V].values[c % V];
     }
-    sums[first + mine] = static_cast<T>(total);
+    sums[first + c] = static_cast<T>(total);
   }
   // [end]
 }
@@ -752,8 +749,9 @@ Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, in
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((cols + kSumCols - 1) / kSumCols, 2);
   const int pack = cols % 4 == 0 ? 4 : 1;
-  // No more slices than groups: of wide rows there are few groups, and many columns.
-  config.blockDim = dim3(kSumCols / pack, min(max(groups, 1), kSumSlices));
+  // No more slices than groups, for of wide rows there are few, and many columns; but a thread for
+  // each column.
+  config.blockDim = dim3(kSumCols / pack, min(max(groups, pack), kSumSlices));
   config.stream = stream;
   config.attrs = &early;
   config.numAttrs = attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;
