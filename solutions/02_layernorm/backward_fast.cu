@@ -67,12 +67,9 @@ struct RowSums {
   float wdy_hat;  // of wdy * x̂
 };
 
-/// The sum of `value` over the lanes of a warp, in every lane (exercise 1.1): over all 32, or over
-/// those whose numbers differ in kLanes - 1 only.
-template <int kLanes = 32>
-__device__ inline float warp_sum(float value) {
-#pragma unroll
-  for (int offset = kLanes / 2; offset > 0; offset /= 2) {
+/// The sum of `value` over the 16 lanes of half a warp, in every lane of that half.
+__device__ inline float half_warp_sum(float value) {
+  for (int offset = 8; offset > 0; offset /= 2) {
     value += __shfl_xor_sync(0xffffffff, value, offset);
   }
   return value;
@@ -107,7 +104,7 @@ __device__ inline RowSums row_sums_of(RowSums sums, int parity) {
   const bool is_upper = lane >= 16;
   float sum = is_upper ? sums.wdy_hat : sums.wdy;
   sum += __shfl_xor_sync(0xffffffff, is_upper ? sums.wdy : sums.wdy_hat, 16);
-  sum = warp_sum<16>(sum);
+  sum = half_warp_sum(sum);
   if (kShared || warps > 1) {     // a row of a single warp waits for nobody
     const int other = lane % 16;  // the warp whose slot this lane looks at
     float* slots = partial[parity] + 2 * threadIdx.y * warps + (is_upper ? warps : 0);
@@ -132,7 +129,7 @@ __device__ inline RowSums row_sums_of(RowSums sums, int parity) {
         sum = slots[other];
       }
     }
-    sum = warp_sum<16>(sum);
+    sum = half_warp_sum(sum);
   }
   return {__shfl_sync(0xffffffff, sum, 0), __shfl_sync(0xffffffff, sum, 16)};
 }
