@@ -309,9 +309,9 @@ __global__ void __launch_bounds__(32 * kRoomOfWarps<kColumns>)
     next_mean = next < rows ? mean[next] : 0.0f;
     next_rstd = next < rows ? rstd[next] : 0.0f;
 
-    // TODO 1, refill. In a place of the ring that nobody needs any more, begin to copy row `later`,
-    // if there is one. Commit in any case.
     const auto refill = [&](int place) {
+      // TODO 1, refill. In a place of the ring that nobody needs any more, begin to copy row
+      // `later`, if there is one. Commit in any case.
     };
 
     // TODO 1, wait until this row has landed: __pipeline_wait_prior() for all batches but the last

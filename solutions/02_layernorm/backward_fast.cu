@@ -318,9 +318,9 @@ __global__ void __launch_bounds__(32 * kRoomOfWarps<kColumns>)
     next_mean = next < rows ? mean[next] : 0.0f;
     next_rstd = next < rows ? rstd[next] : 0.0f;
 
-    // TODO 1, refill. In a place of the ring that nobody needs any more, begin to copy row `later`,
-    // if there is one. Commit in any case.
     const auto refill = [&](int place) {
+      // TODO 1, refill. In a place of the ring that nobody needs any more, begin to copy row
+      // `later`, if there is one. Commit in any case.
       // [solution 1]
       if (later < rows) {
         begin_row(place, later);
