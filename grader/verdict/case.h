@@ -118,11 +118,16 @@ Case made_finite(const Case& call);
 /// value, for code that treats NaN by luck (max(), comparisons).
 enum class Poison : std::uint8_t { nan = 0xFF, finite = 0x5A };
 
+/// How a kernel was launched: how many blocks, the threads of each, and those of them in x.
+struct LaunchSize {
+  std::int64_t blocks = 0, threads = 0, threads_x = 0;
+};
+
 /// What came back from a call that ran to its end: the contents of every buffer afterwards.
 struct Answer {
   std::map<std::string, Matrix> buffers;
   Poison poison = Poison::nan;
-  std::vector<std::int64_t> blocks = {};  // of each launch, where the device tells
+  std::vector<LaunchSize> launches = {};  // where the device tells
 
   const Matrix& operator[](const std::string& name) const { return buffers.at(name); }
 };

@@ -83,8 +83,8 @@ std::optional<double> mean_distance(const Matrix& got, const Expectation& expect
 }
 
 WrongRows wrong_rows(const Expectation& right, const Matrix& got,
-                     const std::vector<std::int64_t>& blocks) {
-  WrongRows wrong{.rows = got.rows(), .blocks = blocks};
+                     const std::vector<LaunchSize>& launches) {
+  WrongRows wrong{.rows = got.rows(), .launches = launches};
   for (std::int64_t row = 0; row < got.rows(); ++row) {
     bool is_right = true;
     for (std::int64_t col = 0; col < got.cols() && is_right; ++col) {
@@ -227,8 +227,8 @@ bool is_exact(const Suspect& suspect) {
 
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
                                   std::vector<Suspect> suspects,
-                                  const std::vector<std::int64_t>& blocks) {
-  const WrongRows wrong = wrong_rows(right, got, blocks);
+                                  const std::vector<LaunchSize>& launches) {
+  const WrongRows wrong = wrong_rows(right, got, launches);
   std::erase_if(suspects, [&](Suspect& suspect) {
     const std::optional<Field> result = suspect.oracle->result(call, right.output, wrong);
     const std::optional<double> away =
@@ -241,8 +241,8 @@ std::vector<Suspect> that_explain(const Case& call, const Expectation& right, co
 
 std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right, const Matrix& got,
                                      std::vector<Suspect> suspects,
-                                     const std::vector<std::int64_t>& blocks) {
-  const WrongRows wrong = wrong_rows(right, got, blocks);
+                                     const std::vector<LaunchSize>& launches) {
+  const WrongRows wrong = wrong_rows(right, got, launches);
   std::erase_if(suspects, [&](const Suspect& suspect) {
     return suspect.oracle->result(call, right.output, wrong).has_value();
   });

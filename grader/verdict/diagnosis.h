@@ -54,7 +54,7 @@ struct WrongRows {
   std::int64_t rows = 0;                  // of the output
   std::int64_t first = -1, last = -1;     // that is wrong; -1: none is
   std::int64_t right_again = -1;          // the first that is right after one that is not
-  std::vector<std::int64_t> blocks = {};  // Answer::blocks
+  std::vector<LaunchSize> launches = {};  // Answer::launches
 };
 
 struct Oracle {
@@ -91,12 +91,12 @@ bool is_exact(const Suspect& suspect);
 /// what is right. Where every element is NaN, none does.
 std::vector<Suspect> that_explain(const Case& call, const Expectation& right, const Matrix& got,
                                   std::vector<Suspect> suspects,
-                                  const std::vector<std::int64_t>& blocks = {});
+                                  const std::vector<LaunchSize>& launches = {});
 
 /// Those that say nothing of this output.
 std::vector<Suspect> that_are_silent(const Case& call, const Expectation& right, const Matrix& got,
                                      std::vector<Suspect> suspects,
-                                     const std::vector<std::int64_t>& blocks = {});
+                                     const std::vector<LaunchSize>& launches = {});
 
 /// Bounds: closer together than that, two distances differ by noise. More where a wrong choice says
 /// something else of the same mistake, such as another eps.

@@ -210,12 +210,12 @@ Mistake<BackwardHooks> prefetch_mixed_up(bool centred) {
               {.sentence = what + whose,
                .hooks = {},
                .of_rows = [=](const verdict::WrongRows& wrong) -> std::optional<BackwardHooks> {
-                 if (wrong.rows != 1 || launch >= wrong.blocks.size()) {
+                 if (wrong.rows != 1 || launch >= wrong.launches.size()) {
                    return std::nullopt;
                  }
                  return BackwardHooks{
-                     .read = [fields, side_by_side, rows_of, blocks = wrong.blocks[launch]](
-                                 const Case&, Backward& pass) {
+                     .read = [fields, side_by_side, rows_of,
+                              blocks = wrong.launches[launch].blocks](const Case&, Backward& pass) {
                        const auto before = rows_of_blocks(blocks, pass.x.rows, side_by_side);
                        return before && take(pass, fields, rows_of(*before));
                      }};

@@ -21,6 +21,22 @@ bool reaches_slot_0(std::int64_t col, std::int64_t threads) {
   return thread == 0;
 }
 
+/// Do the threads of some block have n columns in a turn, one each? A warp may have a row.
+bool have_one_each(const std::vector<verdict::LaunchSize>& launches, std::int64_t, std::int64_t n) {
+  return launches.empty() || n == 32 ||
+         std::any_of(launches.begin(), launches.end(),
+                     [&](const auto& launch) { return launch.threads_x == n; });
+}
+
+/// Does a row of so many columns take as many warps as some block has, if each has n neighbours?
+bool have_neighbours(const std::vector<verdict::LaunchSize>& launches, std::int64_t cols,
+                     std::int64_t n) {
+  return !have_one_each(launches, cols, n) &&
+         std::any_of(launches.begin(), launches.end(), [&](const auto& launch) {
+           return launch.threads_x > 32 && (cols + n - 1) / n == launch.threads_x / 32;
+         });
+}
+
 const char* const kOfFirstWarp =
     "This is the sum over the first warp's {column}s only: each warp has the sum of its own 32 "
     "lanes, and the warps' sums are never added up. Let them meet in shared memory.";
@@ -116,6 +132,13 @@ const std::vector<Loss> kLostLanes = {
      kOfFirstWarp,
      [](auto col, auto cols, auto threads) { return cols % 8 == 0 && col / 8 % threads < 32; }},
     {"one-warp-only",
+     {256, 512, 1024, 128, 64},
+     kOfFirstWarp,
+     [](auto col, auto, auto neighbours) { return col < neighbours; },
+     {},
+     false,
+     have_neighbours},
+    {"one-warp-only",
      {256, 1024, 512, 128, 64},
      "This is the sum over the {column}s of thread 0 only: the other lanes' shares are never added "
      "to it.",
@@ -133,7 +156,10 @@ const std::vector<Loss> kLostEnds = {
      {256, 1024, 512, 128, 64, 32},
      "This is the sum over the first {n} {column}s only: a {row} may have more {column}s than the "
      "block has threads, so each thread has to go on to {column} threadIdx.x + {n}, and so on.",
-     [](auto col, auto, auto threads) { return col < threads; }},
+     [](auto col, auto, auto threads) { return col < threads; },
+     {},
+     false,
+     have_one_each},
     {"tail-dropped",
      {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024},
      "This is the sum without the last {column}s of the {row}: whole groups of {n} {column}s are "
@@ -197,6 +223,13 @@ Table<Counted> ways_to_lose(const std::vector<Loss>& losses, const RowWords& wor
                       loss.noise,
                       {},
                       loss.everywhere});
+      if (loss.fits != nullptr) {
+        ways.back().of_rows = [loss, n](const verdict::WrongRows& wrong) -> Counted {
+          return [loss, n, launches = wrong.launches](std::int64_t col, std::int64_t cols) {
+            return !loss.fits(launches, cols, n) || loss.counted(col, cols, n);
+          };
+        };
+      }
     }
     all.push_back({{loss.mistake, ways}});
   }

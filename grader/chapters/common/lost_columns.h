@@ -30,6 +30,9 @@ struct Loss {
   bool (*counted)(std::int64_t col, std::int64_t cols, std::int64_t n);
   verdict::Noise noise = {};
   bool everywhere = false;  // see verdict::Oracle
+  /// Can it be so with those launches? There are none where the device does not tell.
+  bool (*fits)(const std::vector<verdict::LaunchSize>& launches, std::int64_t cols,
+               std::int64_t n) = nullptr;
 };
 Table<Counted> ways_to_lose(const std::vector<Loss>& losses, const RowWords& words = {});
 

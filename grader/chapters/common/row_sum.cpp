@@ -67,11 +67,24 @@ std::vector<double> shares_in(const Field& terms, std::int64_t row,
   return shares;
 }
 
-/// What each column's thread takes for the total.
-RowSum held(const ThreadSums& sums, bool packs) {
+/// The thread of a block that has column 0, 1, ..., where each warp has `of_warp` neighbours. Empty
+/// where packs do not fit the row.
+std::vector<std::size_t> threads_of_neighbours(Dtype dtype, std::int64_t cols, std::int64_t of_warp,
+                                               bool packs) {
+  std::vector<std::size_t> thread = threads_of_columns(dtype, cols, 32, packs);
+  for (std::size_t col = 0; col < thread.size(); ++col) {
+    thread[col] += col / static_cast<std::size_t>(of_warp) * 32;
+  }
+  return thread;
+}
+
+/// What each column's thread takes for the total. of_warp: how many columns of a warp are
+/// neighbours; 0: those of its threads in one turn.
+RowSum held(const ThreadSums& sums, bool packs, std::int64_t of_warp = 0) {
   return [=](Dtype dtype, const Field& terms) -> std::optional<Field> {
-    const auto thread = threads_of_columns(dtype, terms.cols, sums.threads, packs);
-    if (thread.empty()) {
+    const auto thread = of_warp == 0 ? threads_of_columns(dtype, terms.cols, sums.threads, packs)
+                                     : threads_of_neighbours(dtype, terms.cols, of_warp, packs);
+    if (thread.empty() || static_cast<std::int64_t>(thread.back()) >= sums.threads) {
       return std::nullopt;
     }
     Field result(terms.rows, terms.cols);
@@ -158,12 +171,19 @@ Table<RowSum> wrong_shares(const RowWords& words) {
 }
 
 Table<RowSum> wrong_totals() {
-  return joined<RowSum>(
-      {placed(thread_sums(), [](const ThreadSums& sums) { return held(sums, false); }),
-       placed(thread_sums(), [](const ThreadSums& sums) { return held(sums, true); }),
-       {{"unfinished-sum",
-         {{"Each element used the sum of the elements up to it: finish the sum first, then use it.",
-           sums_so_far}}}}});
+  std::vector<Table<RowSum>> all = {
+      placed(thread_sums(), [](const ThreadSums& sums) { return held(sums, false); }),
+      placed(thread_sums(), [](const ThreadSums& sums) { return held(sums, true); }),
+      {{"unfinished-sum",
+        {{"Each element used the sum of the elements up to it: finish the sum first, then use it.",
+          sums_so_far}}}}};
+  for (const std::int64_t of_warp : {512, 1024}) {
+    for (const bool packs : {true, false}) {
+      all.push_back(placed(thread_sums({1024}),
+                           [=](const ThreadSums& sums) { return held(sums, packs, of_warp); }));
+    }
+  }
+  return joined<RowSum>(all);
 }
 
 RowSum shares_of(std::int64_t threads, bool warps, bool packs) {

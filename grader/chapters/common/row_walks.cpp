@@ -13,6 +13,17 @@ using verdict::WrongRows;
 
 namespace {
 
+/// Does some launch take n rows at a time: several blocks a row, or in each block up to a row a
+/// warp?
+bool is_a_step(std::int64_t n, const std::vector<verdict::LaunchSize>& launches) {
+  return launches.empty() || std::any_of(launches.begin(), launches.end(), [&](const auto& launch) {
+           return launch.blocks > 0 && n > 0 &&
+                  (launch.blocks % n == 0 ||
+                   (n % launch.blocks == 0 &&
+                    n / launch.blocks <= std::max<std::int64_t>(launch.threads / 32, 1)));
+         });
+}
+
 /// A block has every n-th row, or n side by side. One block for all rows is nothing to go by: who
 /// takes row 0's mean for every row does the same.
 std::optional<RowsBefore> every(std::int64_t n, std::int64_t rows) {
@@ -24,6 +35,10 @@ std::optional<RowsBefore> every(std::int64_t n, std::int64_t rows) {
     before.push_back(row < n ? -1 : row - n);
   }
   return before;
+}
+
+std::optional<RowsBefore> every_step(std::int64_t n, const WrongRows& wrong) {
+  return is_a_step(n, wrong.launches) ? every(n, wrong.rows) : std::nullopt;
 }
 
 std::optional<RowsBefore> side_by_side(std::int64_t n, std::int64_t rows) {
@@ -54,14 +69,14 @@ RowSum carried(const RowsBefore& before, double times) {
 }  // namespace
 
 std::vector<RowWalk> walks_right_at_first() {
-  return {[](const WrongRows& wrong) { return every(wrong.first, wrong.rows); },
+  return {[](const WrongRows& wrong) { return every_step(wrong.first, wrong); },
           [](const WrongRows& wrong) {
             return wrong.first == 1 ? side_by_side(wrong.right_again, wrong.rows) : std::nullopt;
           }};
 }
 
 std::vector<RowWalk> walks_right_at_last() {
-  return {[](const WrongRows& wrong) { return every(wrong.rows - 1 - wrong.last, wrong.rows); },
+  return {[](const WrongRows& wrong) { return every_step(wrong.rows - 1 - wrong.last, wrong); },
           [](const WrongRows& wrong) {
             return wrong.first == 0 ? side_by_side(wrong.right_again + 1, wrong.rows)
                                     : std::nullopt;

@@ -131,9 +131,9 @@ const Reduction kReductions[] = {
 
 }  // namespace
 
-Table<ThreadSums> thread_sums() {
+Table<ThreadSums> thread_sums(const std::vector<std::int64_t>& numbers) {
   std::vector<Table<ThreadSums>> all;
-  for (std::int64_t threads : {256, 1024, 512, 128, 64, 32}) {
+  for (const std::int64_t threads : numbers) {
     for (const Reduction& reduction : kReductions) {
       // Elements of vectors that are lost may look like lanes.
       const bool everywhere = std::string_view(reduction.mistake) == "shuffle-step-missing";

@@ -17,6 +17,7 @@ struct ThreadSums {
 };
 
 /// For every usual number of threads; those that are commoner first.
-Table<ThreadSums> thread_sums();
+Table<ThreadSums> thread_sums(const std::vector<std::int64_t>& threads = {256, 1024, 512, 128, 64,
+                                                                          32});
 
 }  // namespace onepass::common

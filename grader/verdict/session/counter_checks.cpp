@@ -28,7 +28,7 @@ std::int64_t elements_of(const Case& call) {
 
 std::vector<Suspect> question(std::vector<Suspect> suspects, const WrongOutput& wrong) {
   return that_explain(wrong.call, wrong.expectation, wrong.answer[wrong.expectation.output],
-                      std::move(suspects), wrong.answer.blocks);
+                      std::move(suspects), wrong.answer.launches);
 }
 
 Comparison comparison_of(const Answer& answer, const Expectation& expectation) {

@@ -279,7 +279,7 @@ Causes find_causes(const WrongOutput& wrong,
       telling = telling || is_telling(other->call, expectation, comparison);
     } else if (other->is_alike && decides) {
       suspects = that_are_silent(other->call, expectation, (*answer)[expectation.output],
-                                 std::move(suspects), answer->blocks);
+                                 std::move(suspects), answer->launches);
     }
   }
   if (!telling) {

@@ -177,7 +177,9 @@ Run read_run(const Case& call, Poison poison, const worker::Message& reply, cons
   run.answer.poison = run.beside.poison = poison;
   read_buffers(call, ran.buffers, reply, run.answer, run.trespasses);
   for (const simulator::LaunchTraffic& launch : run.traffic) {
-    run.answer.blocks.push_back(std::int64_t{launch.grid.x} * launch.grid.y * launch.grid.z);
+    run.answer.launches.push_back({std::int64_t{launch.grid.x} * launch.grid.y * launch.grid.z,
+                                   std::int64_t{launch.block.x} * launch.block.y * launch.block.z,
+                                   launch.block.x});
   }
   if (beside != nullptr) {
     read_buffers(*beside, ran.beside_buffers, reply, run.beside, run.trespasses);
