@@ -141,6 +141,7 @@ enum class Missing {
   fence,            // before that atomic, if not a barrier too
   cluster_barrier,  // cluster.sync(): they are of two blocks of a cluster
   grid_barrier,     // grid.sync(): they are of two blocks of a cooperative launch
+  scope,            // of the device: both are atomic, one of them to its own block only
 };
 
 /// What a kernel does as a whole, at one line or at many: it is told once.

@@ -179,14 +179,19 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"cvt .rn .f32 .f64", "d:f32 a:f64", "static_cast<float>($a)"},
 
     // ---- Atomics on global memory
-    {"red .relaxed? .cta|.gpu|.sys? .global .add .u32|.s32|.u64|.f32|.f64", "[p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
+    {"red .relaxed? .gpu|.sys? .global .add .u32|.s32|.u64|.f32|.f64", "[p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
+    {"red .relaxed? .cta .global .add .u32|.s32|.u64|.f32|.f64", "[p] a", "::atomicAdd_block(ptx::global_pointer<$T>($p), $a)"},
     {"red .relaxed? .cta|.gpu|.sys? .global .add .noftz .f16|.f16x2|.bf16|.bf16x2", "[p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
-    {"atom .relaxed? .cta|.gpu|.sys? .global .add .u32|.s32|.u64|.f32|.f64", "d [p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
+    {"atom .relaxed? .gpu|.sys? .global .add .u32|.s32|.u64|.f32|.f64", "d [p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
+    {"atom .relaxed? .cta .global .add .u32|.s32|.u64|.f32|.f64", "d [p] a", "::atomicAdd_block(ptx::global_pointer<$T>($p), $a)"},
     {"red .release .gpu .global .add .u32|.s32|.u64|.f32", "[p] a", "::__threadfence(), ::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
     {"atom .acq_rel .gpu .global .add .u32|.s32|.u64|.f32", "d [p] a", "(::__threadfence(), ptx::then_fence(::atomicAdd(ptx::global_pointer<$T>($p), $a)))"},
-    {"atom .relaxed? .cta|.gpu|.sys? .global .exch .b32|.b64", "d [p] a", "::atomicExch(ptx::global_pointer<$T>($p), $a)"},
-    {"atom .relaxed? .cta|.gpu|.sys? .global .cas .b32|.b64", "d [p] a b", "::atomicCAS(ptx::global_pointer<$T>($p), $a, $b)"},
-    {"red .relaxed? .cta|.gpu|.sys? .global .max .u32|.s32|.u64|.s64", "[p] a", "::atomicMax(ptx::global_pointer<$T>($p), $a)"},
+    {"atom .relaxed? .gpu|.sys? .global .exch .b32|.b64", "d [p] a", "::atomicExch(ptx::global_pointer<$T>($p), $a)"},
+    {"atom .relaxed? .cta .global .exch .b32|.b64", "d [p] a", "::atomicExch_block(ptx::global_pointer<$T>($p), $a)"},
+    {"atom .relaxed? .gpu|.sys? .global .cas .b32|.b64", "d [p] a b", "::atomicCAS(ptx::global_pointer<$T>($p), $a, $b)"},
+    {"atom .relaxed? .cta .global .cas .b32|.b64", "d [p] a b", "::atomicCAS_block(ptx::global_pointer<$T>($p), $a, $b)"},
+    {"red .relaxed? .gpu|.sys? .global .max .u32|.s32|.u64|.s64", "[p] a", "::atomicMax(ptx::global_pointer<$T>($p), $a)"},
+    {"red .relaxed? .cta .global .max .u32|.s32|.u64|.s64", "[p] a", "::atomicMax_block(ptx::global_pointer<$T>($p), $a)"},
 
     // ---- Fences, barriers, and what the lanes of a warp do together
     {"membar .cta", "", "::__threadfence_block()"},

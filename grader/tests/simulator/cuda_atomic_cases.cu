@@ -94,6 +94,11 @@ CASE(cuda_atomic_relaxed_hands_nothing_on, "global-race",
                         cuda::memory_order_relaxed);
 }
 
+CASE(cuda_atomic_acquires_only, "global-race", {"without a __threadfence() before the atomic"}) {
+  last_block<<<4, 64>>>(zeros<float>(0), zeros<unsigned>(1), zeros<float>(2),
+                        cuda::memory_order_acquire);
+}
+
 __global__ void under_lock(int* lock, float* sum) {
   if (threadIdx.x != 0) return;
   cuda::atomic_ref<int, cuda::thread_scope_device> word(*lock);

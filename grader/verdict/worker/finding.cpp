@@ -110,6 +110,9 @@ const char* advice_on_race(const Finding& finding) {
       return "Put a cluster.sync() between the two, which all threads of the cluster reach.";
     case Missing::grid_barrier:
       return "Put a grid.sync() between the two, which all threads of the grid reach.";
+    case Missing::scope:
+      return "Let all blocks use it with cuda::thread_scope_device, or by atomicAdd() and its kin "
+             "without _block.";
     case Missing::barrier:
       return in_one_block ? nullptr : "Put a __syncthreads() there.";
     case Missing::nothing:

@@ -1,8 +1,9 @@
 // Atomic read-modify-write operations.
 //
 // Each is one call of the runtime with the address, the operand, and a pure function from the old
-// bits to the new ones. The answer is the old value. The _block and _system variants differ in who
-// else may look on; in the simulator they are the same.
+// bits to the new ones. The answer is the old value. The _block and _system variants differ in to
+// whom the operation is one: what another block does to the word comes between the load and the
+// store of a _block variant.
 #pragma once
 
 #include "bits.h"
@@ -49,31 +50,34 @@ inline uint64_t Update<int>::subtract(uint64_t old, uint64_t operand, uint64_t) 
 }
 
 template <typename T>
-__forceinline__ T atomic(T* address, AtomicUpdate update, T operand, uint64_t comparand = 0) {
-  return from_bits<T>(used(atomic_update(address, sizeof(T), update, to_bits(operand), comparand)));
+__forceinline__ T atomic(T* address, AtomicUpdate update, T operand, FenceScope scope,
+                         uint64_t comparand = 0) {
+  return from_bits<T>(
+      used(atomic_update(address, sizeof(T), update, to_bits(operand), comparand, scope)));
 }
 
 }  // namespace simulator
 
 /// One atomic function of one type, in its three scopes.
-#define ONEPASS_ATOMIC_IN_SCOPE(name, T, operation)                            \
-  __forceinline__ T name(T* address, T value) {                                \
-    return simulator::atomic(address, simulator::Update<T>::operation, value); \
+#define ONEPASS_ATOMIC_IN_SCOPE(name, T, operation, scope)                    \
+  __forceinline__ T name(T* address, T value) {                               \
+    return simulator::atomic(address, simulator::Update<T>::operation, value, \
+                             simulator::FenceScope::scope);                   \
   }
-#define ONEPASS_ATOMIC(name, T, operation)            \
-  ONEPASS_ATOMIC_IN_SCOPE(name, T, operation)         \
-  ONEPASS_ATOMIC_IN_SCOPE(name##_block, T, operation) \
-  ONEPASS_ATOMIC_IN_SCOPE(name##_system, T, operation)
+#define ONEPASS_ATOMIC(name, T, operation)                   \
+  ONEPASS_ATOMIC_IN_SCOPE(name, T, operation, device)        \
+  ONEPASS_ATOMIC_IN_SCOPE(name##_block, T, operation, block) \
+  ONEPASS_ATOMIC_IN_SCOPE(name##_system, T, operation, system)
 
-#define ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(name, T)                         \
-  __forceinline__ T name(T* address, T compare, T value) {                 \
-    return simulator::atomic(address, &simulator::compare_and_swap, value, \
-                             simulator::to_bits(compare));                 \
+#define ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(name, T, scope)                                \
+  __forceinline__ T name(T* address, T compare, T value) {                               \
+    return simulator::atomic(address, &simulator::compare_and_swap, value,               \
+                             simulator::FenceScope::scope, simulator::to_bits(compare)); \
   }
-#define ONEPASS_COMPARE_AND_SWAP(T)                     \
-  ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(atomicCAS, T)       \
-  ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(atomicCAS_block, T) \
-  ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(atomicCAS_system, T)
+#define ONEPASS_COMPARE_AND_SWAP(T)                            \
+  ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(atomicCAS, T, device)      \
+  ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(atomicCAS_block, T, block) \
+  ONEPASS_COMPARE_AND_SWAP_IN_SCOPE(atomicCAS_system, T, system)
 
 #define ONEPASS_ATOMIC_INTEGER(T)         \
   ONEPASS_ATOMIC(atomicExch, T, exchange) \

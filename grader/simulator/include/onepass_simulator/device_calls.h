@@ -143,11 +143,14 @@ struct OldWord {
   std::uint64_t bits, unset;
 };
 
+/// For whom a fence orders, and to whom an atomic is one.
+enum class FenceScope : int { block, device, system };
+
 /// One atomic read-modify-write of the 1, 2, 4 or 8 bytes at `address`. For instance
 /// atomicAdd(float*): bytes 4, update adds two floats given by their bits. Without an update the
 /// operand takes the place of what is there: atomicExch().
 OldWord atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
-                      std::uint64_t comparand);
+                      std::uint64_t comparand, FenceScope scope = FenceScope::device);
 
 /// Tells of such an exchange. It is a write, and a read only where the program uses its result: so
 /// this is declared to have no effect, and the compiler leaves out a call whose result nobody uses.
@@ -160,8 +163,6 @@ inline std::uint64_t used(OldWord old) {
 /// The update of atomicCAS().
 std::uint64_t compare_and_swap(std::uint64_t old_bits, std::uint64_t operand,
                                std::uint64_t comparand);
-
-enum class FenceScope : int { block, device, system };
 
 /// __threadfence_block, __threadfence, __threadfence_system.
 void memory_fence(FenceScope scope);

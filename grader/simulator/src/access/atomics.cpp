@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "access/access.h"
 #include "onepass_simulator/device_calls.h"
@@ -34,17 +35,21 @@ void count_try(Launch& launch, std::uintptr_t word, std::uint64_t operand) {
 
 /// Where blocks are shuffled, others come between what a thread has read and its first
 /// compare-and-swap, which would find that unchanged: so it fails here too, and who does not look
-/// at what it gives loses an update. Once for each thread, or threads would wait for one another in
-/// turn.
-void let_others_swap(Launch& launch, std::uintptr_t word, std::uint64_t comparand, unsigned size) {
+/// at what it gives loses an update. Two atomics are not one either: others come before a thread's
+/// first atomic store, which may depend on a load, and before its second atomic of whatever kind.
+/// Once for each thread, or threads would wait for one another in turn.
+void let_others_swap(Launch& launch, std::uintptr_t word, AtomicUpdate update,
+                     std::uint64_t comparand, unsigned size) {
   Thread& thread = *launch.thread;
   if (!launch.is_shuffled || thread.let_others_swap) return;
+  const bool swaps = update == compare_and_swap;
+  if (!swaps && update != nullptr && !std::exchange(thread.has_updated, true)) return;
   const Memory& memory = launch.machine.memory;
   const bool is_there = memory.shared.in_static(word) || memory.shared.in_dynamic(word) ||
                         (DeviceMemory::in_range(word) && memory.device.containing(word, size));
   if (!is_there) return;
   // One that would fail waits for others already.
-  if (std::memcmp(reinterpret_cast<const void*>(word), &comparand, size) != 0) return;
+  if (swaps && std::memcmp(reinterpret_cast<const void*>(word), &comparand, size) != 0) return;
   thread.let_others_swap = launch.met_others = true;
   wait_for_others(launch);
 }
@@ -85,16 +90,17 @@ std::uint64_t compare_and_swap(std::uint64_t old_bits, std::uint64_t operand,
 }
 
 OldWord atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
-                      std::uint64_t comparand) {
+                      std::uint64_t comparand, FenceScope scope) {
   const auto size = static_cast<unsigned>(bytes);
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   const auto word = reinterpret_cast<std::uintptr_t>(address);
   Launch* launch = launch_of_kernel();
   if (launch != nullptr) {
-    if (update == compare_and_swap) let_others_swap(*launch, word, comparand, size);
+    let_others_swap(*launch, word, update, comparand, size);
     note_synchronisation(*launch, word, site);
   }
   Access access = {word, size, size, AccessType::atomic, site, true};
+  access.is_in_block = scope == FenceScope::block;
   access.is_exchange = update == nullptr;
   if (update == compare_and_swap) access.expected = &comparand;
   check_access(access);

@@ -221,6 +221,27 @@ void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent
   findings_.add(std::move(found));
 }
 
+void RaceReport::narrow_atomics(const AccessRecord& earlier, AccessEvent event) {
+  const Access& access = event.access;
+  const Kind kind = kind_of(event);
+  const CodeAddress site = sites_.address(earlier.site());
+  if (!findings_.is_first(kind, site, access.site, Reach::grid)) return;
+  const Findings::Writing writing(findings_);
+  const ElementName element = element_at(memory_, event.place.space, access.address, access.size);
+  Finding found{kind, launch_.kernel, "", false, {}, element.buffer, element.index};
+  found.missing = Missing::scope;
+  found.message = element.text +
+                  " is updated by atomics of two blocks, and nothing orders the two. At least one "
+                  "has the scope of a block (thread_scope_block, or a name that ends in _block): "
+                  "it is atomic to the threads of its own block only, and may lose what another "
+                  "block does.";
+  found.parties = {party(launch_, ordering_.block_of(earlier), earlier.thread(), site,
+                         action_text(AccessType::atomic, sites_.size(earlier.site()))),
+                   party(launch_, ordering_.block(), event.thread, access.site,
+                         action_text(access.type, access.size))};
+  findings_.add(std::move(found));
+}
+
 void RaceReport::read_only_load(const AccessRecord& earlier, AccessType type, AccessEvent load) {
   const Access& access = load.access;
   const CodeAddress site = sites_.address(earlier.site());

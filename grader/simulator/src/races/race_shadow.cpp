@@ -66,6 +66,13 @@ struct RaceShadow::Comparison {
     }
   }
 
+  /// Of two blocks, and one of them is an atomic to its own only?
+  void compare_atomics(const Atomic& earlier, const AccessEvent& event) const {
+    if (!earlier.is_in_block && !event.access.is_in_block) return;
+    if (is_old(earlier.record) || !is_of_another_block(earlier.record)) return;
+    if (!ordering.is_ordered(earlier.record, thread)) report.narrow_atomics(earlier.record, event);
+  }
+
   /// May the present read take the place of an earlier one? Yes if that happened before it: what
   /// comes after this one then comes after both. (That a chain of atomics orders reads of two
   /// blocks is not looked for, because it takes long.)
@@ -103,9 +110,9 @@ void RaceShadow::fit_cells(std::size_t offset, unsigned size) {
   const std::size_t size_now = bytes_ / wanted + 16;
   cells_ = spread(cells_, times, size_now);
   second_reads_ = spread(second_reads_, times, size_now);
-  std::unordered_map<std::size_t, AccessRecord> wide = std::exchange(atomics_, {});
-  for (const auto& [index, record] : wide) {
-    for (std::size_t k = index * times; k < (index + 1) * times; ++k) atomics_[k] = record;
+  std::unordered_map<std::size_t, Atomic> wide = std::exchange(atomics_, {});
+  for (const auto& [index, atomic] : wide) {
+    for (std::size_t k = index * times; k < (index + 1) * times; ++k) atomics_[k] = atomic;
   }
   cell_bytes_ = wanted;
   cell_shift_ = static_cast<unsigned>(__builtin_ctz(wanted));
@@ -114,12 +121,14 @@ void RaceShadow::fit_cells(std::size_t offset, unsigned size) {
 void RaceShadow::check_atomics(std::size_t index, const Comparison& comparison,
                                const AccessEvent& event) {
   if (event.access.is_atomic) {
-    atomics_[index] = comparison.record;
+    const Atomic now = {comparison.record, event.access.is_in_block};
+    const auto [last, is_first] = atomics_.try_emplace(index, now);
+    if (!is_first) comparison.compare_atomics(std::exchange(last->second, now), event);
     if (confirms_first_read(event.access)) forget_own_read(index, comparison);
     return;
   }
   const auto found = atomics_.find(index);
-  if (found != atomics_.end()) comparison.compare_with_atomic(found->second, event);
+  if (found != atomics_.end()) comparison.compare_with_atomic(found->second.record, event);
 }
 
 /// What the thread has read, a compare-and-swap has found again: the atomic stands for the read.

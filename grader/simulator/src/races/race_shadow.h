@@ -44,7 +44,7 @@ class RaceShadow {
       visit(cells_[index].write, AccessType::write);
       visit(cells_[index].read, AccessType::read);
       if (const auto atomic = atomics_.find(index); atomic != atomics_.end()) {
-        visit(atomic->second, AccessType::atomic);
+        visit(atomic->second.record, AccessType::atomic);
       }
     }
   }
@@ -68,6 +68,10 @@ class RaceShadow {
 
     bool is_set() const { return write.is_set() || read.is_set(); }
   };
+  struct Atomic {
+    AccessRecord record;
+    bool is_in_block;  // Access::is_in_block
+  };
   struct Comparison;
 
   void fit_cells(std::size_t offset, unsigned size);
@@ -80,8 +84,8 @@ class RaceShadow {
   unsigned cell_bytes_ = 0;  // 0: not known yet
   unsigned cell_shift_ = 0;  // its logarithm
   LazyArray<Cell> cells_;
-  LazyArray<AccessRecord> second_reads_;                   // where a cell's read says has_second()
-  std::unordered_map<std::size_t, AccessRecord> atomics_;  // the last one, by cell
+  LazyArray<AccessRecord> second_reads_;             // where a cell's read says has_second()
+  std::unordered_map<std::size_t, Atomic> atomics_;  // the last one, by cell
 };
 
 }  // namespace simulator

@@ -100,7 +100,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
     }
     thread.state = ThreadState::ready;
     thread.spin = {};
-    thread.gave_way = thread.let_others_swap = false;
+    thread.gave_way = thread.has_updated = thread.let_others_swap = false;
     thread.last_site = thread.wait_site = 0;
     thread.cluster_arrivals = thread.cluster_waits = 0;
   }

@@ -47,7 +47,8 @@ struct Thread {
   ThreadState state = ThreadState::ready;
   SpinWait spin;
   bool gave_way = false;         // in its last turn, it only waited for a word to change
-  bool let_others_swap = false;  // before its first compare-and-swap, where blocks are shuffled
+  bool has_updated = false;      // by an atomic
+  bool let_others_swap = false;  // before an atomic of its own, where blocks are shuffled
   std::uint32_t cluster_arrivals = 0, cluster_waits = 0;  // at the barrier of its cluster
   CodeAddress last_site = 0;    // of the last load, store or call that the simulator saw
   CodeAddress wait_site = 0;    // where it waits, if it does
