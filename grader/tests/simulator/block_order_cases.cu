@@ -1,4 +1,6 @@
 // The order of a launch's blocks, and launches of which only a sample of the blocks runs.
+#include <cuda/atomic>
+
 #include <cassert>
 #include <vector>
 
@@ -209,6 +211,38 @@ CASE(the_last_block_is_in_the_sample, "out-of-bounds-global", {"1 element past t
 CASE(a_launch_is_checked_as_a_whole, "invalid-launch", {"65535"}) {
   const Asked asked(BlockOrder::rising, 0, 10);
   write_beyond<<<dim3(1, 65536), 1>>>(zeros<float>());  // here
+}
+
+// ---- Two atomics are not one: other blocks come between them
+
+enum class Draws { ticket, count_read_back, by_load_and_store };
+
+/// Each block writes to the place that it draws.
+__global__ void draw(int* next, int* y, Draws draws) {
+  cuda::atomic_ref<int, cuda::thread_scope_device> count(*next);
+  int mine = 0;
+  if (draws == Draws::by_load_and_store) {
+    mine = count.load(cuda::memory_order_relaxed);
+    count.store(mine + 1, cuda::memory_order_relaxed);
+  } else {
+    mine = count.fetch_add(1, cuda::memory_order_relaxed);
+    if (draws == Draws::count_read_back) mine = count.load(cuda::memory_order_relaxed) - 1;
+  }
+  y[mine] = blockIdx.x;  // here
+}
+void draw_shuffled(Draws draws) {
+  const Asked shuffled(BlockOrder::shuffled, 1);
+  draw<<<8, 1>>>(zeros<int>(0), zeros<int>(1), draws);
+}
+CASE(place_by_ticket, "") {
+  draw_shuffled(Draws::ticket);
+}
+CASE(place_by_a_count_that_is_read_back, "warning: global-race", {"They write different values"}) {
+  draw_shuffled(Draws::count_read_back);
+}
+CASE(place_by_an_atomic_load_and_an_atomic_store, "warning: global-race",
+     {"They write different values"}) {
+  draw_shuffled(Draws::by_load_and_store);
 }
 
 }  // namespace
