@@ -51,6 +51,18 @@ CASE(added_by_one_block_for_itself, "global-race", {"a name that ends in _block"
   add_in_block<<<3, 32>>>(zeros<float>(), true);
 }
 
+__global__ void watch_in_block(int* word, int* y) {
+  if (blockIdx.x == 0) {
+    atomicAdd(word, 1);  // adds
+  } else {
+    y[threadIdx.x] = cuda::atomic_ref<int, cuda::thread_scope_block>(*word).load();  // looks
+  }
+}
+CASE(word_of_another_block_loaded_in_block_scope, "global-race", {"may miss what another block"},
+     {{"adds", 31, 0}, {"looks", 0, 1}}) {
+  watch_in_block<<<2, 32>>>(zeros<int>(), zeros<int>(1));
+}
+
 __global__ void add_by_ptx(float* sum, bool narrow) {
   if (narrow) {
     asm volatile("red.relaxed.cta.global.add.f32 [%0], %1;" ::"l"(sum), "f"(1.0f)  // here

@@ -164,6 +164,9 @@ inline std::uint64_t used(OldWord old) {
 std::uint64_t compare_and_swap(std::uint64_t old_bits, std::uint64_t operand,
                                std::uint64_t comparand);
 
+/// The update of an atomic load.
+std::uint64_t keep(std::uint64_t old_bits, std::uint64_t operand, std::uint64_t comparand);
+
 /// __threadfence_block, __threadfence, __threadfence_system.
 void memory_fence(FenceScope scope);
 

@@ -89,6 +89,10 @@ std::uint64_t compare_and_swap(std::uint64_t old_bits, std::uint64_t operand,
   return old_bits == comparand ? operand : old_bits;
 }
 
+std::uint64_t keep(std::uint64_t old_bits, std::uint64_t, std::uint64_t) {
+  return old_bits;
+}
+
 OldWord atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64_t operand,
                       std::uint64_t comparand, FenceScope scope) {
   const auto size = static_cast<unsigned>(bytes);
@@ -101,6 +105,7 @@ OldWord atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64
   }
   Access access = {word, size, size, AccessType::atomic, site, true};
   access.is_in_block = scope == FenceScope::block;
+  access.is_load = update == keep;
   access.is_exchange = update == nullptr;
   if (update == compare_and_swap) access.expected = &comparand;
   check_access(access);

@@ -79,6 +79,7 @@ struct Access {
   bool is_volatile = false;        // a load or store through a volatile pointer
   bool is_barrier = false;         // of a barrier in shared memory: no load or store
   bool is_in_block = false;        // an atomic that is one to its own block only
+  bool is_load = false;            // an atomic that changes nothing, whatever it finds
   bool is_exchange = false;        // an atomic whose result does not depend on what was there
   const void* expected = nullptr;  // what a compare-and-swap looks for, as many bytes
 };

@@ -79,7 +79,7 @@ const LaunchBefore* EarlyBegin::launch_of(const AccessRecord& record) const {
 
 void EarlyBegin::check(const AccessEvent& event, const RaceShadow& shadow, std::uint64_t block) {
   if (blocks_.running().have_waited[event.thread]) return;
-  const bool is_read = event.access.type == AccessType::read;
+  const bool is_read = event.access.type == AccessType::read || event.access.is_load;
   shadow.each_record(event, [&](const AccessRecord& earlier, AccessType type) {
     const bool harmless = is_read && type == AccessType::read;
     const bool both_atomic = event.access.is_atomic && type == AccessType::atomic;

@@ -231,9 +231,9 @@ void RaceReport::narrow_atomics(const AccessRecord& earlier, AccessEvent event) 
   Finding found{kind, launch_.kernel, "", false, {}, element.buffer, element.index};
   found.missing = Missing::scope;
   found.message = element.text +
-                  " is updated by atomics of two blocks, and nothing orders the two. At least one "
+                  " is used by atomics of two blocks, and nothing orders the two. At least one "
                   "has the scope of a block (thread_scope_block, or a name that ends in _block): "
-                  "it is atomic to the threads of its own block only, and may lose what another "
+                  "it is atomic to the threads of its own block only, and may miss what another "
                   "block does.";
   found.parties = {party(launch_, ordering_.block_of(earlier), earlier.thread(), site,
                          action_text(AccessType::atomic, sites_.size(earlier.site()))),

@@ -62,7 +62,7 @@ class RaceReport {
     if (!places.empty()) findings_.withdraw_reads(places);
   }
 
-  /// Two blocks update a word atomically, one of them for its own threads only.
+  /// Two blocks use a word atomically, one of them for its own threads only.
   void narrow_atomics(const AccessRecord& earlier, AccessEvent event);
 
   /// A load by the read-only path reads what the launch has written.

@@ -58,19 +58,33 @@ struct RaceShadow::Comparison {
     }
   }
 
-  void compare_with_atomic(const AccessRecord& earlier, const AccessEvent& event) const {
+  /// The present access is plain.
+  void compare_with_atomics(const Atomics& earlier, const AccessEvent& event) const {
     if (event.access.type != AccessType::read) {
-      compare(earlier, AccessType::atomic, event);
-    } else if (!is_old(earlier) && !ordering.is_ordered(earlier, thread)) {
-      first_reads.hold_back(earlier, event);
+      compare(earlier.last().record, AccessType::atomic, event);
+    } else if (races_as_load(earlier)) {
+      first_reads.hold_back(earlier.update.record, event);
     }
   }
 
   /// Of two blocks, and one of them is an atomic to its own only?
-  void compare_atomics(const Atomic& earlier, const AccessEvent& event) const {
-    if (!earlier.is_in_block && !event.access.is_in_block) return;
-    if (is_old(earlier.record) || !is_of_another_block(earlier.record)) return;
-    if (!ordering.is_ordered(earlier.record, thread)) report.narrow_atomics(earlier.record, event);
+  void compare_atomics(const Atomics& earlier, const AccessEvent& event) const {
+    const bool loads = event.access.is_load;
+    const Atomic& other = loads ? earlier.update : earlier.last();
+    if (!other.is_in_block && !event.access.is_in_block) return;
+    if (!is_old(other.record) && is_of_another_block(other.record) &&
+        (loads ? races_as_load(earlier) : !ordering.is_ordered(other.record, thread))) {
+      report.narrow_atomics(other.record, event);
+    }
+  }
+
+  bool races_as_load(const Atomics& earlier) const {
+    const AccessRecord& update = earlier.update.record;
+    return !is_old(update) && !ordering.is_ordered(update, thread) && !is_behind(earlier.seen);
+  }
+
+  bool is_behind(const AccessRecord& load) const {
+    return load.is_set() && (is_old(load) || ordering.is_ordered(load, thread));
   }
 
   /// May the present read take the place of an earlier one? Yes if that happened before it: what
@@ -110,9 +124,9 @@ void RaceShadow::fit_cells(std::size_t offset, unsigned size) {
   const std::size_t size_now = bytes_ / wanted + 16;
   cells_ = spread(cells_, times, size_now);
   second_reads_ = spread(second_reads_, times, size_now);
-  std::unordered_map<std::size_t, Atomic> wide = std::exchange(atomics_, {});
-  for (const auto& [index, atomic] : wide) {
-    for (std::size_t k = index * times; k < (index + 1) * times; ++k) atomics_[k] = atomic;
+  std::unordered_map<std::size_t, Atomics> wide = std::exchange(atomics_, {});
+  for (const auto& [index, atomics] : wide) {
+    for (std::size_t k = index * times; k < (index + 1) * times; ++k) atomics_[k] = atomics;
   }
   cell_bytes_ = wanted;
   cell_shift_ = static_cast<unsigned>(__builtin_ctz(wanted));
@@ -121,14 +135,20 @@ void RaceShadow::fit_cells(std::size_t offset, unsigned size) {
 void RaceShadow::check_atomics(std::size_t index, const Comparison& comparison,
                                const AccessEvent& event) {
   if (event.access.is_atomic) {
+    Atomics& atomics = atomics_[index];
+    comparison.compare_atomics(atomics, event);
     const Atomic now = {comparison.record, event.access.is_in_block};
-    const auto [last, is_first] = atomics_.try_emplace(index, now);
-    if (!is_first) comparison.compare_atomics(std::exchange(last->second, now), event);
+    if (!event.access.is_load) {
+      atomics = {now, {}, {}};
+    } else {
+      atomics.load = now;
+      if (!comparison.is_behind(atomics.seen)) atomics.seen = now.record;
+    }
     if (confirms_first_read(event.access)) forget_own_read(index, comparison);
     return;
   }
   const auto found = atomics_.find(index);
-  if (found != atomics_.end()) comparison.compare_with_atomic(found->second.record, event);
+  if (found != atomics_.end()) comparison.compare_with_atomics(found->second, event);
 }
 
 /// What the thread has read, a compare-and-swap has found again: the atomic stands for the read.
@@ -174,6 +194,7 @@ inline void RaceShadow::check_cell(std::size_t index, const Comparison& comparis
     return;
   }
   if (__builtin_expect(event.access.is_atomic, 0)) {
+    if (event.access.is_load) return;
     if (cell.read.has_second()) comparison.compare_with_read(second_reads_[index], event);
     comparison.compare_with_read(cell.read, event);
     return;

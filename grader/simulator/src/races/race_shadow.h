@@ -44,7 +44,8 @@ class RaceShadow {
       visit(cells_[index].write, AccessType::write);
       visit(cells_[index].read, AccessType::read);
       if (const auto atomic = atomics_.find(index); atomic != atomics_.end()) {
-        visit(atomic->second.record, AccessType::atomic);
+        visit(atomic->second.update.record, AccessType::atomic);
+        if (!event.access.is_atomic) visit(atomic->second.load.record, AccessType::read);
       }
     }
   }
@@ -70,7 +71,14 @@ class RaceShadow {
   };
   struct Atomic {
     AccessRecord record;
-    bool is_in_block;  // Access::is_in_block
+    bool is_in_block = false;  // Access::is_in_block
+  };
+  struct Atomics {
+    Atomic update;      // the last
+    Atomic load;        // the last since
+    AccessRecord seen;  // a load since; who comes behind it comes behind the update, too
+
+    const Atomic& last() const { return load.record.is_set() ? load : update; }
   };
   struct Comparison;
 
@@ -84,8 +92,8 @@ class RaceShadow {
   unsigned cell_bytes_ = 0;  // 0: not known yet
   unsigned cell_shift_ = 0;  // its logarithm
   LazyArray<Cell> cells_;
-  LazyArray<AccessRecord> second_reads_;             // where a cell's read says has_second()
-  std::unordered_map<std::size_t, Atomic> atomics_;  // the last one, by cell
+  LazyArray<AccessRecord> second_reads_;              // where a cell's read says has_second()
+  std::unordered_map<std::size_t, Atomics> atomics_;  // by cell
 };
 
 }  // namespace simulator
