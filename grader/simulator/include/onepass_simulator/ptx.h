@@ -227,11 +227,6 @@ __forceinline__ unsigned elect(unsigned mask, bool& is_leader) {
 __forceinline__ int width(unsigned segment) {
   return static_cast<int>(32 - (segment >> 8 & 31));
 }
-template <typename T>
-__forceinline__ T then_fence(T result) {
-  __threadfence();
-  return result;
-}
 
 }  // namespace ptx
 }  // namespace simulator
