@@ -27,20 +27,20 @@ constexpr std::size_t kMostLeft = 8;
 /// Is there such a copy? Whether its addresses are right, the checkers say.
 void check_size(Launch& launch, CodeAddress site, std::size_t size, std::size_t zeros,
                 std::size_t only) {
+  const bool has_size = size == 4 || size == 8 || size == 16;
+  if (has_size && (only == 0 || size == only) && zeros <= size) return;
   const std::string copy = "An asynchronous copy of " + std::to_string(size) + " bytes";
-  if (size != 4 && size != 8 && size != 16) refuse(launch, site, copy + '.');
+  if (!has_size) refuse(launch, site, copy + '.');
   if (only != 0 && size != only) {
     refuse(launch, site,
            copy + " by cp.async.cg, which takes " + std::to_string(only) +
                ": cp.async.ca takes fewer.");
   }
   const std::size_t read = size - zeros;  // beyond the size: PTX says how many are read
-  if (zeros > size) {
-    refuse(launch, site,
-           copy + (read > size && read < zeros
-                       ? " that is to read " + std::to_string(read) + '.'
-                       : " of which " + std::to_string(zeros) + " are to be zero."));
-  }
+  refuse(launch, site,
+         copy + (read > size && read < zeros
+                     ? " that is to read " + std::to_string(read) + '.'
+                     : " of which " + std::to_string(zeros) + " are to be zero."));
 }
 
 void check_direction(Launch& launch, const AsyncCopy& copy) {

@@ -2,6 +2,7 @@
 // them an access meets. It is asked at every access while one is under way.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -30,10 +31,13 @@ class CopiesByPlace {
     }
     const std::uint32_t number = free_;
     free_ = entries_[number].next;
-    std::uint32_t& first = list_of((copy.*end_).address / kPiece);
+    const Access& end = copy.*end_;
+    std::uint32_t& first = list_of(end.address / kPiece);
     entries_[number] = {&copy, first};
     first = number;
     ++count_;
+    lowest_ = std::min(lowest_, end.address);
+    highest_ = std::max(highest_, end.address + end.size);
   }
 
   void remove(const AsyncCopy& copy) {
@@ -45,12 +49,14 @@ class CopiesByPlace {
     *link = entries_[number].next;
     entries_[number].next = free_;
     free_ = number;
-    --count_;
+    if (--count_ > 0) return;
+    lowest_ = ~std::uintptr_t{0};
+    highest_ = 0;
   }
 
   /// One whose end shares a byte with the access; nullptr if there is none.
   const AsyncCopy* met_by(const Access& access) const {
-    if (empty()) return nullptr;
+    if (access.address >= highest_ || access.address + access.size <= lowest_) return nullptr;
     const std::uintptr_t last = (access.address + access.size - 1) / kPiece;
     for (std::uintptr_t piece = access.address / kPiece; piece <= last; ++piece) {
       for (std::uint32_t at = list_of(piece); at != kNone; at = entries_[at].next) {
@@ -90,6 +96,7 @@ class CopiesByPlace {
   std::vector<Entry> entries_;
   std::uint32_t free_ = kNone;
   std::size_t count_ = 0;
+  std::uintptr_t lowest_ = ~std::uintptr_t{0}, highest_ = 0;  // all lie between
 };
 
 }  // namespace simulator
