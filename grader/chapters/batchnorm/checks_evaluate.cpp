@@ -99,8 +99,13 @@ TEST_SUITE("batchnorm/evaluate") {
              points(1), todo(2)) {
     draw_tensors(kEvaluate, 6, check_y);
     sweep_values(6, 90, [](const Matrix& x, double eps) { check_y(arguments_of(x, eps)); });
-    check_not_finite(call_of(kEvaluate, random_arguments(Dtype::fp16, {3, 2, 90})),
-                     outputs_of(expected, {"y"}), expect<evaluate_mistakes>);
+    const Outputs y = outputs_of(expected, {"y"});
+    check_ends_of_kernels(kEvaluate, [&](const Case& call) { expect<evaluate_mistakes>(call, y); });
+    const auto with_space = [](std::int64_t space) {
+      return call_of(kEvaluate, random_arguments(Dtype::fp16, {3, 2, space}));
+    };
+    check_not_finite(with_space(90), y, expect<evaluate_mistakes>);
+    check_each_kernel_not_finite(kEvaluate, "space", with_space, y, expect<evaluate_mistakes>);
   }
 }
 

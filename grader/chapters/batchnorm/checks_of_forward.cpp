@@ -195,8 +195,14 @@ void ForwardChecks::calls_of_every_size() const {
 void ForwardChecks::random_shapes_and_values() const {
   draw_tensors(function_, 6, [this](Arguments arguments) { check(kAll, std::move(arguments)); });
   sweep_values(6, 90, [this](const Matrix& x, double eps) { check(kAll, arguments_of(x, eps)); });
-  check_not_finite(call_of(function_, random_arguments(Dtype::fp16, {3, 2, 90})),
-                   outputs_of(expected, kAll), expect<forward_mistakes>);
+  const Outputs all = outputs_of(expected, kAll);
+  check_ends_of_kernels(
+      function_, [&](const Case& call) { expect<forward_mistakes>(common::far_off(call), all); });
+  const auto with_space = [this](std::int64_t space) {
+    return call_of(function_, random_arguments(Dtype::fp16, {3, 2, space}));
+  };
+  check_not_finite(with_space(90), all, expect<forward_mistakes>);
+  check_each_kernel_not_finite(function_, "space", with_space, all, expect<forward_mistakes>);
 }
 
 }  // namespace onepass::batchnorm

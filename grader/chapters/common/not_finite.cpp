@@ -21,13 +21,16 @@ Matrix all_of(double number, const Matrix& like) {
   return changed(like, [=](auto, auto, double) { return number; });
 }
 
-void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
-                           const CheckOutputs& check) {
-  const bool has_statistics = outputs.size() > 1;
-  // whole: the call before one of its inputs was made 0, which hides what depends on the number.
-  const auto lenient = [&](const Case& whole) {
+/// What a call with such a number in it must give; see check_not_finite().
+class Lenient {
+ public:
+  explicit Lenient(const verdict::Outputs& outputs) : outputs_(outputs) {}
+
+  /// whole: the call before one of its inputs was made 0, which hides what depends on the number.
+  verdict::Outputs of(const Case& whole) const {
+    const bool has_statistics = outputs_.size() > 1;
     verdict::Outputs all;
-    for (const auto& expected : outputs) {
+    for (const auto& expected : outputs_) {
       all.push_back([=](const Case& other) {
         Expectation expectation = expected(other);
         const Field finite = expected(made_finite(other)).value;
@@ -48,7 +51,15 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
       });
     }
     return all;
-  };
+  }
+
+ private:
+  verdict::Outputs outputs_;
+};
+
+void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
+                           const CheckOutputs& check) {
+  const Lenient lenient(outputs);
   for (std::size_t i = 0; i < call.buffers().size(); ++i) {
     std::vector<verdict::Buffer> buffers = call.buffers();
     verdict::Buffer& input = buffers[i];
@@ -62,7 +73,7 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
       input.values = numbers;
       for (double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {
         input.values.set(row, col, number);
-        check(call.with(buffers), lenient(call.with(buffers)));
+        check(call.with(buffers), lenient.of(call.with(buffers)));
       }
     }
     // Infinity times 0 is NaN, too: whoever leaves out what is multiplied by 0 loses it. So does
@@ -80,13 +91,30 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
       for (std::vector<verdict::Buffer> others : {buffers, rest_is_one}) {
         const Case whole = call.with(others);
         others[j].values = all_of(0.0, others[j].values);
-        check(call.with(others), lenient(whole));
+        check(call.with(others), lenient.of(whole));
       }
     }
   }
 }
 
 }  // namespace
+
+void check_one_not_finite(const Case& call, const verdict::Outputs& outputs,
+                          const CheckOutputs& check) {
+  const Lenient lenient(outputs);
+  for (std::size_t i = 0; i < call.buffers().size(); ++i) {
+    std::vector<verdict::Buffer> buffers = call.buffers();
+    verdict::Buffer& input = buffers[i];
+    if (holds_numbers(input)) {
+      const Matrix numbers = input.values;
+      input.values.set(input.rows / 2, input.cols / 2, std::nan(""));
+      check(call.with(buffers), lenient.of(call.with(buffers)));
+      input.values = numbers;
+      input.values.set(input.rows - 1, input.cols - 1, std::numeric_limits<double>::infinity());
+      check(call.with(buffers), lenient.of(call.with(buffers)));
+    }
+  }
+}
 
 void check_not_finite(const Case& call, const verdict::Outputs& outputs,
                       const CheckOutputs& check) {

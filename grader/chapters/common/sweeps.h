@@ -63,6 +63,19 @@ void check_any_numbers(const Function& function, const CheckCall& check);
 /// they were. Where a call of fp16 has inputs of fp32, the same in bf16.
 using CheckOutputs = std::function<void(const Case& call, const verdict::Outputs& outputs)>;
 void check_not_finite(const Case& call, const verdict::Outputs& outputs, const CheckOutputs& check);
+/// NaN in the middle and infinity at the end alone, with all other inputs as they are.
+void check_one_not_finite(const Case& call, const verdict::Outputs& outputs,
+                          const CheckOutputs& check);
+
+/// Calls on both sides of each place where the launcher turns to another kernel (ends_of_kernels),
+/// which may end elsewhere: of the sizes that the function is told, in fp32 and one type of 16
+/// bits.
+void check_ends_of_kernels(const Function& function, const CheckCall& check);
+
+/// check_one_not_finite() with as much of a size as each kernel for narrow calls can have.
+void check_each_kernel_not_finite(const Function& function, const std::string& size,
+                                  const std::function<Case(std::int64_t number)>& call_of,
+                                  const verdict::Outputs& outputs, const CheckOutputs& check);
 
 /// Tensors of numbers at the ends of what a type holds, for which fp32 is enough: tiny with eps 0,
 /// of 16 bits subnormal ones; large; rows that are all equal; a mean a thousand deviations off.

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <span>
 
+#include "chapters/common/sizes.h"
 #include "chapters/common/sweeps.h"
 
 namespace onepass::common {
@@ -22,49 +23,6 @@ constexpr std::int64_t kOneBlocks = 20'000;  // that one block still may have
 
 // Of what has no end in moments: powers of two, as exponents, every other one.
 constexpr int kFirstLarge = 13, kLastLarge = 25;
-constexpr std::int64_t kLimited = std::int64_t{1} << 18;  // what has an end before that, has one
-
-/// All sizes small, and that one large, with what is a part of it.
-contract::Sizes with_large(const Function& function, const std::string& large, std::int64_t number,
-                           std::int64_t others, std::int64_t wide) {
-  contract::Sizes sizes;
-  for (const contract::Size& size : function.sizes) {
-    const bool is_limited = size.most <= kLimited;
-    const bool is_part = size.name == "rotary_dim" && large == "head_dim";
-    const std::int64_t wanted = size.name == large || is_part ? number : is_limited ? wide : others;
-    const std::int64_t even = size.least == 2 ? wanted + wanted % 2 : wanted;
-    sizes[size.name] = std::clamp(even, size.least, size.most);
-  }
-  return sizes;
-}
-
-/// Those that the function is told.
-std::vector<contract::Size> sizes_to_try(const Function& function) {
-  std::vector<contract::Size> sizes;
-  for (const contract::Size& size : function.sizes) {
-    if (size.is_argument && size.name != "rotary_dim") {
-      sizes.push_back(size);
-    }
-  }
-  return sizes;
-}
-
-/// Do threads share it, however large it is? Else it may be a number of blocks: columns are shared,
-/// and what is added up over, unless it is a number of rows.
-bool is_shared(const Function& function, const contract::Size& size) {
-  const std::vector<std::string> rows = function.row_sizes();
-  const contract::Extent alone = size.name.c_str();
-  const auto has = [&](const contract::Extent& extent) {
-    return std::count(extent.factors.begin(), extent.factors.end(), size.name) > 0;
-  };
-  return size.most <= kLimited ||
-         (std::count(rows.begin(), rows.end(), size.name) == 0 &&
-          std::any_of(function.tensors.begin(), function.tensors.end(), [&](const auto& tensor) {
-            const bool is_statistic = tensor.role != contract::input && tensor.is_data() &&
-                                      tensor.cols == contract::Extent(1);
-            return tensor.cols == alone || (is_statistic && !has(tensor.rows));
-          }));
-}
 
 void check_classes_in_pairs(const Function& function, const CheckCall& check) {
   const verdict::Random draw = session().random();
@@ -98,7 +56,7 @@ bool are_within_int(const contract::Sizes& sizes) {
 void check_beyond_classes(const Function& function) {
   std::uint64_t number = session().random().bits(7);
   for (const contract::Size& size : sizes_to_try(function)) {
-    for (int power = kFirstLarge; power <= kLastLarge && size.most > kLimited; power += 2) {
+    for (int power = kFirstLarge; power <= kLastLarge && !is_limited(size); power += 2) {
       const std::int64_t large = (std::int64_t{1} << power) + (number % 2 == 0 ? 16 : 1);
       const std::int64_t others[] = {1, 2, 3};
       const std::int64_t wide[] = {1, 64, 1032, 100};

@@ -122,8 +122,16 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
     sweep_values(4, 300, [](const Matrix& x, double eps) {
       check(expected_dweight, common::gradients_of({kNorm.centred, eps}, x));
     });
+    const Outputs both = {expected_dweight, expected_dbias};
+    check_ends_of_kernels(kBackwardDweightDbias,
+                          [&](const Case& call) { expect<backward_mistakes>(call, both); });
     check_not_finite(backward_call(kBackwardDweightDbias, random_gradients(Dtype::fp16, 40, 30)),
-                     {expected_dweight, expected_dbias}, expect<backward_mistakes>);
+                     both, expect<backward_mistakes>);
+    const auto call_of = [](std::int64_t cols) {
+      return backward_call(kBackwardDweightDbias, random_gradients(Dtype::fp16, 4, cols));
+    };
+    check_each_kernel_not_finite(kBackwardDweightDbias, "cols", call_of, both,
+                                 expect<backward_mistakes>);
   }
 }
 

@@ -84,8 +84,14 @@ void BackwardChecks::random_shapes_and_values() const {
   sweep_values(4, 300, [this](const Matrix& x, double eps) {
     check(kOfBackward, common::gradients_of({kNorm.centred, eps}, x));
   });
+  check_ends_of_kernels(function_,
+                        [](const Case& call) { expect<backward_mistakes>(call, kOfBackward); });
   check_not_finite(backward_call(function_, random_gradients(Dtype::fp16, 40, 30)), kOfBackward,
                    expect<backward_mistakes>);
+  const auto call_of = [this](std::int64_t cols) {
+    return backward_call(function_, random_gradients(Dtype::fp16, 4, cols));
+  };
+  check_each_kernel_not_finite(function_, "cols", call_of, kOfBackward, expect<backward_mistakes>);
 }
 
 }  // namespace onepass::layernorm

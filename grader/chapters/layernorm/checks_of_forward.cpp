@@ -143,7 +143,14 @@ void ForwardChecks::random_shapes_and_values() const {
     check(kOfRstd, x, static_cast<float>(eps));
     check(kOfY, x, static_cast<float>(eps));
   });
+  check_ends_of_kernels(function_, [](const Case& call) {
+    expect<forward_mistakes>(common::far_off(call), kOfForward);
+  });
   check_not_finite(call_of(random_x(Dtype::fp16, 4, 300)), kOfForward, expect<forward_mistakes>);
+  check_each_kernel_not_finite(
+      function_, "cols",
+      [this](std::int64_t cols) { return call_of(random_x(Dtype::fp16, 4, cols)); }, kOfForward,
+      expect<forward_mistakes>);
 }
 
 }  // namespace onepass::layernorm

@@ -163,9 +163,14 @@ void BackwardChecks::random_shapes_and_values() const {
   sweep_values(4, 300, [this](const Matrix& x, double eps) {
     check(kOfBoth, common::gradients_of({kNorm.centred, eps}, x), {}, CastOrder::llama);
   });
-  check_not_finite(
-      backward_call(random_gradients(Dtype::fp16, 4, 300), CastOrder::llama, {}, "", function_),
-      kOfBoth, expect<backward_mistakes>);
+  check_ends_of_kernels(function_,
+                        [](const Case& call) { expect<backward_mistakes>(call, kOfBoth); });
+  const auto call_of = [this](std::int64_t cols) {
+    return backward_call(random_gradients(Dtype::fp16, 4, cols), CastOrder::llama, {}, "",
+                         function_);
+  };
+  check_not_finite(call_of(300), kOfBoth, expect<backward_mistakes>);
+  check_each_kernel_not_finite(function_, "cols", call_of, kOfBoth, expect<backward_mistakes>);
 }
 
 }  // namespace onepass::rmsnorm

@@ -190,8 +190,15 @@ TEST_SUITE("rope/interleaved") {
       }
     }
     sweep_values(4, 3 * 64, [](const Matrix& x, double) { check_turned(x, 3); });
-    check_not_finite(call_of(kInterleaved, random_x(Dtype::fp16, 4, 3 * 64), tables(kFirst, 4, 32)),
-                     outputs_of(expected, {"x"}), expect<interleaved_mistakes>);
+    check_ends_of_kernels(kInterleaved, expect_x);
+    const auto with_heads_of = [](std::int64_t head_dim) {
+      const std::int64_t even = head_dim + head_dim % 2;
+      return call_of(kInterleaved, random_x(Dtype::fp16, 4, 3 * even), tables(kFirst, 4, even / 2));
+    };
+    const Outputs outputs = outputs_of(expected, {"x"});
+    check_not_finite(with_heads_of(64), outputs, expect<interleaved_mistakes>);
+    check_each_kernel_not_finite(kInterleaved, "head_dim", with_heads_of, outputs,
+                                 expect<interleaved_mistakes>);
   }
 }
 

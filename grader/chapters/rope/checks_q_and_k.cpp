@@ -293,11 +293,19 @@ void check_drawn_shapes(const Subject& subject) {
       subject.check({.dtype = dtype, .deviation = size});
     }
   }
+  check_ends_of_kernels(subject.functions->int32, [&](const Case& call) { subject.expect(call); });
+  const auto expect = [&](const Case& call, const Outputs& outputs) {
+    session().expect(call, outputs, subject.mistakes());
+  };
   // The last element of a head is none of those that are turned.
   check_not_finite(subject.call_of({.dtype = Dtype::fp16, .rotary_dim = 12}), subject.outputs,
-                   [&](const Case& call, const Outputs& outputs) {
-                     session().expect(call, outputs, subject.mistakes());
-                   });
+                   expect);
+  const auto with_heads_of = [&](std::int64_t head_dim) {
+    const std::int64_t even = head_dim + head_dim % 2;
+    return subject.call_of({.dtype = Dtype::fp16, .head_dim = even, .rotary_dim = even});
+  };
+  check_each_kernel_not_finite(subject.functions->int32, "head_dim", with_heads_of, subject.outputs,
+                               expect);
 }
 
 }  // namespace onepass::rope

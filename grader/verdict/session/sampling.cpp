@@ -194,6 +194,23 @@ void Session::expect_in_bounds(const Case& call) {
   });
 }
 
+const Session::Kernels& Session::kernels_of(const Case& call) {
+  const auto [found, is_new] = kernels_.try_emplace(call.function() + call.describe());
+  Kernels& kernels = found->second;
+  if (is_new && device() == "cpu") {
+    in_time([&] {
+      Turn turn = {next_turn().poison};
+      turn.most_blocks = 1;
+      turn.most_accesses = kAccessesInBounds;
+      for (const LaunchTraffic& launch : complete(call, turn, kNobodyAsked).traffic) {
+        const auto [x, y, z] = launch.block;
+        kernels.emplace(launch.function, std::uint64_t{x} * y * z);
+      }
+    });
+  }
+  return kernels;
+}
+
 double Session::share_of_first_block(const Case& call, const std::string& tensor,
                                      std::int64_t row) {
   double most = 0.0;

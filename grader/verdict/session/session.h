@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -129,6 +130,12 @@ class Session {
   /// A call so large that nobody looks at its numbers. On the simulator a few blocks run: what they
   /// do wrong ends the check. What takes more than moments says nothing.
   void expect_in_bounds(const Case& call);
+
+  /// The kernels that such a call launches, each with the threads of its blocks; of what is known
+  /// of the same call, and of no launch that has nothing to do. Nothing if that takes more than
+  /// moments, or on a GPU.
+  using Kernels = std::set<std::pair<std::string, std::uint64_t>>;
+  const Kernels& kernels_of(const Case& call);
 
   /// Of such a call: how much of a row of that tensor, of so many elements, the first block of a
   /// launch reads that reads of no other row; the most. 0 on a GPU, which does not tell.
@@ -273,7 +280,8 @@ class Session {
   std::optional<Case> last_;    // of them
   std::optional<Speed> speed_;  // once it was asked for
   std::set<Launched> launched_for_speed_;
-  std::optional<double> memory_bytes_;  // of the device, once it was asked
+  std::map<std::string, Kernels> kernels_;  // by the call, in words
+  std::optional<double> memory_bytes_;      // of the device, once it was asked
 };
 
 /// The session of the check that runs. doctest's test cases take no arguments: this is how they,

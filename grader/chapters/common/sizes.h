@@ -1,0 +1,38 @@
+// The sizes that a launcher may look at.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "chapters/common/calls.h"
+
+namespace onepass::common {
+
+/// All sizes small, `others`, and that one large, with what is a part of it. wide: what has an end
+/// by its contract, such as columns.
+verdict::contract::Sizes with_large(const Function& function, const std::string& large,
+                                    std::int64_t number, std::int64_t others, std::int64_t wide);
+
+/// Those that the function is told.
+std::vector<verdict::contract::Size> sizes_to_try(const Function& function);
+
+/// Has it an end by its contract? Else a tensor may have as many as an int counts.
+bool is_limited(const verdict::contract::Size& size);
+
+/// Do threads share it, however large it is? Else it may be a number of blocks: columns are shared,
+/// and what is added up over, unless it is a number of rows.
+bool is_shared(const Function& function, const verdict::contract::Size& size);
+
+/// All sizes of a call that asks for the kernels of such a number.
+verdict::contract::Sizes sizes_of_end(const Function& function, const std::string& size,
+                                      std::int64_t number);
+
+/// Sizes from 1 to `most` at which the launcher turns to another kernel, or gives it other threads:
+/// the last before and the first after, of the first such place in each doubling. They are found by
+/// asking it, with calls whose numbers nobody looks at. is_odd: of those that fill no vector of 16
+/// bytes; else of those that do. Nothing on a GPU, which does not tell its kernels.
+std::vector<std::int64_t> ends_of_kernels(const Function& function, Dtype dtype,
+                                          const std::string& size, bool is_odd, std::int64_t most);
+
+}  // namespace onepass::common
