@@ -31,20 +31,11 @@ void add(std::vector<LineTraffic>& lines, const LineTraffic& line) {
 
 Traffic traffic_of(const Run& run) {
   Traffic traffic;
-  std::uint64_t most_read = 0;
-  for (const LaunchTraffic& launch : run.traffic) {
-    most_read = std::max(most_read, launch.read_bytes);
-  }
   for (const LaunchTraffic& launch : run.traffic) {
     traffic.distinct_bytes += (launch.read_sectors + launch.written_sectors) * kSectorBytes;
     for (const LineTraffic& line : launch.lines) {
       traffic.requested_bytes += line.space == MemorySpace::global ? line.units * kSectorBytes : 0;
       add(traffic.lines, line);
-    }
-    const auto blocks = std::int64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-    if (2 * launch.read_bytes >= most_read) {
-      traffic.fewest_blocks =
-          traffic.fewest_blocks == 0 ? blocks : std::min(traffic.fewest_blocks, blocks);
     }
   }
   return traffic;

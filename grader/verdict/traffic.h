@@ -16,7 +16,6 @@ struct Traffic {
   std::int64_t requested_bytes = 0;  // sectors that warps request of global memory, times 32
   std::int64_t distinct_bytes = 0;   // the same, each sector once a launch for reads and for writes
   std::vector<LineTraffic> lines;    // of all launches
-  std::int64_t fewest_blocks = 0;    // of those launches that read half as much as any or more
 };
 
 /// Of a call that came to its end, with its lines counted.

@@ -37,8 +37,8 @@ void in_packs(const Case& call, const verdict::Traffic& traffic) {
   require_packs(call, traffic, "x", verdict::AccessType::read);
   require_packs(call, traffic, "y", verdict::AccessType::write);
 }
-void by_many_blocks(const Case& call, const verdict::Traffic& traffic) {
-  require_blocks(8, call, traffic);
+void by_many_blocks(const Case& call, const verdict::Traffic&) {
+  require_blocks(8, call, "x");
 }
 
 std::int64_t pack_of(Dtype dtype) {
@@ -127,6 +127,11 @@ TEST_SUITE("batchnorm/forward_fast") {
       count(dtype, {2, 1, 4096}, loaded_once);
     }
     count(Dtype::fp32, {1, 1, 8191}, loaded_once);
+    for_ends_of_kernels(kForwardFast, "space", 8192, [](Dtype dtype, std::int64_t space, bool) {
+      if (space > 1) {
+        count(dtype, {8192 / space < 2 ? 1 : 2, 2, space}, loaded_once);
+      }
+    });
   }
 
   CHECK_CASE("called again, on other numbers or the same, it is right again; an empty tensor",
@@ -147,6 +152,12 @@ TEST_SUITE("batchnorm/forward_fast") {
       count(dtype, {2, 2, pack_of(dtype)}, in_packs,
             {{"x", {0, pack_of(dtype)}}, {"y", {0, 3 * pack_of(dtype)}}});
     }
+    for_ends_of_kernels(kForwardFast, "space", 8192,
+                        [](Dtype dtype, std::int64_t space, bool is_odd) {
+                          if (!is_odd) {
+                            count(dtype, {1, 2, space}, in_packs);
+                          }
+                        });
   }
 
   CHECK_CASE("x, y, weight and bias may start at any address", points(2), todo(4)) {
@@ -189,6 +200,11 @@ TEST_SUITE("batchnorm/forward_fast") {
     count(Dtype::fp32, {1, 1, 65536}, by_many_blocks);
     count(Dtype::fp16, {2, 1, 32768 + 8}, by_many_blocks);
     count(Dtype::bf16, {65536, 1, 1}, by_many_blocks);
+    count(Dtype::bf16, {32, 1, 56 * 56}, by_many_blocks);
+    for (Dtype dtype : kEveryDtype) {  // whoever cuts it into whole pieces may run out of them
+      count(dtype, {1, 1, 65536 + 8 * session().random().integer(dtype == Dtype::fp32, 1, 8192)},
+            by_many_blocks);
+    }
     constexpr std::int64_t kSpace = 65536;
     for (const std::int64_t channels : {96, 1200}) {  // alone more than enough blocks
       const verdict::contract::Sizes sizes = {

@@ -17,13 +17,19 @@ namespace {
 constexpr double kOnce = 1.01;  // room for an element or two that are looked at again
 constexpr double kUneven = 1.6;
 constexpr double kMostlyPacks = 12;  // bytes: 16, but for what is left over at a row's ends
+constexpr double kTrifle = 0.125;    // of a tensor's bytes, which a line may move in another way
 
 /// Of all lines that read or write a tensor.
 struct Requests {
   double bytes = 0.0;  // of all accesses, those of one element again counted again
   double lanes = 0.0;  // accesses of one thread
   verdict::LineTraffic busiest_line = {};  // of the student's file, if it is known
+  std::vector<verdict::LineTraffic> lines = {};
 };
+
+double bytes_at_a_time(double bytes, double lanes) {
+  return lanes == 0.0 ? 0.0 : bytes / lanes;
+}
 
 Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer, AccessType type) {
   Requests sum;
@@ -31,6 +37,7 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
     if (line.space == verdict::MemorySpace::global && line.buffer == buffer && line.type == type) {
       sum.bytes += static_cast<double>(line.bytes);
       sum.lanes += static_cast<double>(line.lanes);
+      sum.lines.push_back(line);
       if (line.line > 0 && line.lanes >= sum.busiest_line.lanes) {
         sum.busiest_line = line;
       }
@@ -88,13 +95,14 @@ void require_loaded_at_most(int most, const verdict::Case& call, const verdict::
   }
 }
 
-void require_blocks(std::int64_t least, const verdict::Case& call,
-                    const verdict::Traffic& traffic) {
-  if (traffic.fewest_blocks < least) {
+void require_blocks(std::int64_t least, const verdict::Case& call, const std::string& tensor) {
+  const std::optional<std::int64_t> blocks =
+      verdict::session().fewest_blocks_that_read(call, tensor);
+  if (blocks && *blocks < least) {
     fail(call, "few-blocks", {},
-         fmt::format("one launch that reads it all has {} block{}: most of a GPU's "
-                     "multiprocessors have nothing to do. Share the work among {} blocks at least.",
-                     traffic.fewest_blocks, traffic.fewest_blocks == 1 ? "" : "s", least));
+         fmt::format("{} is read by {} block{} of one launch: most of a GPU's multiprocessors have "
+                     "nothing to do. Share the work among {} blocks at least.",
+                     tensor, *blocks, *blocks == 1 ? "" : "s", least));
   }
 }
 
@@ -125,8 +133,20 @@ void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traff
 
 void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
                    const std::string& buffer, AccessType type) {
-  const Requests requests = requests_of(traffic, buffer, type);
-  const double bytes = requests.lanes == 0.0 ? 0.0 : requests.bytes / requests.lanes;
+  Requests requests = requests_of(traffic, buffer, type);
+  const verdict::Buffer& tensor = call.buffer(buffer);
+  const double all = static_cast<double>(tensor.rows * tensor.cols) *
+                     static_cast<double>(verdict::size_of(tensor.dtype));
+  double bytes = bytes_at_a_time(requests.bytes, requests.lanes);
+  // Of several kernels each takes packs: one must not hide behind the others' average.
+  for (const verdict::LineTraffic& line : requests.lines) {
+    const auto moved = static_cast<double>(line.bytes);
+    const double at_a_time = bytes_at_a_time(moved, static_cast<double>(line.lanes));
+    if (moved > kTrifle * all && at_a_time < bytes) {
+      bytes = at_a_time;
+      requests.busiest_line = line;
+    }
+  }
   if (bytes < kMostlyPacks) {
     const bool read = type == AccessType::read;
     const std::optional<std::string> advice = verdict::pack_advice(requests.busiest_line);

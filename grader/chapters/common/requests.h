@@ -18,8 +18,8 @@ void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traf
 void require_loaded_at_most(int times, const verdict::Case& call, const verdict::Traffic& traffic,
                             const std::string& buffer);
 
-/// Ends the check unless each launch that reads much has so many blocks.
-void require_blocks(std::int64_t least, const verdict::Case& call, const verdict::Traffic& traffic);
+/// Ends the check unless so many blocks of each launch that reads that tensor have a part of it.
+void require_blocks(std::int64_t least, const verdict::Case& call, const std::string& tensor);
 /// The same of a row of that tensor, of so many elements, where there are many: in a call that
 /// contract::hollow() made.
 void require_shared_rows(std::int64_t least, const verdict::Case& call, const std::string& tensor,
@@ -29,7 +29,8 @@ void require_shared_rows(std::int64_t least, const verdict::Case& call, const st
 void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traffic,
                         const std::string& buffer);
 
-/// Ends the check unless most accesses to the tensor were of 16 bytes.
+/// Ends the check unless most accesses to the tensor were of 16 bytes, in each line that moves more
+/// than a trifle of it.
 void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
                    const std::string& buffer, verdict::AccessType type);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "verdict/session/session.h"
+#include "chapters/common/sweeps.h"
 
 namespace onepass::common {
 
@@ -61,9 +61,13 @@ bool is_shared(const Function& function, const contract::Size& size) {
           }));
 }
 
+std::int64_t rows_at_end(std::int64_t number) {
+  return number > kTwoRows ? 1 : 2;
+}
+
 contract::Sizes sizes_of_end(const Function& function, const std::string& size,
                              std::int64_t number) {
-  return with_large(function, size, number, number > kTwoRows ? 1 : 2, kOtherWidth);
+  return with_large(function, size, number, rows_at_end(number), kOtherWidth);
 }
 
 std::vector<std::int64_t> ends_of_kernels(const Function& function, Dtype dtype,

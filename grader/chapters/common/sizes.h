@@ -24,7 +24,7 @@ bool is_limited(const verdict::contract::Size& size);
 /// and what is added up over, unless it is a number of rows.
 bool is_shared(const Function& function, const verdict::contract::Size& size);
 
-/// All sizes of a call that asks for the kernels of such a number.
+/// All sizes of a call that asks for the kernels of such a number. Others than it are few.
 verdict::contract::Sizes sizes_of_end(const Function& function, const std::string& size,
                                       std::int64_t number);
 

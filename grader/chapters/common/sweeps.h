@@ -67,10 +67,19 @@ void check_not_finite(const Case& call, const verdict::Outputs& outputs, const C
 void check_one_not_finite(const Case& call, const verdict::Outputs& outputs,
                           const CheckOutputs& check);
 
+/// The numbers on both sides of each place where the launcher turns to another kernel
+/// (ends_of_kernels), up to `most`: of a call in fp32 and of one type of 16 bits.
+using LookAtEnd = std::function<void(Dtype dtype, std::int64_t number, bool is_odd)>;
+void for_ends_of_kernels(const Function& function, const std::string& size, std::int64_t most,
+                         const LookAtEnd& look);
+/// How many rows its calls have.
+std::int64_t rows_at_end(std::int64_t number);
 /// Calls on both sides of each place where the launcher turns to another kernel (ends_of_kernels),
 /// which may end elsewhere: of the sizes that the function is told, in fp32 and one type of 16
-/// bits.
-void check_ends_of_kernels(const Function& function, const CheckCall& check);
+/// bits; of those that threads share up to `most`.
+constexpr std::int64_t kMostAsked = 16'384;
+void check_ends_of_kernels(const Function& function, const CheckCall& check,
+                           std::int64_t most = kMostAsked);
 
 /// check_one_not_finite() with as much of a size as each kernel for narrow calls can have.
 void check_each_kernel_not_finite(const Function& function, const std::string& size,

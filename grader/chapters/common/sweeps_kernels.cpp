@@ -12,27 +12,33 @@ using verdict::session;
 
 namespace {
 
-// How far kernels are asked for one by one. Of rows, there are others for many.
-constexpr std::int64_t kMostShared = 16'384, kMostInRows = 1024;
+constexpr std::int64_t kMostInRows = 1024;  // many have checks of their own
 // In wider calls than these a kernel for narrow ones has nothing to do.
 constexpr std::int64_t kMostNarrow = 1024;
 
 }  // namespace
 
-void check_ends_of_kernels(const Function& function, const CheckCall& check) {
-  const verdict::Random draw = session().random();
-  const Dtype half = kSixteenBit[draw.bits(10) % kSixteenBit.size()];
-  for (const contract::Size& size : sizes_to_try(function)) {
-    const std::int64_t most =
-        std::min(size.most, is_shared(function, size) ? kMostShared : kMostInRows);
-    for (const Dtype dtype : {Dtype::fp32, half}) {
-      for (const bool is_odd : {false, true}) {
-        for (const std::int64_t end : ends_of_kernels(function, dtype, size.name, is_odd, most)) {
-          const contract::Sizes sizes = sizes_of_end(function, size.name, end);
-          check(call(function, dtype, {.sizes = sizes, .seed = draw.bits(11)}));
-        }
+void for_ends_of_kernels(const Function& function, const std::string& size, std::int64_t most,
+                         const LookAtEnd& look) {
+  const Dtype half = kSixteenBit[session().random().bits(10) % kSixteenBit.size()];
+  for (const Dtype dtype : {Dtype::fp32, half}) {
+    for (const bool is_odd : {false, true}) {
+      for (const std::int64_t end : ends_of_kernels(function, dtype, size, is_odd, most)) {
+        look(dtype, end, is_odd);
       }
     }
+  }
+}
+
+void check_ends_of_kernels(const Function& function, const CheckCall& check, std::int64_t most) {
+  for (const contract::Size& size : sizes_to_try(function)) {
+    const std::int64_t most_of_it = is_shared(function, size) ? most : kMostInRows;
+    for_ends_of_kernels(function, size.name, std::min(size.most, most_of_it),
+                        [&](Dtype dtype, std::int64_t end, bool) {
+                          check(call(function, dtype,
+                                     {.sizes = sizes_of_end(function, size.name, end),
+                                      .seed = session().random().bits(11)}));
+                        });
   }
 }
 

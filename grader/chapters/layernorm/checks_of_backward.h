@@ -35,7 +35,8 @@ class BackwardChecks {
   void no_rows() const;
   void same_bits_again() const;
   void calls_of_every_size() const;
-  void random_shapes_and_values() const;
+  /// most: columns at most.
+  void random_shapes_and_values(std::int64_t most = common::kMostAsked) const;
 
  private:
   const Function& function_;

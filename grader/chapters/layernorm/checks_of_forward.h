@@ -43,7 +43,8 @@ class ForwardChecks {
   void y_is_rounded_once() const;
   void row_counts() const;
   void wide_rows() const;
-  void random_shapes_and_values() const;
+  /// most: columns at most.
+  void random_shapes_and_values(std::int64_t most = common::kMostAsked) const;
 
  private:
   const Function& function_;

@@ -43,7 +43,8 @@ class BackwardChecks {
   void calls_of_every_size() const;
 
   void llama_order() const;
-  void random_shapes_and_values() const;
+  /// most: columns at most.
+  void random_shapes_and_values(std::int64_t most = common::kMostAsked) const;
 
  private:
   const Function& function_;

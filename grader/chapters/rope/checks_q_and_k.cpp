@@ -125,6 +125,9 @@ void check_positions(const Subject& subject) {
     subject.check(shape);
     shape.ids = {9, 10, 11, 12, 13, 14, 15};  // a text that is continued
     subject.check(shape);
+    // Of any four or more the first and the last are what they would be in such a text.
+    shape.ids = {9, 11, 10, 12, 14, 13, 15};
+    subject.check(shape);
     shape.head_dim = 66;
     subject.check(shape);
   }

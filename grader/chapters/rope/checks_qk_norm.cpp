@@ -120,6 +120,10 @@ TEST_SUITE("rope/qk_norm") {
       check_loaded_once({.dtype = dtype, .q_heads = 3, .head_dim = 66, .rotary_dim = 34});
       check_loaded_once({.dtype = dtype, .tokens = 1, .q_heads = 1, .head_dim = 1024});
     }
+    for_ends_of_kernels(kQkNorm.int32, "head_dim", 1024,
+                        [](Dtype dtype, std::int64_t head_dim, bool) {
+                          check_loaded_once({.dtype = dtype, .head_dim = head_dim + head_dim % 2});
+                        });
   }
 
   CHECK_CASE("token * stride is beyond 2^31: compute it in 64 bits", points(1), todo(3)) {

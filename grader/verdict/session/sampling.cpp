@@ -241,6 +241,32 @@ double Session::share_of_first_block(const Case& call, const std::string& tensor
   return most;
 }
 
+std::optional<std::int64_t> Session::fewest_blocks_that_read(const Case& call,
+                                                             const std::string& tensor) {
+  std::optional<std::int64_t> fewest;
+  if (device() != "cpu") {
+    return fewest;
+  }
+  const Turn turn = {next_turn().poison};
+  const Run run =
+      timed([&] { return worker_->trace(call, kTracedRequests, time_limit(turn), turn); });
+  for (std::size_t i = 0; i < run.trace.size() && i < run.traffic.size(); ++i) {
+    std::set<std::uint64_t> blocks;
+    for (const simulator::TracedRequest& request : run.trace[i]) {
+      const LineTraffic& line = run.traffic[i].lines.at(static_cast<std::size_t>(request.line));
+      if (line.buffer == tensor && line.type == AccessType::read) {
+        blocks.insert(request.block);
+      }
+    }
+    const auto count = static_cast<std::int64_t>(blocks.size());
+    const bool is_whole = run.trace[i].size() < kTracedRequests;
+    if (is_whole && count > 0 && count < fewest.value_or(count + 1)) {
+      fewest = count;
+    }
+  }
+  return fewest;
+}
+
 /// As many blocks for half as many rows, which write as much: the other rows are nobody's.
 void Session::look_for_cut_grid(const Case& call, const Outputs& outputs) {
   const Sampled before = check_.sampled;

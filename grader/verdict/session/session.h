@@ -140,6 +140,9 @@ class Session {
   /// Of such a call: how much of a row of that tensor, of so many elements, the first block of a
   /// launch reads that reads of no other row; the most. 0 on a GPU, which does not tell.
   double share_of_first_block(const Case& call, const std::string& tensor, std::int64_t row);
+  /// How many blocks of a launch read that tensor, of those launches that do; the fewest. Launches
+  /// with more than some thousand requests are left out. Nothing if none is left, or on a GPU.
+  std::optional<std::int64_t> fewest_blocks_that_read(const Case& call, const std::string& tensor);
 
   /// expect() of a call with nothing to do: ends the check if an output's first element was
   /// written. `sentence` has {} where that element is named: "The tensor is empty, yet {} was
