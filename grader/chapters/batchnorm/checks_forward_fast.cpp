@@ -201,10 +201,8 @@ TEST_SUITE("batchnorm/forward_fast") {
     count(Dtype::fp16, {2, 1, 32768 + 8}, by_many_blocks);
     count(Dtype::bf16, {65536, 1, 1}, by_many_blocks);
     count(Dtype::bf16, {32, 1, 56 * 56}, by_many_blocks);
-    for (Dtype dtype : kEveryDtype) {  // whoever cuts it into whole pieces may run out of them
-      count(dtype, {1, 1, 65536 + 8 * session().random().integer(dtype == Dtype::fp32, 1, 8192)},
-            by_many_blocks);
-    }
+    // Whoever cuts it into whole pieces may run out of them.
+    count(Dtype::fp16, {1, 1, 65536 + 8 * session().random().integer(0, 1, 8192)}, by_many_blocks);
     constexpr std::int64_t kSpace = 65536;
     for (const std::int64_t channels : {96, 1200}) {  // alone more than enough blocks
       const verdict::contract::Sizes sizes = {

@@ -82,13 +82,16 @@ std::vector<std::int64_t> ends_of_kernels(const Function& function, Dtype dtype,
   std::int64_t first = is_odd ? 0 : 1;
   while (session().device() == "cpu" && number(2 * first + 1) <= most) {
     const std::int64_t last = 2 * first + 1;
+    const auto of_first = kernels(first), of_last = kernels(last);
+    if (of_last.empty()) {
+      break;  // it takes long, and the next ones longer
+    }
     std::int64_t before = first, after = last;
-    const auto of_first = kernels(first);
-    if (kernels(last) != of_first) {
-      while (after - before > 1) {
-        const std::int64_t middle = before + (after - before) / 2;
-        (kernels(middle) == of_first ? before : after) = middle;
-      }
+    while (of_first != of_last && after - before > 1) {
+      const std::int64_t middle = before + (after - before) / 2;
+      (kernels(middle) == of_first ? before : after) = middle;
+    }
+    if (of_first != of_last) {
       ends.insert(ends.end(), {number(before), number(after)});
     }
     first = last;

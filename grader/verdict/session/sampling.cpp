@@ -26,6 +26,7 @@ constexpr std::uint64_t kBlocksOfWide = 257;
 constexpr std::uint64_t kFewAccesses = 8'000'000;
 constexpr std::uint64_t kFarAccesses = 1'000'000;
 constexpr std::uint64_t kAccessesInBounds = 100'000;
+constexpr std::uint64_t kAccessesOfAsked = 400'000;  // to stop one costs a worker
 constexpr std::uint64_t kFullAccesses = 384'000'000;
 constexpr double kFullLimit = 60.0;  // seconds
 
@@ -201,7 +202,7 @@ const Session::Kernels& Session::kernels_of(const Case& call) {
     in_time([&] {
       Turn turn = {next_turn().poison};
       turn.most_blocks = 1;
-      turn.most_accesses = kAccessesInBounds;
+      turn.most_accesses = kAccessesOfAsked;
       for (const LaunchTraffic& launch : complete(call, turn, kNobodyAsked).traffic) {
         const auto [x, y, z] = launch.block;
         kernels.emplace(launch.function, std::uint64_t{x} * y * z);
