@@ -97,8 +97,8 @@ std::string what_helps(const Config& config, const std::vector<Task>& tasks, con
 // What comes next; and where one exercise has passed, how to see it beside its solution.
 std::string what_comes_then(const Config& config, const std::vector<Task>& tasks) {
   const Task& last = tasks.back();
-  const bool is_shown =
-      tasks.size() == 1 && fs::exists(config.solution_of(*last.chapter, *last.exercise));
+  const bool is_shown = tasks.size() == 1 && config.has_solutions() &&
+                        fs::exists(config.solution_of(*last.chapter, *last.exercise));
   return (is_shown ? fmt::format("Yours beside the solution: {} diff {}\n", program_of(config),
                                  number_of({last.chapter, last.exercise}))
                    : "") +

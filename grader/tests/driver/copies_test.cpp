@@ -87,6 +87,11 @@ TEST_CASE("a student's copy has no code of a solution, and is one that can be bu
   CHECK(has(onepass("diff 1.1").output, "This copy of the workbook has no solutions to show."));
   CHECK(has(onepass("reset 1.1").output, "is as it was given."));
   CHECK(onepass("handout x").code == 2);
+  fs::copy_file(config().source / "solutions/01_rmsnorm/block_sum.cu",
+                copy / "exercises/01_rmsnorm/block_sum.cu", fs::copy_options::overwrite_existing);
+  const std::string passed = onepass("grade 1.1 --checks-only --no-nvcc").output;
+  CHECK(has(passed, "All passed.\nNext: "));
+  CHECK(!has(passed, "beside the solution"));
 }
 
 TEST_CASE("of a page, code that the skeleton has stays, and other code of a solution goes") {
