@@ -121,6 +121,20 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   return good ? written : 0;
 }
 
+/// The requests of a launch, of those that were traced, which read that tensor.
+std::vector<const simulator::TracedRequest*> reads_of(const Run& run, std::size_t launch,
+                                                      const std::string& tensor) {
+  std::vector<const simulator::TracedRequest*> reads;
+  for (const simulator::TracedRequest& request : run.trace[launch]) {
+    const LineTraffic& line =
+        run.traffic.at(launch).lines.at(static_cast<std::size_t>(request.line));
+    if (line.buffer == tensor && line.type == AccessType::read) {
+      reads.push_back(&request);
+    }
+  }
+  return reads;
+}
+
 }  // namespace
 
 Session::Sampling::Sampling(Session& session, Sample sample, bool in_full) : session_(session) {
@@ -212,6 +226,10 @@ const Session::Kernels& Session::kernels_of(const Case& call) {
   return kernels;
 }
 
+Run Session::trace(const Case& call, const Turn& turn) {
+  return timed([&] { return worker_->trace(call, kTracedRequests, time_limit(turn), turn); });
+}
+
 double Session::share_of_first_block(const Case& call, const std::string& tensor,
                                      std::int64_t row) {
   double most = 0.0;
@@ -221,18 +239,14 @@ double Session::share_of_first_block(const Case& call, const std::string& tensor
   const std::int64_t row_bytes = row * static_cast<std::int64_t>(size_of(call.dtype()));
   Turn turn = {next_turn().poison};
   turn.most_blocks = kFewBlocks;
-  const Run run =
-      timed([&] { return worker_->trace(call, kTracedRequests, time_limit(turn), turn); });
-  for (std::size_t i = 0; i < run.trace.size() && i < run.traffic.size(); ++i) {
+  const Run run = trace(call, turn);
+  for (std::size_t launch = 0; launch < run.trace.size(); ++launch) {
     std::set<std::int64_t> rows, places;
     std::int64_t bytes = 0;
-    for (const simulator::TracedRequest& request : run.trace[i]) {
-      const LineTraffic& line = run.traffic[i].lines.at(static_cast<std::size_t>(request.line));
-      const bool is_read = line.buffer == tensor && line.type == AccessType::read;
-      for (std::size_t lane = 0; is_read && request.block == 0 && lane < request.offsets.size();
-           ++lane) {
-        rows.insert(request.offsets[lane] / row_bytes);
-        bytes += places.insert(request.offsets[lane]).second ? request.bytes : 0;
+    for (const simulator::TracedRequest* request : reads_of(run, launch, tensor)) {
+      for (std::size_t lane = 0; request->block == 0 && lane < request->offsets.size(); ++lane) {
+        rows.insert(request->offsets[lane] / row_bytes);
+        bytes += places.insert(request->offsets[lane]).second ? request->bytes : 0;
       }
     }
     if (rows.size() == 1) {
@@ -248,21 +262,22 @@ std::optional<std::int64_t> Session::fewest_blocks_that_read(const Case& call,
   if (device() != "cpu") {
     return fewest;
   }
-  const Turn turn = {next_turn().poison};
-  const Run run =
-      timed([&] { return worker_->trace(call, kTracedRequests, time_limit(turn), turn); });
-  for (std::size_t i = 0; i < run.trace.size() && i < run.traffic.size(); ++i) {
+  const Run run = trace(call, {next_turn().poison});
+  std::uint64_t most_read = 0;
+  for (const LaunchTraffic& launch : run.traffic) {
+    most_read = std::max(most_read, launch.read_bytes);
+  }
+  for (std::size_t i = 0; i < run.trace.size(); ++i) {
     std::set<std::uint64_t> blocks;
-    for (const simulator::TracedRequest& request : run.trace[i]) {
-      const LineTraffic& line = run.traffic[i].lines.at(static_cast<std::size_t>(request.line));
-      if (line.buffer == tensor && line.type == AccessType::read) {
-        blocks.insert(request.block);
-      }
+    for (const simulator::TracedRequest* request : reads_of(run, i, tensor)) {
+      blocks.insert(request->block);
     }
-    const auto count = static_cast<std::int64_t>(blocks.size());
-    const bool is_whole = run.trace[i].size() < kTracedRequests;
-    if (is_whole && count > 0 && count < fewest.value_or(count + 1)) {
-      fewest = count;
+    const simulator::Dim3 grid = run.traffic[i].grid;
+    const bool is_cut = run.trace[i].size() >= kTracedRequests;
+    const std::int64_t count =
+        is_cut ? std::int64_t{grid.x} * grid.y * grid.z : static_cast<std::int64_t>(blocks.size());
+    if (!blocks.empty() && 2 * run.traffic[i].read_bytes >= most_read) {
+      fewest = std::min(count, fewest.value_or(count));
     }
   }
   return fewest;

@@ -140,8 +140,9 @@ class Session {
   /// Of such a call: how much of a row of that tensor, of so many elements, the first block of a
   /// launch reads that reads of no other row; the most. 0 on a GPU, which does not tell.
   double share_of_first_block(const Case& call, const std::string& tensor, std::int64_t row);
-  /// How many blocks of a launch read that tensor, of those launches that do; the fewest. Launches
-  /// with more than some thousand requests are left out. Nothing if none is left, or on a GPU.
+  /// How many blocks of a launch read that tensor, of those launches that read half as much as any
+  /// or more; the fewest. Of one with more than some thousand requests, how many blocks it has.
+  /// Nothing if none reads it, or on a GPU.
   std::optional<std::int64_t> fewest_blocks_that_read(const Case& call, const std::string& tensor);
 
   /// expect() of a call with nothing to do: ends the check if an output's first element was
@@ -250,6 +251,7 @@ class Session {
   Speed speed_in_traffic();
   std::optional<Speed> speed_in_time();
   Run timed(const std::function<Run()>& call);
+  Run trace(const Case& call, const Turn& turn);
   bool is_out_of_time() const { return seconds_ >= settings_.check_limit; }
   Run attempt(const Case& call, const Turn& turn, bool count_lines, const Case* beside = nullptr);
   void judge(const Case& call, const Run& run, const GoesWell& goes_well);
