@@ -21,45 +21,36 @@ Matrix all_of(double number, const Matrix& like) {
   return changed(like, [=](auto, auto, double) { return number; });
 }
 
-/// What a call with such a number in it must give; see check_not_finite().
-class Lenient {
- public:
-  explicit Lenient(const verdict::Outputs& outputs) : outputs_(outputs) {}
-
-  /// whole: the call before one of its inputs was made 0, which hides what depends on the number.
-  verdict::Outputs of(const Case& whole) const {
-    const bool has_statistics = outputs_.size() > 1;
-    verdict::Outputs all;
-    for (const auto& expected : outputs_) {
-      all.push_back([=](const Case& other) {
-        Expectation expectation = expected(other);
-        const Field finite = expected(made_finite(other)).value;
-        const Field with = expected(whole).value, without = expected(made_finite(whole)).value;
-        const bool is_statistic = has_statistics && finite.cols == 1;
-        const bool is_alike = with.values.size() == finite.values.size();
-        for (std::size_t i = 0; i < finite.values.size(); ++i) {
-          const double value = expectation.value.values[i];
-          const bool depends =
-              value != finite.values[i] || (is_alike && with.values[i] != without.values[i]);
-          if (depends && (is_statistic || std::isfinite(value))) {
-            expectation.bound.values[i] = std::numeric_limits<double>::infinity();
-          } else if (!std::isfinite(value)) {
-            expectation.bound.values[i] = 0.0;  // else an infinite one, of a pair, would let all by
-          }
+/// What a call with such a number in it must give; see check_not_finite(). whole: the call before
+/// one of its inputs was made 0, which hides what depends on the number.
+verdict::Outputs lenient(const verdict::Outputs& outputs, const Case& whole) {
+  const bool has_statistics = outputs.size() > 1;
+  verdict::Outputs all;
+  for (const auto& expected : outputs) {
+    all.push_back([=](const Case& other) {
+      Expectation expectation = expected(other);
+      const Field finite = expected(made_finite(other)).value;
+      const Field with = expected(whole).value, without = expected(made_finite(whole)).value;
+      const bool is_statistic = has_statistics && finite.cols == 1;
+      const bool is_alike = with.values.size() == finite.values.size();
+      for (std::size_t i = 0; i < finite.values.size(); ++i) {
+        const double value = expectation.value.values[i];
+        const bool depends =
+            value != finite.values[i] || (is_alike && with.values[i] != without.values[i]);
+        if (depends && (is_statistic || std::isfinite(value))) {
+          expectation.bound.values[i] = std::numeric_limits<double>::infinity();
+        } else if (!std::isfinite(value)) {
+          expectation.bound.values[i] = 0.0;  // else an infinite one, of a pair, would let all by
         }
-        return expectation;
-      });
-    }
-    return all;
+      }
+      return expectation;
+    });
   }
-
- private:
-  verdict::Outputs outputs_;
-};
+  return all;
+}
 
 void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
                            const CheckOutputs& check) {
-  const Lenient lenient(outputs);
   for (std::size_t i = 0; i < call.buffers().size(); ++i) {
     std::vector<verdict::Buffer> buffers = call.buffers();
     verdict::Buffer& input = buffers[i];
@@ -73,7 +64,7 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
       input.values = numbers;
       for (double number : {std::nan(""), std::numeric_limits<double>::infinity()}) {
         input.values.set(row, col, number);
-        check(call.with(buffers), lenient.of(call.with(buffers)));
+        check(call.with(buffers), lenient(outputs, call.with(buffers)));
       }
     }
     // Infinity times 0 is NaN, too: whoever leaves out what is multiplied by 0 loses it. So does
@@ -91,7 +82,7 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
       for (std::vector<verdict::Buffer> others : {buffers, rest_is_one}) {
         const Case whole = call.with(others);
         others[j].values = all_of(0.0, others[j].values);
-        check(call.with(others), lenient.of(whole));
+        check(call.with(others), lenient(outputs, whole));
       }
     }
   }
@@ -101,17 +92,16 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
 
 void check_one_not_finite(const Case& call, const verdict::Outputs& outputs,
                           const CheckOutputs& check) {
-  const Lenient lenient(outputs);
   for (std::size_t i = 0; i < call.buffers().size(); ++i) {
     std::vector<verdict::Buffer> buffers = call.buffers();
     verdict::Buffer& input = buffers[i];
     if (holds_numbers(input)) {
       const Matrix numbers = input.values;
       input.values.set(input.rows / 2, input.cols / 2, std::nan(""));
-      check(call.with(buffers), lenient.of(call.with(buffers)));
+      check(call.with(buffers), lenient(outputs, call.with(buffers)));
       input.values = numbers;
       input.values.set(input.rows - 1, input.cols - 1, std::numeric_limits<double>::infinity());
-      check(call.with(buffers), lenient.of(call.with(buffers)));
+      check(call.with(buffers), lenient(outputs, call.with(buffers)));
     }
   }
 }

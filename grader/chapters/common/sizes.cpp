@@ -2,19 +2,13 @@
 
 #include <algorithm>
 
-#include "chapters/common/sweeps.h"
-
 namespace onepass::common {
 
 namespace contract = verdict::contract;
-using verdict::session;
 
 namespace {
 
 constexpr std::int64_t kLimited = std::int64_t{1} << 18;  // what has an end before that, has one
-constexpr std::int64_t kVector = 8;                       // fills vectors of every type
-constexpr std::int64_t kTwoRows = 4096;                   // to which two are asked for
-constexpr std::int64_t kOtherWidth = 40;
 
 }  // namespace
 
@@ -59,44 +53,6 @@ bool is_shared(const Function& function, const contract::Size& size) {
                                       tensor.cols == contract::Extent(1);
             return tensor.cols == alone || (is_statistic && !has(tensor.rows));
           }));
-}
-
-std::int64_t rows_at_end(std::int64_t number) {
-  return number > kTwoRows ? 1 : 2;
-}
-
-contract::Sizes sizes_of_end(const Function& function, const std::string& size,
-                             std::int64_t number) {
-  return with_large(function, size, number, rows_at_end(number), kOtherWidth);
-}
-
-std::vector<std::int64_t> ends_of_kernels(const Function& function, Dtype dtype,
-                                          const std::string& size, bool is_odd, std::int64_t most) {
-  const auto number = [&](std::int64_t step) { return is_odd ? 2 * step + 1 : kVector * step; };
-  const auto kernels = [&](std::int64_t step) {
-    const contract::Sizes sizes = sizes_of_end(function, size, number(step));
-    return session().kernels_of(
-        contract::hollow(function, dtype, sizes, session().random().bits(9)));
-  };
-  std::vector<std::int64_t> ends;
-  std::int64_t first = is_odd ? 0 : 1;
-  while (session().device() == "cpu" && number(2 * first + 1) <= most) {
-    const std::int64_t last = 2 * first + 1;
-    const auto of_first = kernels(first), of_last = kernels(last);
-    if (of_last.empty()) {
-      break;  // it takes long, and the next ones longer
-    }
-    std::int64_t before = first, after = last;
-    while (of_first != of_last && after - before > 1) {
-      const std::int64_t middle = before + (after - before) / 2;
-      (kernels(middle) == of_first ? before : after) = middle;
-    }
-    if (of_first != of_last) {
-      ends.insert(ends.end(), {number(before), number(after)});
-    }
-    first = last;
-  }
-  return ends;
 }
 
 }  // namespace onepass::common

@@ -24,15 +24,4 @@ bool is_limited(const verdict::contract::Size& size);
 /// and what is added up over, unless it is a number of rows.
 bool is_shared(const Function& function, const verdict::contract::Size& size);
 
-/// All sizes of a call that asks for the kernels of such a number. Others than it are few.
-verdict::contract::Sizes sizes_of_end(const Function& function, const std::string& size,
-                                      std::int64_t number);
-
-/// Sizes from 1 to `most` at which the launcher turns to another kernel, or gives it other threads:
-/// the last before and the first after, of the first such place in each doubling. They are found by
-/// asking it, with calls whose numbers nobody looks at. is_odd: of those that fill no vector of 16
-/// bytes; else of those that do. Nothing on a GPU, which does not tell its kernels.
-std::vector<std::int64_t> ends_of_kernels(const Function& function, Dtype dtype,
-                                          const std::string& size, bool is_odd, std::int64_t most);
-
 }  // namespace onepass::common

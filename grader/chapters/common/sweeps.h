@@ -67,16 +67,18 @@ void check_not_finite(const Case& call, const verdict::Outputs& outputs, const C
 void check_one_not_finite(const Case& call, const verdict::Outputs& outputs,
                           const CheckOutputs& check);
 
-/// The numbers on both sides of each place where the launcher turns to another kernel
-/// (ends_of_kernels), up to `most`: of a call in fp32 and of one type of 16 bits.
-using LookAtEnd = std::function<void(Dtype dtype, std::int64_t number, bool is_odd)>;
-void for_ends_of_kernels(const Function& function, const std::string& size, std::int64_t most,
+/// The numbers on both sides of each place where the launcher turns to another kernel, or gives it
+/// other threads, from size.least to size.most: of a call in fp32 and of one type of 16 bits.
+/// others: how much that call has of all other sizes, such as rows. Nothing on a GPU, which does
+/// not tell its kernels.
+using LookAtEnd = std::function<void(Dtype dtype, std::int64_t others, std::int64_t number)>;
+void for_ends_of_kernels(const Function& function, const verdict::contract::Size& size,
                          const LookAtEnd& look);
-/// How many rows its calls have.
-std::int64_t rows_at_end(std::int64_t number);
-/// Calls on both sides of each place where the launcher turns to another kernel (ends_of_kernels),
-/// which may end elsewhere: of the sizes that the function is told, in fp32 and one type of 16
-/// bits; of those that threads share up to `most`.
+/// The same of calls whose rows fill vectors of 16 bytes only.
+void for_ends_of_vectors(const Function& function, const verdict::contract::Size& size,
+                         const LookAtEnd& look);
+/// Calls on both sides of each such place, which may be elsewhere than the launcher thinks: of all
+/// sizes that the function is told, those that threads share up to `most`.
 constexpr std::int64_t kMostAsked = 16'384;
 void check_ends_of_kernels(const Function& function, const CheckCall& check,
                            std::int64_t most = kMostAsked);

@@ -9,6 +9,7 @@ namespace {
 
 const BackwardChecks checks(kBackwardFast);
 constexpr std::int64_t kMostNarrow = 8192;  // columns, until TODO 4
+const verdict::contract::Size kWideCols = {"cols", kMostNarrow + 1, common::kMostAsked};
 
 Case call_of(std::int64_t rows, std::int64_t cols, Dtype dtype, const Arrangement& arrangement) {
   return backward_call(kBackwardFast, random_gradients(dtype, rows, cols), arrangement);
@@ -36,19 +37,6 @@ void check_packs(std::int64_t rows, std::int64_t cols, Dtype dtype,
     require_packs(call, *traffic, "x", verdict::AccessType::read);
     require_packs(call, *traffic, "dx", verdict::AccessType::write);
   }
-}
-
-/// Wide rows on both sides of where the launcher turns to another kernel.
-void check_wide_ends(const CheckRows& check) {
-  for_ends_of_kernels(kBackwardFast, "cols", common::kMostAsked,
-                      [&](Dtype dtype, std::int64_t cols, bool is_odd) {
-                        if (cols > kMostNarrow) {
-                          check(dtype, rows_at_end(cols), cols, {});
-                        }
-                        if (cols > kMostNarrow && !is_odd) {
-                          check_packs(rows_at_end(cols), cols, dtype);
-                        }
-                      });
 }
 
 TEST_SUITE("layernorm/backward_fast") {
@@ -81,9 +69,9 @@ TEST_SUITE("layernorm/backward_fast") {
     check_loaded_once(1, 8192, some_16_bit());
     check_loaded_once(1, 4097 + 2 * session().random().integer(0, 0, 2047), Dtype::fp32);
     check_loaded_once(1, 8191, Dtype::fp16);
-    for_ends_of_kernels(kBackwardFast, "cols", kMostNarrow,
-                        [](Dtype dtype, std::int64_t cols, bool) {
-                          check_loaded_once(rows_at_end(cols), cols, dtype);
+    for_ends_of_kernels(kBackwardFast, {"cols", 1, kMostNarrow},
+                        [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
+                          check_loaded_once(rows, cols, dtype);
                         });
   }
 
@@ -136,12 +124,9 @@ TEST_SUITE("layernorm/backward_fast") {
     }
     check_packs(1, 8192, Dtype::fp32);
     check_packs(1, 8192, some_16_bit());
-    for_ends_of_kernels(kBackwardFast, "cols", kMostNarrow,
-                        [](Dtype dtype, std::int64_t cols, bool is_odd) {
-                          if (!is_odd) {
-                            check_packs(rows_at_end(cols), cols, dtype);
-                          }
-                        });
+    for_ends_of_vectors(
+        kBackwardFast, {"cols", 1, kMostNarrow},
+        [](Dtype dtype, std::int64_t rows, std::int64_t cols) { check_packs(rows, cols, dtype); });
   }
 
   CHECK_CASE("one tensor, base or stride is not aligned: still right", points(2), todo(3)) {
@@ -159,7 +144,13 @@ TEST_SUITE("layernorm/backward_fast") {
     const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check_widest(kBackwardFast, checks.rows_of(kOfDx));
     sweep_ends(kBackwardFast, checks.rows_of(kOfDx));
-    check_wide_ends(checks.rows_of(kOfDx));
+    for_ends_of_kernels(kBackwardFast, kWideCols,
+                        [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
+                          checks.rows_of(kOfDx)(dtype, rows, cols, {});
+                        });
+    for_ends_of_vectors(
+        kBackwardFast, kWideCols,
+        [](Dtype dtype, std::int64_t rows, std::int64_t cols) { check_packs(rows, cols, dtype); });
     check_packs(1, 16400, Dtype::fp32);
     check_packs(1, 16400, some_16_bit());
   }
@@ -169,7 +160,13 @@ TEST_SUITE("layernorm/backward_fast") {
     const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check_long_walks_of_wide(checks.rows_of(kOfBackward));
     check_widest(kBackwardFast, checks.rows_of(kOfSums));
-    check_wide_ends(checks.rows_of(kOfSums));
+    for_ends_of_kernels(kBackwardFast, kWideCols,
+                        [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
+                          checks.rows_of(kOfSums)(dtype, rows, cols, {});
+                        });
+    for_ends_of_vectors(
+        kBackwardFast, kWideCols,
+        [](Dtype dtype, std::int64_t rows, std::int64_t cols) { check_packs(rows, cols, dtype); });
     sweep_wide_ways(kBackwardFast, checks.rows_of(kOfBackward, true));
     sweep_wide_far_apart(kBackwardFast, checks.rows_of(kOfBackward));
   }

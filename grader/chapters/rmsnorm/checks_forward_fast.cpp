@@ -134,9 +134,10 @@ TEST_SUITE("rmsnorm/forward_fast") {
     check_loaded_once(1, 16384, Dtype::bf16);
     check_loaded_once(1, 8192 + 2 * session().random().integer(0, 0, 4095) + 1, Dtype::fp32);
     check_loaded_once(1, 16383, Dtype::fp16);
-    for_ends_of_kernels(kForwardFast, "cols", 16384, [](Dtype dtype, std::int64_t cols, bool) {
-      check_loaded_once(rows_at_end(cols), cols, dtype);
-    });
+    for_ends_of_kernels(kForwardFast, {"cols", 1, 16384},
+                        [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
+                          check_loaded_once(rows, cols, dtype);
+                        });
   }
 
   CHECK_CASE("without weights y is x times rstd", points(1), todo(2)) {
@@ -190,12 +191,9 @@ TEST_SUITE("rmsnorm/forward_fast") {
       // 8 elements: 16 or 32 bytes
       check_packs(1, 4096, dtype, {{"x", {0, 8}}, {"weight", {0, 8}}, {"y", {0, 16}}});
     }
-    for_ends_of_kernels(kForwardFast, "cols", 16384,
-                        [](Dtype dtype, std::int64_t cols, bool is_odd) {
-                          if (!is_odd) {
-                            check_packs(rows_at_end(cols), cols, dtype);
-                          }
-                        });
+    for_ends_of_vectors(
+        kForwardFast, {"cols", 1, 16384},
+        [](Dtype dtype, std::int64_t rows, std::int64_t cols) { check_packs(rows, cols, dtype); });
   }
 
   CHECK_CASE("one tensor, base or stride is not aligned: still right", points(2), todo(3)) {

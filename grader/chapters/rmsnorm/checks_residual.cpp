@@ -183,9 +183,10 @@ TEST_SUITE("rmsnorm/residual") {
       check_loaded_once(Dtype::fp16, 1, 16383, in_place);
       check_loaded_once(Dtype::bf16, 1, 8193 + session().random().integer(0, 0, 8190), in_place);
     }
-    for_ends_of_kernels(kResidual, "cols", 16384, [](Dtype dtype, std::int64_t cols, bool) {
-      check_loaded_once(dtype, rows_at_end(cols), cols, false);
-    });
+    for_ends_of_kernels(kResidual, {"cols", 1, 16384},
+                        [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
+                          check_loaded_once(dtype, rows, cols, false);
+                        });
   }
 
   CHECK_CASE("no rows, one row, many rows", points(1), todo(3)) {

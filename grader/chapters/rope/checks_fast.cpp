@@ -128,8 +128,8 @@ TEST_SUITE("rope/fast") {
         check_loaded_once(subject, {.dtype = dtype, .q_heads = 6, .k_heads = 3, .head_dim = 64});
         check_loaded_once(subject, {.dtype = dtype, .q_heads = 5, .head_dim = 18});
       }
-      for_ends_of_kernels(subject.functions->int32, "head_dim", 1024,
-                          [&](Dtype dtype, std::int64_t head_dim, bool) {
+      for_ends_of_kernels(subject.functions->int32, {"head_dim", 1, 1024},
+                          [&](Dtype dtype, std::int64_t, std::int64_t head_dim) {
                             check_loaded_once(
                                 subject, {.dtype = dtype, .head_dim = head_dim + head_dim % 2});
                           });
@@ -160,11 +160,9 @@ TEST_SUITE("rope/fast") {
                               .own_tables = true,
                               .arrangement = {{"q", {vector, 8}}, {"k", {3 * vector, 16}}}});
       }
-      for_ends_of_kernels(subject.functions->int32, "head_dim", 1024,
-                          [&](Dtype dtype, std::int64_t head_dim, bool) {
-                            if (head_dim % 16 == 0) {
-                              check_packs(subject, {.dtype = dtype, .head_dim = head_dim});
-                            }
+      for_ends_of_vectors(subject.functions->int32, {"head_dim", 1, 1024},
+                          [&](Dtype dtype, std::int64_t, std::int64_t head_dim) {
+                            check_packs(subject, {.dtype = dtype, .head_dim = head_dim});
                           });
     });
   }

@@ -120,8 +120,8 @@ TEST_SUITE("rope/qk_norm") {
       check_loaded_once({.dtype = dtype, .q_heads = 3, .head_dim = 66, .rotary_dim = 34});
       check_loaded_once({.dtype = dtype, .tokens = 1, .q_heads = 1, .head_dim = 1024});
     }
-    for_ends_of_kernels(kQkNorm.int32, "head_dim", 1024,
-                        [](Dtype dtype, std::int64_t head_dim, bool) {
+    for_ends_of_kernels(kQkNorm.int32, {"head_dim", 1, 1024},
+                        [](Dtype dtype, std::int64_t, std::int64_t head_dim) {
                           check_loaded_once({.dtype = dtype, .head_dim = head_dim + head_dim % 2});
                         });
   }
