@@ -10,9 +10,9 @@
 //   - A thread moves 16 bytes at a time, a pack of neighbouring columns. That is a quarter or an
 //     eighth of the requests.
 //   - A narrow row is a warp's work. No barrier, and several rows a block.
-//   - A row that is not aligned to 16 bytes, or too wide for a block's registers, waits in shared
-//     memory: of one block, or where the GPU has clusters (from sm_90 on) of several. Where neither
-//     has room for it, it is read twice; the second time a cache may answer.
+//   - A wide row is shared by the blocks of a cluster, where the GPU has clusters (from sm_90 on).
+//   - A row that is not aligned to 16 bytes waits in shared memory, of one block or of a cluster.
+//     Where there is no room for it, it is read twice; the second time a cache may answer.
 //
 // Grade it:   make -C build grade_rmsnorm
 // Read first: docs/01_rmsnorm.md, "1.4 At the speed of memory"
@@ -22,11 +22,16 @@
 #include <onepass/rmsnorm.h>
 #include <cstring>
 
+#if __has_include(<cuda/ptx>) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900)
+#define ONEPASS_CLUSTERS  // a GPU has them from sm_90 on, and nvcc what they need here from 12.4
+#include <cuda/ptx>
+#endif
+
 namespace onepass {
 
 constexpr int kMostThreads = 1024;  // of a row, and of a block
 constexpr int kMostWarps = kMostThreads / 32;
-constexpr int kMostBlocks = 4;         // of a cluster; any GPU takes eight that has clusters
+constexpr int kMostBlocks = 8;         // of a cluster: as many as any GPU takes that has clusters
 constexpr int kMostBytes = 72 * 1024;  // of a row in shared memory: an H100 has room for three such
 
 /// V neighbouring columns, loaded and stored in one access.
@@ -49,44 +54,79 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
+/// What the warps of a cluster send to each of its blocks: their sums.
+struct Shares {
+  float sums[kMostBlocks * kMostWarps];  // those of block 0 first
+  uint64_t arrived;                      // a barrier of shared memory: it counts their bytes
+};
+
+/// This block's.
+__device__ inline Shares& own_shares() {
+  __shared__ Shares shares;
+  return shares;
+}
+
+/// Before anything else: makes the own shares ready, and says so to the other blocks.
+__device__ inline void begin_cluster() {
+#ifdef ONEPASS_CLUSTERS
+  namespace ptx = cuda::ptx;
+  uint64_t* arrived = &own_shares().arrived;
+  if (threadIdx.x == 0) {
+    const uint32_t bytes = sizeof(float) * gridDim.y * (blockDim.x / 32);
+    ptx::mbarrier_init(arrived, 1);
+    ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, arrived,
+                                   bytes);
+  }
+  // Not cluster.barrier_arrive(): what stands above is all that others have to see, and that would
+  // wait for more.
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+}
+
 /// The sum of `value` over all threads of a row, in each of them. A row has the threads that share
 /// threadIdx.y: one warp, or all of the block. Where kShared, those of gridDim.y blocks, a cluster.
 template <bool kShared>
 __device__ inline float row_sum_of(float value) {
   __shared__ float partial[kMostWarps];
   value = warp_sum(value);
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
+  const int warps = blockDim.x / 32;
+#ifdef ONEPASS_CLUSTERS
+  if (kShared && gridDim.y > 1) {
+    // TODO 4: make of this warp's sum that of all warps of the cluster. barrier_wait() until all
+    // blocks have begun. Let lane b, below num_blocks(), send the sum to block b, whose shares are
+    // at map_shared_rank(&own_shares(), b): cuda::ptx::st_async() stores it in sums, behind those
+    // of the blocks and warps before this one, and adds its bytes to arrived, when they are there.
+    // Wait until all have come, cuda::ptx::mbarrier_try_wait_parity(&own_shares().arrived, 0) says
+    // it, and add up the own shares.
+    // [solution 4]
+    const auto cluster = cooperative_groups::this_cluster();
+    cluster.barrier_wait();             // all have begun
+    if (lane < cluster.num_blocks()) {  // lane b sends the warp's sum to block b
+      Shares& there = *cluster.map_shared_rank(&own_shares(), lane);
+      cuda::ptx::st_async(&there.sums[cluster.block_rank() * warps + warp], value, &there.arrived);
+    }
+    while (!cuda::ptx::mbarrier_try_wait_parity(&own_shares().arrived, 0)) {
+    }
+    value = 0.0f;
+    for (int i = lane; i < cluster.num_blocks() * warps; i += 32) {
+      value += own_shares().sums[i];
+    }
+    return warp_sum(value);
+    // [end]
+  }
+#endif
   if (blockDim.x == 32) {
     __syncwarp();  // as behind the barrier below, all see what any has stored before
     return value;
   }
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
   if (lane == 0) {
     partial[warp] = value;
   }
   __syncthreads();
-  value = warp_sum(lane < blockDim.x / 32 ? partial[lane] : 0.0f);
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
-  if (kShared && gridDim.y > 1) {
-    __shared__ float shares[kMostBlocks];
-    // TODO 4: make of this block's sum that of all blocks of the cluster. barrier_wait() until all
-    // have begun. Let thread b, below num_blocks(), store value in block b's array shares, which is
-    // map_shared_rank(shares, b), at this one's block_rank(). sync(), and add up the array here.
-    // [solution 4]
-    const auto cluster = cooperative_groups::this_cluster();
-    cluster.barrier_wait();
-    if (threadIdx.x < cluster.num_blocks()) {
-      cluster.map_shared_rank(shares, threadIdx.x)[cluster.block_rank()] = value;
-    }
-    cluster.sync();  // behind it each looks at its own memory, so that a block may end
-    value = 0.0f;
-    for (unsigned block = 0; block < cluster.num_blocks(); ++block) {
-      value += shares[block];
-    }
-    // [end]
-  }
-#endif
-  return value;
+  return warp_sum(lane < warps ? partial[lane] : 0.0f);
 }
 
 /// Pack i of the weights: ones where there are none.
@@ -103,9 +143,10 @@ __device__ inline Pack<T, V> weights_at(const Pack<T, V>* weights, int i) {
 }
 
 /// For rows that fit in the registers of their threads: kPacks packs a thread. Thread t has packs
-/// t, t + blockDim.x, t + 2 * blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y.
-template <typename T, int V, int kPacks>
-__global__ void __launch_bounds__(32 < kPacks * V ? kMostThreads / 2 : kMostThreads)
+/// t, t + blockDim.x, t + 2 * blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y. Where
+/// kShared, a cluster has the row, and x_row and its kin begin with this block's part.
+template <typename T, int V, int kPacks, bool kShared>
+__global__ void __launch_bounds__(kShared || 32 < kPacks * V ? kMostThreads / 2 : kMostThreads)
     rmsnorm_held_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                         float* rstd, int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
@@ -113,16 +154,21 @@ __global__ void __launch_bounds__(32 < kPacks * V ? kMostThreads / 2 : kMostThre
   if (row >= rows) {
     return;  // a whole warp; where a row has several, each block has one row
   }
-  const int packs = cols / V;           // of a row
-  const bool leads = threadIdx.x == 0;  // one thread of the row does
-  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
-  const auto* weights = reinterpret_cast<const RowPack*>(weight);
-  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
+  const int first = kShared ? blockIdx.y * blockDim.x * kPacks : 0;  // this block's first pack
+  const int packs = cols / V - first;                 // from there to the end of the row
+  const bool leads = first == 0 && threadIdx.x == 0;  // one thread of the row does
+  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride) + first;
+  const auto* weights =
+      weight == nullptr ? nullptr : reinterpret_cast<const RowPack*>(weight) + first;
+  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride) + first;
+  if (kShared) {
+    begin_cluster();
+  }
   RowPack held[kPacks] = {};  // this thread's packs of the row; zeros at first
 
   // TODO 1: reduce. Load this thread's packs of x_row into held, those that are there: pack i with
   // i < packs. Add up the squares of all held values in fp32; zeros add nothing.
-  // row_sum_of<false>() gives the sum over the row. Divide by cols, add eps, take rsqrtf(). Let
+  // row_sum_of<kShared>() gives the sum over the row. Divide by cols, add eps, take rsqrtf(). Let
   // the thread that leads save the result in rstd[row].
   // [solution 1]
 #pragma unroll
@@ -141,7 +187,7 @@ __global__ void __launch_bounds__(32 < kPacks * V ? kMostThreads / 2 : kMostThre
       squares += value * value;
     }
   }
-  const float row_rstd = rsqrtf(row_sum_of<false>(squares) / cols + eps);
+  const float row_rstd = rsqrtf(row_sum_of<kShared>(squares) / cols + eps);
   if (leads) {
     rstd[row] = row_rstd;
   }
@@ -214,10 +260,10 @@ __global__ void __launch_bounds__(kMostThreads)
 
 /// A pack of array[first] and those behind it, for any address: what two aligned packs have of it.
 /// Where these are not all within the array of `size` elements, element by element.
-template <bool kAligned, typename T>
+template <typename T>
 __device__ inline Pack<T, 16 / sizeof(T)> pack_at(const T* array, int first, int size) {
   constexpr int V = 16 / sizeof(T);
-  const int lead = kAligned ? 0 : lead_of(array + first);
+  const int lead = lead_of(array + first);
   const auto* packs = reinterpret_cast<const Pack<T, V>*>(array + first - lead);
   if (lead == 0) {
     return packs[0];
@@ -252,7 +298,7 @@ __device__ inline Pack<T, 16 / sizeof(T)> pack_at(const T* array, int first, int
 /// For rows at any address, and for wide ones: the row waits in shared memory, in the packs of 16
 /// aligned bytes that it touches in memory; what of the first and the last is not the row's, is
 /// zero. Where gridDim.y > 1, a cluster has the row, and x_part and y_part are this block's.
-template <typename T, bool kAligned>
+template <typename T>
 __global__ void __launch_bounds__(kMostThreads / 2)
     rmsnorm_shared_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                           float* rstd, int rows, int cols, float eps) {
@@ -267,21 +313,15 @@ __global__ void __launch_bounds__(kMostThreads / 2)
   const int count = max(0, min(part, cols - first));
   const T* x_part = x + row * x_stride + first;
   T* y_part = y + row * y_stride + first;
-  const int slots = part / V + (kAligned ? 0 : 1);
+  const int slots = part / V + 1;
   extern __shared__ float4 shared_memory[];  // [blockDim.y][slots]
   auto* held = reinterpret_cast<RowPack*>(shared_memory) + threadIdx.y * slots;
   const T* values = reinterpret_cast<const T*>(held);  // x_part[col] is values[x_lead + col]
-  const int x_lead = kAligned ? 0 : lead_of(x_part);
-  const int y_lead = kAligned ? 0 : lead_of(y_part);
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  const int x_lead = lead_of(x_part);
+  const int y_lead = lead_of(y_part);
   if (gridDim.y > 1) {
-    // TODO 4, a cluster: barrier_arrive() of cooperative_groups::this_cluster() says that this
-    // block has begun: until then no other one may touch its shared memory.
-    // [solution 4]
-    cooperative_groups::this_cluster().barrier_arrive();
-    // [end]
+    begin_cluster();
   }
-#endif
 #pragma unroll 4
   for (int i = threadIdx.x; i < slots; i += blockDim.x) {
     const int col = i * V - x_lead;
@@ -319,6 +359,10 @@ __global__ void __launch_bounds__(kMostThreads / 2)
   }
   // [end]
 
+  if (gridDim.y > 1) {
+    __syncthreads();  // what others have copied is needed, and sums of a cluster wait for no warp
+  }
+
   // The packs of y are those of 16 aligned bytes of y. What they need of x and of the weights may
   // lie in two packs.
   const auto result = [&](T value, float factor) {
@@ -328,9 +372,9 @@ __global__ void __launch_bounds__(kMostThreads / 2)
   for (int i = threadIdx.x; i * V < y_lead + count; i += blockDim.x) {
     const int col = i * V - y_lead;
     if (col >= 0 && col + V <= count) {
-      RowPack pack = pack_at<kAligned>(values, x_lead + col, slots * V);
+      RowPack pack = pack_at(values, x_lead + col, slots * V);
       if (weight != nullptr) {
-        const RowPack weight_pack = pack_at<kAligned>(weight, first + col, cols);
+        const RowPack weight_pack = pack_at(weight, first + col, cols);
 #pragma unroll
         for (int j = 0; j < V; ++j) {
           pack.values[j] = result(pack.values[j], static_cast<float>(weight_pack.values[j]));
@@ -382,9 +426,12 @@ struct Variant {
 
 /// As many warps as hold a row of `packs` packs, kPacks a thread. Narrow rows share a block.
 template <typename T, int V, int kPacks>
-Variant<T> held_variant(int packs) {
-  const int warps = (packs + 32 * kPacks - 1) / (32 * kPacks);
-  return {rmsnorm_held_kernel<T, V, kPacks>, 32 * warps, warps == 1 ? 4 : 1, 1, 0};
+Variant<T> held_variant(int packs, int blocks) {
+  const int each = blocks * 32 * kPacks;  // packs of a row's blocks, with a warp each
+  const int warps = (packs + each - 1) / each;
+  const auto kernel = blocks > 1 ? rmsnorm_held_kernel<T, V, kPacks, true>
+                                 : rmsnorm_held_kernel<T, V, kPacks, false>;
+  return {kernel, 32 * warps, warps == 1 ? 4 : 1, blocks, 0};
 }
 
 inline int attribute(cudaDeviceAttr which) {
@@ -395,53 +442,61 @@ inline int attribute(cudaDeviceAttr which) {
   return value;
 }
 
+inline int most_blocks() {
+#ifdef ONEPASS_CLUSTERS
+  return attribute(cudaDevAttrClusterLaunch) != 0 ? kMostBlocks : 1;
+#else
+  return 1;
+#endif
+}
+
 /// As few blocks as hold a row in kMostBytes each, or what a block may have. Eight packs a thread.
 /// Without a kernel where there is no room.
 template <typename T>
-Variant<T> shared_variant(int cols, bool aligned) {
+Variant<T> shared_variant(int cols) {
   constexpr int V = 16 / sizeof(T);
-  const int most = attribute(cudaDevAttrClusterLaunch) != 0 ? kMostBlocks : 1;
-  const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - 1024;  // 1024: row_sum_of()
-  for (int blocks = 1; blocks <= most; blocks *= 2) {
-    const int slots = (cols - 1) / V / blocks + (aligned ? 1 : 2);
+  const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - 2048;  // 2048: row_sum_of()
+  for (int blocks = 1; blocks <= most_blocks(); blocks *= 2) {
+    const int slots = (cols - 1) / V / blocks + 2;
     if (16 * slots <= (room < kMostBytes ? room : kMostBytes)) {
       const int warps = slots < 16 * 256 ? (slots + 255) / 256 : 16;
       const int rows = warps == 1 ? 4 : 1;
-      const auto kernel =
-          aligned ? rmsnorm_shared_kernel<T, true> : rmsnorm_shared_kernel<T, false>;
-      return {kernel, 32 * warps, rows, blocks, rows * 16 * slots};
+      return {rmsnorm_shared_kernel<T>, 32 * warps, rows, blocks, rows * 16 * slots};
     }
   }
   return {};
 }
 
-/// The fastest that an H100 was seen to have for a row.
+/// Four packs a thread, and as few blocks as hold the row with 512 threads each: so an H100 was
+/// seen to be fastest.
 template <typename T>
 Variant<T> variant_for(int cols, bool aligned) {
   constexpr int V = 16 / sizeof(T);
   const int packs = cols / V;
-  if (aligned && packs <= 1024) {  // many small blocks: while some sum, others load
-    return held_variant<T, V, 2>(packs);
+  int blocks = 1;
+  // TODO 4, a cluster: as long as there are fewer than most_blocks(), and more packs than 2048 for
+  // each, make it twice as many.
+  // [solution 4]
+  while (blocks < most_blocks() && packs > blocks * 2048) {
+    blocks *= 2;
   }
-  if (aligned && packs > 2048 && packs <= 2560) {  // 640 threads of 4 would leave a third of an SM
-    return held_variant<T, V, 8>(packs);
-  }
-  if (aligned && packs <= 4 * kMostThreads) {
-    return held_variant<T, V, 4>(packs);
+  // [end]
+  const int most_threads = blocks > 1 ? kMostThreads / 2 : kMostThreads;
+  if (aligned && packs <= blocks * 4 * most_threads) {
+    return held_variant<T, V, 4>(packs, blocks);
   }
   if (aligned && cols <= 32 * kMostThreads) {  // 32 floats are half the registers of a thread
-    return held_variant<T, V, 32 / V>(packs);
+    return held_variant<T, V, 32 / V>(packs, 1);
   }
-  // TODO 4, at last: all other rows wait in shared memory. Return shared_variant<T>(cols, aligned),
-  // if it has a kernel.
-  // [solution 4]
-  const Variant<T> shared = shared_variant<T>(cols, aligned);
+  // TODO 4, at last: all other rows wait in shared memory. Return shared_variant<T>(cols), if it
+  // has a kernel. [solution 4]
+  const Variant<T> shared = shared_variant<T>(cols);
   if (shared.kernel != nullptr) {
     return shared;
   }
   // [end]
   if (!aligned && cols <= 16 * kMostThreads) {
-    return held_variant<T, 1, 16>(cols);
+    return held_variant<T, 1, 16>(cols, 1);
   }
   return {aligned ? rmsnorm_wide_kernel<T, V> : rmsnorm_wide_kernel<T, 1>, kMostThreads, 1, 1, 0};
 }

@@ -187,18 +187,27 @@ __device__ inline int lead_of(const T* array) {
   return static_cast<int>(reinterpret_cast<uintptr_t>(array) % 16 / sizeof(T));
 }
 
-/// values[first], values[first + 1], ... of shared memory, a pack: what two aligned packs have of
-/// it.
+/// A pack of array[first] and those behind it, for any address: what two aligned packs have of it.
+/// Where these are not all within the array of `size` elements, element by element.
 template <typename T>
-__device__ inline Pack<T, 16 / sizeof(T)> shifted(const T* values, int first) {
+__device__ inline Pack<T, 16 / sizeof(T)> pack_at(const T* array, int first, int size) {
   constexpr int V = 16 / sizeof(T);
-  const auto* packs = reinterpret_cast<const Pack<T, V>*>(values) + first / V;
-  const int bytes = first % V * static_cast<int>(sizeof(T));  // to leave out: 8, 4 and 2 of them
-  if (bytes == 0) {
+  const int lead = lead_of(array + first);
+  const auto* packs = reinterpret_cast<const Pack<T, V>*>(array + first - lead);
+  if (lead == 0) {
     return packs[0];
   }
+  Pack<T, V> result;
+  if (first < lead || first - lead + 2 * V > size) {
+    for (int j = 0; j < V; ++j) {
+      result.values[j] = array[first + j];
+    }
+    return result;
+  }
+  const Pack<T, V> both[2] = {packs[0], packs[1]};
   uint32_t words[8];
-  memcpy(words, packs, 32);
+  memcpy(words, both, 32);
+  const int bytes = lead * static_cast<int>(sizeof(T));  // to leave out: 8, 4 and 2 of them
 #pragma unroll
   for (int j = 0; j < 6; ++j) {
     words[j] = bytes & 8 ? words[j + 2] : words[j];
@@ -211,25 +220,8 @@ __device__ inline Pack<T, 16 / sizeof(T)> shifted(const T* values, int first) {
   for (int j = 0; j < 4; ++j) {
     words[j] = __funnelshift_r(words[j], words[j + 1], (bytes & 2) * 8);
   }
-  Pack<T, V> result;
   memcpy(&result, words, 16);
   return result;
-}
-
-/// The packs of weight or bias from column `first` on, of `cols`: one by one where they have to be.
-template <typename T>
-__device__ inline Pack<T, 16 / sizeof(T)> pack_from(const T* values, int first, int cols,
-                                                    float otherwise) {
-  constexpr int V = 16 / sizeof(T);
-  using RowPack = Pack<T, V>;
-  if (values == nullptr || (lead_of(values) == 0 && first + V <= cols)) {
-    return pack_or<RowPack>(values, first / V, otherwise);
-  }
-  RowPack pack = {};
-  for (int j = 0; j < V && first + j < cols; ++j) {
-    pack.values[j] = values[first + j];
-  }
-  return pack;
 }
 
 /// What a block has found of its part of a row.

@@ -56,6 +56,16 @@ double blocks_for(const Case& call, const Case& tried, std::int64_t blocks, cons
                             static_cast<double>(tried.integer(size));
 }
 
+/// Has each tensor with rows of that size one for each, and not several, as the planes of a batch?
+/// Only then do rows apart lie where those of their number do.
+bool has_one_row_each(const Case& few, const std::string& size) {
+  return std::all_of(few.buffers().begin(), few.buffers().end(), [&](const Buffer& buffer) {
+    const std::vector<std::string>& factors = contract::tensor_of(few, buffer.name)->rows.factors;
+    return std::find(factors.begin(), factors.end(), size) == factors.end() ||
+           buffer.rows == few.integer(size);
+  });
+}
+
 /// Bytes from the first row of the outputs to the last. few: the same call, with few rows.
 double span_of(const Case& call, const Outputs& outputs, const Case& few) {
   double bytes = 0.0;
@@ -117,6 +127,9 @@ void Session::expect_later_turns(const Case& few,
     return;
   }
   const Case call = spread(near.threads);
+  if (!has_one_row_each(few, spread_size(few, call))) {
+    return;
+  }
   const FarRows tried = try_far(few, call, outputs);
   if (tried.sampled.blocks == near.blocks && !tried.failure && tried.sampled.first_right &&
       !tried.sampled.later_right && try_far(few, few, outputs).right == true) {
