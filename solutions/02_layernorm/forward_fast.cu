@@ -13,7 +13,8 @@
 //     the rows of others are on their way.
 //   - A thread moves 16 bytes at a time, a pack of neighbouring columns, where rows are aligned.
 //   - A narrow row is a warp's work. No barrier, and several rows a block.
-//   - A row at an odd address is moved by a few bytes on the chip, and y moved back.
+//   - A row at an odd address is copied in the aligned packs that it touches, and y is stored in
+//     aligned packs of its own.
 //   - A row too wide for a block is shared by several, where the GPU has clusters (from sm_90 on).
 //     Elsewhere it is loaded three times.
 //
@@ -29,8 +30,8 @@ namespace onepass {
 
 constexpr int kMostThreads = 512;  // of a row, and of a block
 constexpr int kMostWarps = kMostThreads / 32;
-constexpr int kMostBlocks = 4;         // of a cluster; any GPU takes eight that has clusters
-constexpr int kMostBytes = 72 * 1024;  // of a row in a block: an H100 has room for three such
+constexpr int kMostBlocks = 4;          // of a cluster; any GPU takes eight that has clusters
+constexpr int kMostBytes = 110 * 1024;  // of a row in a block: an H100 has room for two such
 
 /// V neighbouring columns, copied, loaded and stored in one access.
 template <typename T, int V>
@@ -189,10 +190,10 @@ __device__ inline int lead_of(const T* array) {
 
 /// A pack of array[first] and those behind it, for any address: what two aligned packs have of it.
 /// Where these are not all within the array of `size` elements, element by element.
-template <typename T>
+template <bool kAligned, typename T>
 __device__ inline Pack<T, 16 / sizeof(T)> pack_at(const T* array, int first, int size) {
   constexpr int V = 16 / sizeof(T);
-  const int lead = lead_of(array + first);
+  const int lead = kAligned ? 0 : lead_of(array + first);
   const auto* packs = reinterpret_cast<const Pack<T, V>*>(array + first - lead);
   if (lead == 0) {
     return packs[0];
@@ -222,6 +223,14 @@ __device__ inline Pack<T, 16 / sizeof(T)> pack_at(const T* array, int first, int
   }
   memcpy(&result, words, 16);
   return result;
+}
+
+/// The same of weight or bias; where there is none, of what changes nothing.
+template <bool kAligned, typename T>
+__device__ inline Pack<T, 16 / sizeof(T)> pack_at_or(const T* values, int first, int size,
+                                                     float otherwise) {
+  return values == nullptr ? pack_or<Pack<T, 16 / sizeof(T)>>(values, 0, otherwise)
+                           : pack_at<kAligned>(values, first, size);
 }
 
 /// What a block has found of its part of a row.
@@ -263,9 +272,8 @@ __device__ inline Moments row_moments(Moments own, int part, int cols) {
   return own;
 }
 
-/// For rows at any address, and for wide ones. The row is copied in the packs of 16 aligned bytes
-/// that it touches in memory, and moved to where pack i begins with column i * V: so the packs of
-/// weight and bias are aligned. y is made there, and stored in aligned packs of its own. Where
+/// For rows at any address, and for wide ones: the row is held in the packs of 16 aligned bytes
+/// that it touches in memory; what of the first and the last is not the row's, is zero. Where
 /// gridDim.y > 1, a cluster has the row, and x_part and y_part are this block's.
 template <typename T, bool kAligned>
 __global__ void __launch_bounds__(kMostThreads)
@@ -277,25 +285,25 @@ __global__ void __launch_bounds__(kMostThreads)
   if (row >= rows) {
     return;
   }
-  const int packs = (cols - 1) / V / gridDim.y + 1;  // of the row, a block's
-  const int part = packs * V;
-  const int first = blockIdx.y * part;  // this block's first column
+  const int part = ((cols - 1) / V / gridDim.y + 1) * V;  // of the row's columns, a block's
+  const int first = blockIdx.y * part;                    // this block's first one
   const int count = max(0, min(part, cols - first));
   const T* x_part = x + row * x_stride + first;
   T* y_part = y + row * y_stride + first;
-  const int slots = packs + (kAligned ? 0 : 1);
+  const int slots = part / V + (kAligned ? 0 : 1);
   extern __shared__ float4 shared_memory[];  // [blockDim.y][slots]
   auto* held = reinterpret_cast<RowPack*>(shared_memory) + threadIdx.y * slots;
-  const T* values = reinterpret_cast<const T*>(held);
+  const T* values = reinterpret_cast<const T*>(held);  // x_part[col] is values[x_lead + col]
+  const int x_lead = kAligned ? 0 : lead_of(x_part);
+  const int y_lead = kAligned ? 0 : lead_of(y_part);
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   if (gridDim.y > 1) {
     cooperative_groups::this_cluster().barrier_arrive();  // this block has begun
   }
 #endif
-  const int lead = kAligned ? 0 : lead_of(x_part);
 #pragma unroll 4
   for (int i = threadIdx.x; i < slots; i += blockDim.x) {
-    const int col = i * V - lead;
+    const int col = i * V - x_lead;
     if (col >= 0 && col + V <= count) {
       __pipeline_memcpy_async(held + i, x_part + col, 16);
     } else {
@@ -308,35 +316,18 @@ __global__ void __launch_bounds__(kMostThreads)
   __pipeline_commit();
   __pipeline_wait_prior(0);
   if (!kAligned) {
-    constexpr int kEach = 8;  // packs of a thread that are moved at a time
-    sync_row();
-    for (int begin = 0; begin < packs; begin += kEach * blockDim.x) {
-      RowPack moved[kEach];
-#pragma unroll
-      for (int p = 0; p < kEach; ++p) {
-        const int i = begin + p * blockDim.x + threadIdx.x;
-        if (i < packs) {
-          moved[p] = shifted(values, lead + i * V);
-        }
-      }
-      sync_row();
-#pragma unroll
-      for (int p = 0; p < kEach; ++p) {
-        const int i = begin + p * blockDim.x + threadIdx.x;
-        if (i < packs) {
-          held[i] = moved[p];
-        }
-      }
-    }
+    sync_row();  // what y needs of a row other threads have copied
   }
   Moments own = {};
 
   // TODO 4, shared memory: find the moments of this block's part: walk twice over this thread's
-  // packs of held, as in TODO 1. Column i * V + j is there if it is below count; zeros are beyond.
+  // packs of held, threadIdx.x, threadIdx.x + blockDim.x, ... below slots, as in TODO 1. Zeros
+  // change no sum, but they are no columns: of the squares leave them out. values[k] is column
+  // k - x_lead, which is there if that is 0 or more, and below count.
   // [solution 4]
   float sum = 0.0f;
 #pragma unroll 4
-  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+  for (int i = threadIdx.x; i < slots; i += blockDim.x) {
     const RowPack x_pack = held[i];
 #pragma unroll
     for (int j = 0; j < V; ++j) {
@@ -346,12 +337,14 @@ __global__ void __launch_bounds__(kMostThreads)
   own.mean = row_sum_of(sum, 0) / max(count, 1);
   float squares = 0.0f;
 #pragma unroll 4
-  for (int i = threadIdx.x; i < packs; i += blockDim.x) {
+  for (int i = threadIdx.x; i < slots; i += blockDim.x) {
     const RowPack x_pack = held[i];
+    const int col = i * V - x_lead;
+    const bool is_whole = col >= 0 && col + V <= count;  // most are: they do not ask for each
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       const float centred = static_cast<float>(x_pack.values[j]) - own.mean;
-      squares += i * V + j < count ? centred * centred : 0.0f;
+      squares += is_whole || (col + j >= 0 && col + j < count) ? centred * centred : 0.0f;
     }
   }
   own.squares = row_sum_of(squares, 1);
@@ -363,38 +356,32 @@ __global__ void __launch_bounds__(kMostThreads)
     rstd[row] = row_rstd;
   }
 
+  // The packs of y are those of 16 aligned bytes of y. What they need of the others may lie in two
+  // packs.
 #pragma unroll 2
-  for (int i = threadIdx.x; i * V < count; i += blockDim.x) {
-    const RowPack weight_pack = pack_from(weight, first + i * V, cols, 1.0f);
-    const RowPack bias_pack = pack_from(bias, first + i * V, cols, 0.0f);
-    RowPack pack = held[i];
+  for (int i = threadIdx.x; i * V < y_lead + count; i += blockDim.x) {
+    const int col = i * V - y_lead;
+    const int begin = max(col, 0);
+    const int end = min(col + V, count);
+    if (end - begin == V) {
+      RowPack pack = pack_at<kAligned>(values, x_lead + col, slots * V);
+      const RowPack weight_pack = pack_at_or<kAligned>(weight, first + col, cols, 1.0f);
+      const RowPack bias_pack = pack_at_or<kAligned>(bias, first + col, cols, 0.0f);
 #pragma unroll
-    for (int j = 0; j < V; ++j) {
-      const float x_hat = (static_cast<float>(pack.values[j]) - all.mean) * row_rstd;
-      pack.values[j] = static_cast<T>(x_hat * static_cast<float>(weight_pack.values[j]) +
-                                      static_cast<float>(bias_pack.values[j]));
-    }
-    if (kAligned) {
-      reinterpret_cast<RowPack*>(y_part)[i] = pack;
+      for (int j = 0; j < V; ++j) {
+        const float x_hat = (static_cast<float>(pack.values[j]) - all.mean) * row_rstd;
+        pack.values[j] = static_cast<T>(x_hat * static_cast<float>(weight_pack.values[j]) +
+                                        static_cast<float>(bias_pack.values[j]));
+      }
+      float4 bytes;  // nvcc makes one store of them, and eight of a pack of 16-bit values here
+      memcpy(&bytes, &pack, 16);
+      __stcs(reinterpret_cast<float4*>(y_part + col), bytes);
     } else {
-      held[i] = pack;
-    }
-  }
-  if (!kAligned) {
-    sync_row();
-    const int y_lead = lead_of(y_part);
-#pragma unroll 2
-    for (int i = threadIdx.x; i * V < y_lead + count; i += blockDim.x) {
-      const int col = i * V - y_lead;
-      if (col >= 0 && col + V <= count) {
-        const RowPack pack = shifted(values, col);
-        float4 bytes;  // nvcc makes one store of them
-        memcpy(&bytes, &pack, 16);
-        __stcs(reinterpret_cast<float4*>(y_part + col), bytes);
-      } else {
-        for (int c = max(col, 0); c < min(col + V, count); ++c) {
-          y_part[c] = values[c];
-        }
+      for (int c = begin; c < end; ++c) {
+        const float x_hat = (static_cast<float>(values[x_lead + c]) - all.mean) * row_rstd;
+        const float factor = weight == nullptr ? 1.0f : static_cast<float>(weight[first + c]);
+        const float offset = bias == nullptr ? 0.0f : static_cast<float>(bias[first + c]);
+        y_part[c] = static_cast<T>(x_hat * factor + offset);
       }
     }
   }
