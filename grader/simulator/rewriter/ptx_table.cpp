@@ -51,16 +51,20 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"fence .proxy .async .shared::cta|.shared::cluster?", "", "::simulator::proxy_fence()"},
     {"fence .proxy .async .global", "", "void()"},
 
-    // ---- Barriers in shared memory. One of another block is a finding.
+    // ---- Asynchronous stores: [s] and the barrier [m] in shared memory of one block of the cluster
+    {"st .async @weak? .shared::cluster .mbarrier::complete_tx::bytes? @vector? @word", "[s] a [m]", "ptx::store_async<$T>(ptx::shared_at($s), ptx::shared_at($m), $a)"},
+
+    // ---- Barriers in shared memory. Of those of another block a thread can tell that it arrives.
     {"mbarrier .init @own? .b64", "[p] a:u32", "::simulator::init_barrier($P, $a)"},
     {"mbarrier .inval @own? .b64", "[p]", "::simulator::invalidate_barrier($P)"},
-    {"mbarrier .expect_tx @relaxed? @own|.shared::cluster? .b64", "[p] a:u32", "::simulator::expect_bytes($P, $a)"},
+    {"mbarrier .expect_tx @relaxed? @own? .b64", "[p] a:u32", "::simulator::expect_bytes($P, $a)"},
+    {"mbarrier .expect_tx @relaxed? .shared::cluster .b64", "[p] a:u32", "::simulator::expect_bytes($P, $a, ::simulator::BarrierOf::cluster)"},
     {"mbarrier .arrive @release? @own? .b64", "d|_ [p]", "::simulator::arrive_at_barrier($P, 1, false)"},
     {"mbarrier .arrive @release? @own? .b64", "d|_ [p] a:u32", "::simulator::arrive_at_barrier($P, $a, false)"},
-    {"mbarrier .arrive @release? .shared::cluster .b64", "_ [p]", "::simulator::arrive_at_barrier($P, 1, false)"},
-    {"mbarrier .arrive @release? .shared::cluster .b64", "_ [p] a:u32", "::simulator::arrive_at_barrier($P, $a, false)"},
+    {"mbarrier .arrive @release? .shared::cluster .b64", "_ [p]", "::simulator::arrive_at_barrier($P, 1, false, ::simulator::BarrierOf::cluster)"},
+    {"mbarrier .arrive @release? .shared::cluster .b64", "_ [p] a:u32", "::simulator::arrive_at_barrier($P, $a, false, ::simulator::BarrierOf::cluster)"},
     {"mbarrier .arrive .expect_tx @release? @own? .b64", "d|_ [p] a:u32", "ptx::arrive_expecting($P, $a)"},
-    {"mbarrier .arrive .expect_tx @release? .shared::cluster .b64", "_ [p] a:u32", "ptx::arrive_expecting($P, $a)"},
+    {"mbarrier .arrive .expect_tx @release? .shared::cluster .b64", "_ [p] a:u32", "ptx::arrive_expecting($P, $a, ::simulator::BarrierOf::cluster)"},
     {"mbarrier .arrive_drop @release? @own? .b64", "d|_ [p]", "::simulator::arrive_at_barrier($P, 1, true)"},
     {"mbarrier .test_wait|.try_wait @acquire? @own? .b64", "d:pred [p] a", "::simulator::ask_barrier($P, $a)"},
     {"mbarrier .try_wait @acquire? @own? .b64", "d:pred [p] a b:u32", "::simulator::ask_barrier($P, $a)"},
@@ -267,6 +271,7 @@ std::string ptx_parts(const std::string& list) {
   if (list == "@relaxed") return ".relaxed.cta|.relaxed.cluster";
   if (list == "@policy") return ".L2::evict_first|.L2::evict_last|.L2::evict_normal";
   if (list == "@prefetch") return ".L2::64B|.L2::128B|.L2::256B";
+  if (list == "@word") return ".b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64";
   if (list == "@vector") return ".v2|.v4";
   if (list == "@integer") return ".u32|.s32|.u64|.s64|.u16|.s16";
   if (list == "@unsigned") return ".u32|.u64|.u16";

@@ -159,23 +159,105 @@ CASE(ptx_places_in_a_cluster, "") {
   cudaLaunchKernelEx(&config, places);
 }
 
-#ifndef __NVCC__  // where it is right
-/// A barrier of another block's is not simulated.
-__global__ void arrives_there() {
+// ---- Barriers of another block
+
+__device__ inline void init(uint64_t* bar, uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(bar)), "r"(arrivals)
+               : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ inline void wait_for(uint32_t bar, uint32_t parity) {
+  asm volatile(  // asks
+      "{\n\t"
+      ".reg .pred p;\n\t"
+      "again:\n\t"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], %1;\n\t"
+      "@!p bra again;\n\t"
+      "}" ::"r"(bar),
+      "r"(parity)
+      : "memory");
+}
+
+enum class Arrival { both, waits_there };
+/// Each block arrives at the other's barrier, twice: once with bytes that nobody brings.
+__global__ void arrives_there(float* y, Arrival how) {
   __shared__ uint64_t bar;
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&bar)) : "memory");
+  __shared__ float value;
+  init(&bar, 4);
   arrive();
   wait();
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(  // here
-                   map(shared_address(&bar), rank() ^ 1))
+  const uint32_t there = map(shared_address(&bar), rank() ^ 1);
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(map(shared_address(&value), rank() ^ 1)),
+               "f"(static_cast<float>(rank()))
+               : "memory");
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there)
+               : "memory");
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], 2;" ::"r"(there)
+               : "memory");
+  asm volatile(
+      "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(there),
+      "r"(0)
+      : "memory");
+  wait_for(how == Arrival::waits_there ? there : shared_address(&bar), 0);  // calls
+  y[rank()] = value;
+}
+CASE(ptx_arrivals_at_another_block, "") {
+  float* y = zeros<float>();
+  const auto config = config_of(2, 1, 2);
+  cudaLaunchKernelEx(&config, arrives_there, y, Arrival::both);
+  expect(y, 2, 1, -1);
+}
+#ifndef __NVCC__  // where it is undefined
+CASE(ptx_wait_at_another_block, "invalid-barrier", {"Only the threads of its own block may wait"},
+     {{"asks", 0, 1, "calls"}}) {
+  const auto config = config_of(2, 1, 2);
+  cudaLaunchKernelEx(&config, arrives_there, zeros<float>(), Arrival::waits_there);
+}
+#endif
+
+/// Rank 0 fills the other block's 48 bytes by stores of each size.
+__global__ void stores_there(uint32_t* y, bool waits) {
+  __shared__ uint64_t bar;
+  __shared__ alignas(16) uint32_t s[12];
+  init(&bar, 1);
+  asm volatile("mbarrier.arrive.expect_tx.release.cluster.shared::cta.b64 _, [%0], 48;" ::"r"(
+                   shared_address(&bar))
                : "memory");
   arrive();
   wait();
+  if (rank() == 0) {
+    const uint32_t at = map(shared_address(&bar), 1), to = map(shared_address(s), 1);
+    asm volatile(  // stores
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%2, %3, %4, %5}, "
+        "[%1];\n\t"
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%0+16], {%6, %7}, [%1];" ::
+            "r"(to),
+        "r"(at), "r"(0), "r"(1), "r"(2), "r"(3), "r"(4), "r"(5)
+        : "memory");
+    asm volatile(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0+24], %2, [%1];\n\t"
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.s32 [%0+32], {%3, %4}, "
+        "[%1];\n\t"
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.s32 [%0+40], %5, [%1];\n\t"
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0+44], %6, [%1];" ::"r"(
+            to),
+        "r"(at), "l"(0x700000006ull), "r"(8), "r"(9), "r"(10), "f"(__int_as_float(11))
+        : "memory");
+    return;
+  }
+  if (waits) wait_for(shared_address(&bar), 0);
+  for (uint32_t i = 0; i < 12; ++i) y[i] = s[i];  // reads
 }
-CASE(ptx_barrier_of_another_block, "invalid-barrier", {"in another block's shared memory"}) {
+CASE(ptx_async_stores, "") {
+  uint32_t* y = zeros<uint32_t>();
   const auto config = config_of(2, 1, 2);
-  cudaLaunchKernelEx(&config, arrives_there);
+  cudaLaunchKernelEx(&config, stores_there, y, true);
+  expect(y, 12, 0, 1);
 }
-#endif
+CASE(ptx_async_stores_not_awaited, "copy-not-awaited", {"s[0] is read before the asynchronous"},
+     {{"stores", 0, 0}, {"reads", 0, 1}}) {
+  const auto config = config_of(2, 1, 2);
+  cudaLaunchKernelEx(&config, stores_there, zeros<uint32_t>(), false);
+}
 
 }  // namespace

@@ -196,16 +196,20 @@ void init_barrier(void* barrier, std::uint32_t expected);
 /// mbarrier.inval: from now on it is none.
 void invalidate_barrier(void* barrier);
 
+/// Whose barriers a call is for: those of the caller's block, or of any of its cluster.
+enum class BarrierOf : int { own_block, cluster };
+
 /// The answer is the number of the phase that the thread has arrived in. drops_out: later phases
 /// expect as many fewer.
-std::uint64_t arrive_at_barrier(void* barrier, std::uint32_t arrivals, bool drops_out);
+std::uint64_t arrive_at_barrier(void* barrier, std::uint32_t arrivals, bool drops_out,
+                                BarrierOf whose = BarrierOf::own_block);
 
 /// cp.async.mbarrier.arrive: the thread's copies under way belong to the present phase, and who
 /// waits for its end waits for them too.
 void copies_arrive(void* barrier);
 
 /// The present phase is complete when this many more bytes have been copied, too.
-void expect_bytes(void* barrier, std::uint32_t bytes);
+void expect_bytes(void* barrier, std::uint32_t bytes, BarrierOf whose = BarrierOf::own_block);
 
 /// Until this phase is complete; or the one whose number is odd (parity) or even. Of a number that
 /// tells the parity the lowest bit counts.
@@ -255,6 +259,9 @@ struct AccessedWords {
 };
 AccessedWords load(const void* memory, unsigned bytes);
 void store(void* memory, unsigned bytes, AccessedWords words);
+/// st.async: the same to shared memory of the cluster, as late as may be. Its bytes count at a
+/// barrier in the same block.
+void store_async(void* to, unsigned bytes, AccessedWords value, void* barrier);
 /// The address of a load by the read-only path (__ldg(), ld.global.nc): has the launch written
 /// there? Pure, so that the compiler keeps it behind the stores before it, and takes none of what
 /// it knows of memory for lost.

@@ -151,13 +151,23 @@ __forceinline__ void load_read_only(const void* memory, Registers&... places) {
   load<T>(read_only(memory, sizeof...(places) * sizeof(T)), places...);
 }
 template <typename T, typename... Values>
-__forceinline__ void store(void* memory, Values... values) {
+__forceinline__ AccessedWords words_of(Values... values) {
   AccessedWords words = {0, 0};
   unsigned shift = 0;
   (((shift < 64 ? words.low : words.high) |= to_bits(static_cast<T>(values)) << shift % 64,
     shift += 8 * sizeof(T)),
    ...);
-  simulator::store(memory, sizeof...(values) * sizeof(T), words);
+  return words;
+}
+template <typename T, typename... Values>
+__forceinline__ void store(void* memory, Values... values) {
+  simulator::store(memory, sizeof...(values) * sizeof(T), words_of<T>(values...));
+}
+
+/// st.async
+template <typename T, typename... Values>
+__forceinline__ void store_async(void* memory, void* barrier, Values... values) {
+  simulator::store_async(memory, sizeof...(values) * sizeof(T), words_of<T>(values...), barrier);
 }
 
 template <typename T>
@@ -206,9 +216,10 @@ __forceinline__ void arrive_with_copies(void* barrier) {
   copies_arrive(barrier);
   arrive_at_barrier(barrier, 1, false);
 }
-__forceinline__ unsigned long long arrive_expecting(void* barrier, unsigned bytes) {
-  expect_bytes(barrier, bytes);
-  return arrive_at_barrier(barrier, 1, false);
+__forceinline__ unsigned long long arrive_expecting(void* barrier, unsigned bytes,
+                                                    BarrierOf whose = BarrierOf::own_block) {
+  expect_bytes(barrier, bytes, whose);
+  return arrive_at_barrier(barrier, 1, false, whose);
 }
 
 // ---- Warps

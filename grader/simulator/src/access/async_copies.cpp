@@ -75,6 +75,7 @@ AsyncCopy copy_of(Launch& launch, void* to, const void* from, unsigned size, uns
                   CodeAddress site) {
   AsyncCopy copy = {};
   copy.thread = launch.thread->number;
+  copy.block = launch.block->number;
   copy.from = {reinterpret_cast<std::uintptr_t>(from), size, size, AccessType::read, site};
   if (copy.from.address % size == 0) copy.from.size -= zeros;
   copy.to = {reinterpret_cast<std::uintptr_t>(to), size, size, AccessType::write, site};

@@ -64,7 +64,7 @@ void bulk_copy_in(void* to, const void* from, std::size_t size, void* barrier) {
   Launch* launch = launch_of_kernel();
   if (launch == nullptr) return;
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
-  SplitBarrier& at = use_barrier(*launch, barrier, AccessType::atomic, site);
+  const UsedBarrier used = use_barrier(*launch, barrier, AccessType::atomic, site);
   check_size(*launch, site, size);
   for (std::size_t done = 0; done < size; done += kBulkPiece) {
     AsyncCopy piece = piece_of(*launch, to, from, done, size, site);
@@ -77,10 +77,10 @@ void bulk_copy_in(void* to, const void* from, std::size_t size, void* barrier) {
                   "A bulk copy to what is no shared memory, or from no global memory.");
     }
     piece.is_at_barrier = true;
-    begin(*launch, at.bulk.emplace_back(piece));
+    begin(*launch, used.at.bulk.emplace_back(piece));
   }
   tell_begun(*launch, AccessType::read, from, size, site);
-  note_arrival(*launch, at, barrier);
+  note_arrival(*launch, used);
 }
 
 void bulk_copy_out(void* to, const void* from, std::size_t size) {

@@ -54,7 +54,9 @@ class BarrierChecker {
     thread(event.thread).barrier = event.barrier;
     blocks_.running().missing[event.barrier] = event.missing;
   }
-  void on(const SplitArrive& event) { blocks_.running().missing[event.barrier] = event.missing; }
+  void on(const SplitArrive& event) {
+    blocks_.at(event.seat).missing[event.barrier] = event.missing;
+  }
   void on(const ActiveMaskCall& event) { thread(event.thread).site = event.site; }
   void on(const LanesGoOn& event) {
     Warp& warp = blocks_.running().warps[event.warp];

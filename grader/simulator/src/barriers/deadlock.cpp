@@ -19,7 +19,8 @@ std::string missing_text(const StillMissing& missing) {
   const std::string expects = "A barrier in shared memory expects ";
   if (missing.arrivals == 0) {
     return expects + std::to_string(missing.bytes) +
-           " more bytes, which never come: as many must be copied to it in each phase as it was "
+           " more bytes, which never come: as many must be copied or stored in each phase as it "
+           "was "
            "told to expect.";
   }
   return expects +

@@ -37,8 +37,8 @@ std::string refused_text(std::size_t bytes) {
 
 Finding BoundsChecker::finding(Kind kind, const AccessEvent& event, std::string message) const {
   const Access& access = event.access;
-  const Party who = party(launch_, blocks_.running(), event.thread, access.site,
-                          action_text(access.type, access.size));
+  const Party who =
+      party(launch_, blocks_.running(), event.thread, access.site, action_text(access));
   return {kind, launch_.kernel, std::move(message), false, {who}};
 }
 

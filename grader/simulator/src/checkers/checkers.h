@@ -103,6 +103,27 @@ class Checkers {
     choose_way();
     return kSuccess;
   }
+  /// An asynchronous store is compared with what others do where it begins; that it has written
+  /// counts at its end.
+  ErrorCode tell(const StoreBegin& event) {
+    const AccessEvent& write = event.write;
+    if (wanted_.bounds) {
+      if (const ErrorCode error = bounds_.on(write); error != kSuccess) return error;
+    }
+    const bool is_to_other_block = is_remote(write.place);
+    if (wanted_.traffic && is_to_other_block) traffic_.on_remote(write);
+    if (wanted_.initialised) {
+      initialised_.settle_early_reads(initialised_.early_reads_of(event.seat), event.store->to,
+                                      [&](const EarlyRead& read) { return settles(read, write); });
+    }
+    if (!meets_copy(write) && wanted_.races) {
+      is_to_other_block ? races_.on_remote(write) : races_.on(write);
+    }
+    if (wanted_.races) races_.on(event);
+    if (wanted_.copies) copies_.on(event);
+    choose_way();
+    return kSuccess;
+  }
   void tell(const CopyRead& event) {
     if (wanted_.races) races_.on(read_by(*event.copy));
   }
@@ -199,11 +220,11 @@ class Checkers {
   }
   /// Here two checkers meet, too. Who uses a copy's memory while it is under way has not waited for
   /// it; but if nothing orders that behind its begin, it is a race with whoever began it. Then the
-  /// answer is no, for the race is told.
+  /// answer is no, for the race is told. Behind a store nothing comes but by a wait for it.
   bool meets_copy(AccessEvent event) {
     const AsyncCopy* met = wanted_.copies ? copies_.met_by(event) : nullptr;
     if (met == nullptr) return false;
-    if (wanted_.races && !races_.is_behind(met->when, event.thread)) return false;
+    if (wanted_.races && !met->is_store && !races_.is_behind(met->when, event.thread)) return false;
     copies_.report(*met, event);
     return true;
   }

@@ -92,19 +92,21 @@ void CopyChecker::report(const AsyncCopy& met, AccessEvent event) {
       access.type == AccessType::read ? Kind::copy_not_awaited : Kind::copy_overwritten;
   if (!findings_.is_first(kind, site, access.site)) return;
   const Findings::Writing writing(findings_);
-  const std::uint64_t block = blocks_.running().number, by_block = owner(event).number;
+  const std::uint64_t block = blocks_.running().number;
   const ElementName element = element_at(memory_, event.place.space, access.address, access.size);
-  findings_.add(
-      {kind,
-       launch_.kernel,
-       element.text + " is " + words_for(access.type).done + " before the asynchronous copy " +
-           (is_at_source(met, access) ? "from" : "to") + " it is sure to have landed. " +
-           why_under_way(met, by_block == block && met.thread == event.thread),
-       false,
-       {party(launch_, by_block, met.thread, site, copy_text(met)),
-        party(launch_, block, event.thread, access.site, action_text(access.type, access.size))},
-       element.buffer,
-       element.index});
+  findings_.add({kind,
+                 launch_.kernel,
+                 element.text + " is " + words_for(access.type).done + " before the asynchronous " +
+                     (met.is_store                ? "store to"
+                      : is_at_source(met, access) ? "copy from"
+                                                  : "copy to") +
+                     " it is sure to have landed. " +
+                     why_under_way(met, met.block == block && met.thread == event.thread),
+                 false,
+                 {party(launch_, met.block, met.thread, site, copy_text(met)),
+                  party(launch_, block, event.thread, access.site, action_text(access))},
+                 element.buffer,
+                 element.index});
 }
 
 void CopyChecker::on(const CopyLeft& event) {
@@ -117,14 +119,17 @@ void CopyChecker::on(const CopyLeft& event) {
   findings_.add(
       {Kind::copy_left,
        launch_.kernel,
-       is_out ? "A thread returns while its bulk copy from " + element.text +
-                    " may still be reading it, and when the block ends its shared memory is "
-                    "another block's. " +
-                    why_under_way(copy, true)
-              : "A thread returns while its asynchronous copy to " + element.text +
-                    " may be under way: it was moved for nothing, or a wait is missing.",
-       !is_out,
-       {party(launch_, blocks_.running().number, copy.thread, copy.to.site, copy_text(copy))},
+       copy.is_store ? "The block ends while an asynchronous store to " + element.text +
+                           " may be under way, and then its shared memory is another block's. " +
+                           why_under_way(copy, true)
+       : is_out ? "A thread returns while its bulk copy from " + element.text +
+                      " may still be reading it, and when the block ends its shared memory is "
+                      "another block's. " +
+                      why_under_way(copy, true)
+                : "A thread returns while its asynchronous copy to " + element.text +
+                      " may be under way: it was moved for nothing, or a wait is missing.",
+       !is_out && !copy.is_store,
+       {party(launch_, copy.block, copy.thread, copy.to.site, copy_text(copy))},
        element.buffer,
        element.index});
 }

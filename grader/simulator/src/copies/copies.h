@@ -43,6 +43,7 @@ class CopyChecker {
   void on(const BlockBegin& event);
   void on(const BlockResume& event) { blocks_.resume(event); }
   void on(const CopyBegin& event);
+  void on(const StoreBegin& event) { blocks_.at(event.seat).to.add(*event.store); }
   void on(const CopyEnd& event);
   void on(const CopyLeft& event);
 

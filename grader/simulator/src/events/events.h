@@ -81,6 +81,8 @@ struct Access {
   bool is_in_block = false;        // an atomic that is one to its own block only
   bool is_load = false;            // an atomic that changes nothing, whatever it finds
   bool is_exchange = false;        // an atomic whose result does not depend on what was there
+  bool is_late = false;            // an asynchronous store: it happens when it lands,
+  bool in_first_phase = false;     // which is in the first phase of its barrier
   const void* expected = nullptr;  // what a compare-and-swap looks for, as many bytes
 };
 
@@ -165,8 +167,9 @@ struct EarlyRead {
 
 /// One that is under way, from the call that begins it to the wait that guarantees it.
 struct AsyncCopy {
-  unsigned thread;  // that began it
-  Access from, to;  // both at the line of the call; `from` is smaller if zeros follow it
+  unsigned thread;          // that began it,
+  std::uint64_t block = 0;  // of this block
+  Access from, to;          // both at the line of the call; `from` is smaller if zeros follow it
   Place from_place, to_place;
   std::uint64_t when = 0;      // it began: a time stamp, which only the race checker can read
   std::uint64_t batch = 0;     // among the thread's, counted from 0
@@ -177,12 +180,27 @@ struct AsyncCopy {
   bool is_at_barrier = false;  // it belongs to phase number `batch` of a barrier in shared memory
   std::size_t whole = 0;       // of a bulk copy this is a piece: the size of all; 0: of none
   bool is_read = false;        // its source has been read, and may be written again
-  unsigned char value[16];     // what was there, if so
+  bool is_store = false;       // no copy: it stores `value`, and reads nothing
+  unsigned char value[16];     // what was there, if it has been read
 };
 
 /// From now on it may read its source and write its destination at any time.
 struct CopyBegin {
   const AsyncCopy* copy;
+};
+
+/// A thread calls st.async. What it does from here to StoreBegin happens when that lands.
+struct StoreCall {
+  unsigned thread;
+};
+
+/// An asynchronous store begins, which is kept by the block on this seat, as it has that memory.
+struct StoreBegin {
+  const AsyncCopy* store;
+  AccessEvent write;  // the same as its thread reaches it
+  unsigned seat;
+  std::uint32_t barrier;  // the number of the one where it counts,
+  std::uint64_t phase;    // and the phase
 };
 
 /// All pieces of a bulk copy have begun. Its end in global memory:
@@ -279,16 +297,21 @@ struct StillMissing {
 };
 
 /// A thread arrives at a barrier in shared memory (cuda::barrier), or begins a copy that does when
-/// it has landed, and goes on.
+/// it has landed, and goes on. The barrier is that of the block on this seat, mostly its own.
 struct SplitArrive {
   unsigned thread;
+  unsigned seat;
   std::uintptr_t barrier;
   StillMissing missing;  // after that
 };
 
 /// All have arrived that it expects: its phase is complete, and the next one begins.
 struct SplitComplete {
+  unsigned seat;
   std::uintptr_t barrier;
+  std::uint32_t number;  // of the barrier, among all of the launch
+  std::uint64_t phases;  // complete so far
+  bool has_stores;       // asynchronous stores counted in this one
 };
 
 /// A thread waits at it for the end of a phase, until LanesGoOn.

@@ -43,8 +43,9 @@ std::string shape_text(const uint3& shape) {
 }
 
 std::string copy_text(const AsyncCopy& copy) {
-  return "begins to copy " +
-         bytes_text(copy.whole > 0 ? static_cast<unsigned>(copy.whole) : copy.to.size);
+  return std::string(copy.is_store ? "stores " : "begins to copy ") +
+         bytes_text(copy.whole > 0 ? static_cast<unsigned>(copy.whole) : copy.to.size) +
+         (copy.is_store ? " asynchronously" : "");
 }
 
 std::string bytes_text(unsigned size) {
@@ -63,6 +64,11 @@ const AccessWords& words_for(AccessType type) {
 std::string action_text(AccessType type, unsigned size) {
   const AccessWords& words = words_for(type);
   return words.does + (size == 0 ? "it" : bytes_text(size)) + words.how;
+}
+
+std::string action_text(const Access& access) {
+  return access.is_late ? "stores " + bytes_text(access.size) + " asynchronously"
+                        : action_text(access.type, access.size);
 }
 
 const char* operation_name(WarpOperation operation) {

@@ -41,6 +41,9 @@ const AccessWords& words_for(AccessType type);
 /// "reads 4 bytes"; where the size is not known (0), "reads it".
 std::string action_text(AccessType type, unsigned size);
 
+/// The same; an asynchronous store "stores 4 bytes asynchronously".
+std::string action_text(const Access& access);
+
 /// CUDA's name of the operation: "__shfl_down_sync".
 const char* operation_name(WarpOperation operation);
 

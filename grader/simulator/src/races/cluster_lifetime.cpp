@@ -29,9 +29,15 @@ void ClusterLifetime::on(const BlockEnd& event) {
   owner.visits.clear();
 }
 
-void ClusterLifetime::on_remote(const AccessEvent& event, const AccessRecord& record) {
+void ClusterLifetime::check_begun(const AccessEvent& event) {
+  const unsigned seat = remote_seat(event.place);
+  if (!ordering_.knows_begin_of(seat, event.thread)) tell_unbegun(event, owners_[seat]);
+}
+
+void ClusterLifetime::note_visit(const AccessEvent& event, const AccessRecord& record) {
+  // An asynchronous store uses its barrier as well: that it ends too late is told of the store.
+  if (event.access.is_barrier && ordering_.is_store(record)) return;
   Owner& owner = owners_[remote_seat(event.place)];
-  if (!ordering_.knows_begin_of(remote_seat(event.place), event.thread)) tell_unbegun(event, owner);
   const Visit visit = {record, event.access, event.place};
   if (owner.has_ended) {
     tell_ended(visit, ordering_.block(), event.thread, owner);
@@ -45,17 +51,16 @@ void ClusterLifetime::tell_unbegun(const AccessEvent& event, const Owner& owner)
   if (!findings_.is_first(Kind::cluster_lifetime, access.site)) return;
   const Findings::Writing writing(findings_);
   const ElementName element = element_at(memory_, MemorySpace::shared, access.address, access.size);
-  findings_.add(
-      {Kind::cluster_lifetime,
-       launch_.kernel,
-       words_for(access.type).begin + element.text +
-           " of another block of the cluster, which may not have begun: no "
-           "cluster.sync() of both comes before.",
-       false,
-       {party(launch_, ordering_.block(), event.thread, access.site,
-              action_text(access.type, access.size) + " of block " + std::to_string(owner.block))},
-       element.buffer,
-       element.index});
+  findings_.add({Kind::cluster_lifetime,
+                 launch_.kernel,
+                 words_for(access.type).begin + element.text +
+                     " of another block of the cluster, which may not have begun: no "
+                     "cluster.sync() of both comes before.",
+                 false,
+                 {party(launch_, ordering_.block(), event.thread, access.site,
+                        action_text(access) + " of block " + std::to_string(owner.block))},
+                 element.buffer,
+                 element.index});
 }
 
 void ClusterLifetime::tell_ended(const Visit& visit, std::uint64_t by_block, unsigned by_thread,
@@ -69,10 +74,13 @@ void ClusterLifetime::tell_ended(const Visit& visit, std::uint64_t by_block, uns
        launch_.kernel,
        words_for(access.type).begin + element.text +
            " of another block of the cluster, which may have ended, and its shared "
-           "memory with it: no cluster.sync() of both comes behind.",
+           "memory with it: " +
+           (access.is_late ? "none of its threads has waited for the phase of the barrier in which "
+                             "the store counts."
+                           : "no cluster.sync() of both comes behind."),
        false,
        {party(launch_, by_block, by_thread, access.site,
-              action_text(access.type, access.size) + " of block " + std::to_string(owner.block)),
+              action_text(access) + " of block " + std::to_string(owner.block)),
         party(launch_, owner.block, owner.end.thread, owner.end.last_site,
               "did this last, and returned")},
        element.buffer,

@@ -28,8 +28,9 @@ class ClusterLifetime {
   void on(const BlockBegin& event);
   /// The running block ends: may somebody still use its memory?
   void on(const BlockEnd& event);
-  /// The running block uses memory of another one.
-  void on_remote(const AccessEvent& event, const AccessRecord& record);
+  /// The running block uses memory of another one: before, and when that is checked.
+  void check_begun(const AccessEvent& event);
+  void note_visit(const AccessEvent& event, const AccessRecord& record);
 
  private:
   struct Visit {  // of a thread of another block, the last one

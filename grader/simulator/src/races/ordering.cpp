@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::uint32_t kMostEpochs = 255;  // what a record can hold
 
-void join(Knowledge& into, const Knowledge& from) {
-  for (const auto& [block, sight] : from) into[block].join(sight);
-}
-
 void join(const WarpClock& clock, unsigned group, std::uint8_t (&joined)[32]) {
   for (unsigned left = group; left != 0; left &= left - 1) {
     const std::uint8_t(&seen)[32] = clock.seen[__builtin_ctz(left)];
@@ -27,21 +23,6 @@ void reset(std::vector<WarpClock>& clocks) {
 
 }  // namespace
 
-void Sight::add_some(std::uint32_t to, unsigned from, unsigned till) {
-  const bool is_first = some_interval <= interval;
-  first = static_cast<std::uint16_t>(is_first ? from : std::min<unsigned>(first, from));
-  last = static_cast<std::uint16_t>(is_first ? till : std::max<unsigned>(last, till));
-  some_interval = std::max(some_interval, to);
-}
-
-bool Sight::join(const Sight& other) {
-  const Sight before = *this;
-  interval = std::max(interval, other.interval);
-  if (other.some_interval > interval) add_some(other.some_interval, other.first, other.last);
-  return interval != before.interval || some_interval != before.some_interval ||
-         first != before.first || last != before.last;
-}
-
 void Ordering::begin_interval(Block& block) {
   block.interval = ++last_interval_;
   intervals_.push_back({block.number, block.phase});
@@ -56,6 +37,7 @@ void Ordering::on(const BlockBegin& event) {
   block.carried.resize(block.clocks.size());
   for (CarriedValues& values : block.carried) values.clear();
   block.split.begin(event.threads);
+  block.far.begin(event.threads);
   block.phase = 0;
   block.fenced = block.fenced_before = {};
   block.has_fenced_narrowly = false;
@@ -95,12 +77,15 @@ void Ordering::on(const ClusterMet&) {
   Cluster& cluster = *blocks_.running().cluster;
   cluster.order.meet();
   Knowledge all;
+  SharedSight far;
   for (const Block* block : cluster.blocks) {
     join(all, block->knowledge);
     join(all, block->news);
+    far = joined(far, block->far.of_any());
   }
   for (Block* block : cluster.blocks) {
     join(block->knowledge, all);
+    block->far.learn_all(far);
     for (const Block* other : cluster.blocks) {
       block->of_cluster[other->number].join(Sight{other->interval});
     }
@@ -123,7 +108,8 @@ bool Ordering::knows_begin_of(unsigned seat, unsigned thread) const {
   if (std::max(block.threads[thread].cluster_barriers, block.cluster_barriers) > 0) return true;
   const AccessRecord begin(other.first_interval, 0, 0, 0);
   return other.first_interval < oldest_ || is_seen(block.knowledge, other.number, begin) ||
-         (block.threads[thread].has_learned && is_seen(block.news, other.number, begin));
+         (block.threads[thread].has_learned && is_seen(block.news, other.number, begin)) ||
+         block.far.know(thread, other.number, begin.thread(), begin.interval());
 }
 
 void Ordering::on(const BlockResume& event) {
@@ -140,6 +126,7 @@ void Ordering::begin_phase() {
   reset(block.clocks);
   for (CarriedValues& values : block.carried) values.clear();
   block.split.forget();
+  block.far.meet_all();
   for (Thread& thread : block.threads) {
     block.cluster_barriers = std::max(block.cluster_barriers, thread.cluster_barriers);
     thread.epoch = 0;
@@ -183,15 +170,58 @@ void Ordering::on(const SyncwarpMet& event) {
   }
   block.split.meet(event.warp * 32, event.lanes,
                    [&](unsigned thread) { return block.threads[thread].epoch; });
+  block.far.meet(event.warp * 32, event.lanes);
   block.carried[event.warp].note(event);
   if (all.epoch == kMostEpochs) begin_phase();
 }
 
 void Ordering::on(const SplitArrive& event) {
   Block& block = blocks_.running();
+  if (event.seat != block.seat) return arrive_at_other_block(event);
   block.split.arrive(event.thread, block.threads[event.thread].epoch + 1, event.barrier,
                      block.clocks[event.thread / 32].seen[event.thread % 32]);
+  block.far.arrive(event.thread, event.barrier);
   step(event.thread);
+}
+
+/// As by a fence and an atomic that the other block's threads see when they have waited.
+void Ordering::arrive_at_other_block(const SplitArrive& event) {
+  Block& block = blocks_.running();
+  const std::uint32_t now = block.interval;
+  on(Fence{event.thread});
+  FarSight sight;
+  sight.blocks = block.knowledge;
+  join(sight.blocks, block.of_cluster);
+  if (block.threads[event.thread].has_learned) join(sight.blocks, block.news);
+  Sight own = published_by(event.thread);
+  // Of its own block's barriers in shared memory: of whom it knows anything, it knows all.
+  if (const auto [first, last] = block.split.known_to(event.thread); first <= last) {
+    own.add_some(now, first, last);
+  }
+  sight.blocks[block.number].join(own);
+  if (const SharedSight far = block.far.of(event.thread)) sight.join(*far);
+  blocks_.at(event.seat).far.leave(event.barrier, std::move(sight));
+}
+
+void Ordering::on(const StoreCall&) {
+  begin_interval();
+  stores_.push_back({});
+  intervals_.back().store = static_cast<std::uint32_t>(stores_.size());
+}
+
+void Ordering::on(const StoreBegin& event) {
+  stores_.back() = {event.barrier, event.phase};
+  begin_interval();
+  Block& block = blocks_.running();
+  block.alone_from = block.interval;  // a barrier does not order it
+}
+
+/// A thread comes behind its own stores where they have landed: before, copies.h tells.
+bool Ordering::has_landed(const AccessRecord& record, const Interval& in, unsigned thread) const {
+  const Block& block = blocks_.running();
+  const Store& store = stores_[in.store - 1];
+  return (in.block == block.number && record.thread() == thread) ||
+         block.far.know_landed(thread, store.barrier, store.phase);
 }
 
 void Ordering::on(const ProxyFence& event) {
@@ -252,6 +282,7 @@ void Ordering::on(const Synchronisation& event) {
   Thread& thread = block.threads[event.thread];
   const auto found = published_.find(event.word);
   if (found != published_.end()) {
+    block.far.learn(event.thread, found->second.far);
     thread.has_learned = true;
     if (found->second.version != block.learned_version) {
       join(block.news, found->second.knowledge);
@@ -264,6 +295,7 @@ void Ordering::on(const Synchronisation& event) {
   const Sight sight = published_by(event.thread);
   if (sight.interval == 0 && sight.some_interval == 0 && thread.fenced_within == 0) return;
   Word& word = published_[event.word];
+  word.far = joined(word.far, block.far.of(event.thread));
   bool is_new = word.knowledge[block.number].join(sight);
   if (block.has_fenced_narrowly) {
     Sight own = {block.phase_begin - 1};
@@ -310,23 +342,21 @@ bool Ordering::is_ordered(const AccessRecord& earlier, unsigned thread) const {
   // As most are: a barrier of this block lies between.
   if (earlier.interval() < block.phase_begin && earlier.interval() >= block.alone_from) return true;
   const Interval& interval = interval_of(earlier);
+  if (interval.store != 0) return has_landed(earlier, interval, thread);
   if (interval.block == block.number &&
       (interval.phase != block.phase || is_ordered_within_phase(earlier, thread))) {
     return true;
   }
   return is_seen(block.knowledge, interval.block, earlier) ||
          (block.threads[thread].has_learned && is_seen(block.news, interval.block, earlier)) ||
-         is_ordered_by_cluster(earlier, thread);
+         is_ordered_by_cluster(earlier, thread) ||
+         block.far.know(thread, interval.block, earlier.thread(), earlier.interval());
 }
 
 bool Ordering::is_seen(const Knowledge& knowledge, std::uint64_t block,
                        const AccessRecord& access) {
   const auto found = knowledge.find(block);
-  if (found == knowledge.end()) return false;
-  const Sight& sight = found->second;
-  return access.interval() <= sight.interval ||
-         (access.interval() <= sight.some_interval && sight.first <= access.thread() &&
-          access.thread() <= sight.last);
+  return found != knowledge.end() && found->second.covers(access.interval(), access.thread());
 }
 
 Ordering::Handover Ordering::handover(const AccessRecord& earlier, unsigned thread) const {

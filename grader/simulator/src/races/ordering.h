@@ -15,7 +15,12 @@
 //     fence, what that one's block had done before its last barrier, or before fences of its own
 //     and a barrier, and what that one knew itself. So work "last block adds up the partial sums"
 //     and locks;
-//   - same cluster: a barrier of the cluster lies between (cluster_order.h).
+//   - same cluster: a barrier of the cluster lies between (cluster_order.h), or arrivals of one
+//     block at barriers in the shared memory of another (far_clocks.h).
+//
+// An asynchronous store (st.async) is another matter: it happens before what a thread does that
+// knows the phase of the barrier to be complete in which it counts, and nothing else shows that it
+// has landed. So it has an interval of its own.
 //
 // Where this is coarse (threads between the first and the last that fence are taken to fence too)
 // it takes two accesses for ordered that are not, never the other way round. A volatile access
@@ -34,23 +39,11 @@
 #include "events/events.h"
 #include "races/carried_values.h"
 #include "races/cluster_order.h"
+#include "races/far_clocks.h"
+#include "races/knowledge.h"
 #include "races/split_clocks.h"
 
 namespace simulator {
-
-/// How far into another block's life one can see.
-struct Sight {
-  std::uint32_t interval = 0;       // of all its threads
-  std::uint32_t some_interval = 0;  // of those from `first` to `last`, if it is more
-  std::uint16_t first = 0, last = 0;
-
-  void add_some(std::uint32_t to, unsigned from, unsigned till);
-  /// Takes in the other; true if that has changed anything.
-  bool join(const Sight& other);
-};
-
-/// Of each other block, by its number.
-using Knowledge = std::unordered_map<std::uint64_t, Sight>;
 
 /// What the lanes of a warp know of each other since the last barrier: lane b comes after all that
 /// lane a did before its nth step for n <= seen[b][a]. (A vector clock for each lane.) A step is a
@@ -94,6 +87,7 @@ class Ordering {
   struct Interval {
     std::uint64_t block;
     std::uint32_t phase;
+    std::uint32_t store = 0;  // it is that of an asynchronous store: its number, from 1 on
   };
 
   /// `intervals` counts through all launches: records of earlier ones have smaller numbers.
@@ -122,8 +116,17 @@ class Ordering {
   void on(const ValuesCarried& event);
   void on(const SplitArrive& event);
   void on(const ProxyFence& event);
-  void on(const SplitComplete& event) { blocks_.running().split.complete(event.barrier); }
-  void on(const SplitPass& event) { blocks_.running().split.pass(event.thread, event.barrier); }
+  void on(const SplitComplete& event) {
+    Block& block = blocks_.at(event.seat);
+    block.split.complete(event.barrier);
+    block.far.complete(event.barrier, event.has_stores, event.number, event.phases);
+  }
+  void on(const SplitPass& event) {
+    blocks_.running().split.pass(event.thread, event.barrier);
+    blocks_.running().far.pass(event.thread, event.barrier);
+  }
+  void on(const StoreCall& event);
+  void on(const StoreBegin& event);
   void on(const Fence& event);
   void on(const Synchronisation& event);
 
@@ -146,6 +149,7 @@ class Ordering {
   std::uint32_t block_begin_of(unsigned seat) const { return blocks_.at(seat).first_interval; }
   /// Does the thread come behind something that the block on this seat has done?
   bool knows_begin_of(unsigned seat, unsigned thread) const;
+  bool is_store(const AccessRecord& record) const { return interval_of(record).store != 0; }
   /// Was it made by a block of the running one's cluster?
   bool is_in_cluster(const AccessRecord& record) const {
     const Block& block = blocks_.running();
@@ -244,6 +248,13 @@ class Ordering {
     std::vector<WarpClock> clocks;       // of its warps
     std::vector<CarriedValues> carried;  // likewise
     SplitClocks split;
+    FarClocks far;
+  };
+
+  /// An asynchronous store, and where it counts.
+  struct Store {
+    std::uint32_t barrier;
+    std::uint64_t phase;
   };
 
   /// What the releases into one word have published. A block that tries it again and again learns
@@ -251,6 +262,7 @@ class Ordering {
   struct Word {
     Knowledge knowledge;
     Knowledge within;  // of a block, for itself alone: by __threadfence_block()
+    SharedSight far;
     std::uint64_t version = 0;
   };
 
@@ -259,6 +271,8 @@ class Ordering {
     block.cluster->order.arrive(block.rank, thread, block.interval);
   }
   bool is_ordered_by_cluster(const AccessRecord& earlier, unsigned thread) const;
+  bool has_landed(const AccessRecord& store, const Interval& in, unsigned thread) const;
+  void arrive_at_other_block(const SplitArrive& event);
   void begin_in_cluster(const BlockBegin& event);
   void begin_interval(Block& block);
   void begin_interval() { begin_interval(blocks_.running()); }
@@ -278,6 +292,7 @@ class Ordering {
   const std::uint32_t first_interval_;
   std::uint32_t oldest_;
   std::vector<Interval> intervals_;
+  std::vector<Store> stores_;
   PerBlock<Block> blocks_;
   std::map<unsigned, Cluster> clusters_;                // by the seat of their first block
   std::unordered_map<std::uintptr_t, Word> published_;  // by address

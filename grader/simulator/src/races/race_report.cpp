@@ -168,8 +168,52 @@ void RaceReport::settle_as(Values values) {
   }
 }
 
+/// What it takes to store there: a cluster.sync() is one way only.
+std::string RaceReport::about_store(const AccessRecord& earlier, const Access& access) const {
+  if (access.is_late) {
+    return " An asynchronous store may land as soon as it begins: the thread must know before that "
+           "the others are done with what was there, by a cluster.sync(), or because they have "
+           "arrived at a barrier of its own block.";
+  }
+  return ordering_.is_store(earlier)
+             ? " An asynchronous store has landed when the phase of its barrier is complete: the "
+               "thread must have waited for that."
+             : "";
+}
+
+/// The event is one of the two, the read or the beginning of the store.
+void RaceReport::not_awaited(const AccessRecord& earlier, AccessEvent event) {
+  const Access& access = event.access;
+  const CodeAddress site = sites_.address(earlier.site());
+  const CodeAddress store = access.is_late ? access.site : site;
+  const CodeAddress read = access.is_late ? site : access.site;
+  if (!findings_.is_first(Kind::copy_not_awaited, store, read)) return;
+  const Findings::Writing writing(findings_);
+  const ElementName element = element_at(memory_, event.place.space, access.address, access.size);
+  const unsigned size = sites_.size(earlier.site());
+  const Party now =
+      party(launch_, ordering_.block(), event.thread, access.site, action_text(access));
+  const Party then = party(launch_, ordering_.block_of(earlier), earlier.thread(), site,
+                           access.is_late ? action_text(AccessType::read, size)
+                                          : "stores " + bytes_text(size) + " asynchronously");
+  findings_.add({Kind::copy_not_awaited, launch_.kernel,
+                 element.text +
+                     " is read before the asynchronous store to it is sure to have landed. It "
+                     "lands when a phase of its barrier is complete, and the thread that reads has "
+                     "not waited for that.",
+                 false, access.is_late ? std::vector{now, then} : std::vector{then, now},
+                 element.buffer, element.index});
+}
+
+bool RaceReport::is_not_awaited(const AccessRecord& earlier, AccessType earlier_type,
+                                const Access& access) const {
+  if (earlier_type == AccessType::read) return access.is_late && access.in_first_phase;
+  return access.type == AccessType::read && ordering_.is_store(earlier);
+}
+
 void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent event,
                       Values values) {
+  if (is_not_awaited(earlier, earlier_type, event.access)) return not_awaited(earlier, event);
   const Access& access = event.access;
   const Kind kind = kind_of(event);
   const CodeAddress site = sites_.address(earlier.site());
@@ -198,7 +242,8 @@ void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent
                     "CUDA promises no order of memory by it: put a __syncwarp() between.";
   } else {
     found.message = element.text + " is " + participles(earlier_type, access.type) + ' ' +
-                    std::move(reason.text) + about_volatile(earlier, access, reason.missing);
+                    std::move(reason.text) + about_volatile(earlier, access, reason.missing) +
+                    about_store(earlier, access);
   }
   // Of those that write at one line it is the result that must not depend on who comes last.
   found.warning = is_carried || is_same ||
@@ -214,10 +259,10 @@ void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent
   }
   if (values == Values::different && found.warning)
     found.message += " They write different values.";
-  found.parties = {party(launch_, other_block, earlier.thread(), site,
-                         action_text(earlier_type, sites_.size(earlier.site()))),
-                   party(launch_, ordering_.block(), event.thread, access.site,
-                         action_text(access.type, access.size))};
+  found.parties = {
+      party(launch_, other_block, earlier.thread(), site,
+            action_text(earlier_type, sites_.size(earlier.site()))),
+      party(launch_, ordering_.block(), event.thread, access.site, action_text(access))};
   findings_.add(std::move(found));
 }
 
@@ -285,6 +330,7 @@ void RaceReport::unfenced(const AccessRecord& store, const AsyncCopy& copy) {
 
 void RaceReport::early_read(const EarlyRead& read, AccessEvent write) {
   const Access& access = write.access;
+  if (access.is_late) return not_awaited(AccessRecord(read.when), write);
   const Reach reach = read.is_remote ? Reach::grid : reach_within_block(read.thread, write.thread);
   if (!findings_.is_first(Kind::shared_race, read.site, access.site, reach)) return;
   const Findings::Writing writing(findings_);

@@ -68,6 +68,9 @@ class RaceReport {
   /// A load by the read-only path reads what the launch has written.
   void read_only_load(const AccessRecord& earlier, AccessType type, AccessEvent load);
 
+  /// The thread reads what another one stores asynchronously, and has not waited for it.
+  void not_awaited(const AccessRecord& earlier, AccessEvent event);
+
   /// A bulk copy reads what a store has written, with no fence of the proxy's between.
   void unfenced(const AccessRecord& store, const AsyncCopy& copy);
 
@@ -105,6 +108,9 @@ class RaceReport {
   }
   Reach reach(const AccessRecord& earlier, const AccessEvent& event) const;
   bool is_volatile(const AccessRecord& earlier, const Access& access) const;
+  bool is_not_awaited(const AccessRecord& earlier, AccessType earlier_type,
+                      const Access& access) const;
+  std::string about_store(const AccessRecord& earlier, const Access& access) const;
   std::string about_volatile(const AccessRecord& earlier, const Access& access,
                              Missing missing) const;
 

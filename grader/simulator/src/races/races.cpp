@@ -39,13 +39,14 @@ void RaceChecker::on(const ReadOnlyLoad& event) {
 void RaceChecker::on_remote(const AccessEvent& event) {
   const AccessRecord now = record(event.thread, event.access);
   const unsigned seat = remote_seat(event.place);
-  lifetime_.on_remote(event, now);
+  lifetime_.check_begun(event);
   if (event.access.is_volatile) races_.sites.mark_volatile(now.site());
   SharedShadows& shared = shared_.at(seat);
   const bool is_static = (event.place.piece - kFirstRemote) % 2 == kStaticShared;
   (is_static ? shared.statics : shared.dynamic)
       .check(event, now, std::max(ordering_.block_begin_of(seat), ordering_.oldest()), ordering_,
              report_, first_reads_);
+  lifetime_.note_visit(event, now);
 }
 
 void RaceChecker::on_bulk_copy(const AsyncCopy& copy) {

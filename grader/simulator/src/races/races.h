@@ -93,6 +93,11 @@ class RaceChecker {
     fences_.running().fence(ordering_.record(event.thread, 0));
   }
   void on(const SplitComplete& event) { ordering_.on(event); }
+  void on(const StoreCall& event) {
+    report_.settle();
+    ordering_.on(event);
+  }
+  void on(const StoreBegin& event) { ordering_.on(event); }
   void on(const SplitPass& event) {
     ordering_.on(event);
     early_begin_.on(event);

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace simulator {
@@ -67,6 +68,17 @@ class SplitClocks {
     for (unsigned left = lanes; left != 0; left &= left - 1) {
       views_[first + static_cast<unsigned>(__builtin_ctz(left))] = all;
     }
+  }
+
+  /// The first and the last thread of which this one knows anything; if of none, none is first.
+  std::pair<unsigned, unsigned> known_to(unsigned thread) const {
+    std::pair<unsigned, unsigned> known = {1, 0};
+    if (views_.empty()) return known;
+    for (unsigned other = 0; other < threads_; ++other) {
+      if (views_[thread][other] == 0) continue;
+      known = {known.first > known.second ? other : known.first, other};
+    }
+    return known;
   }
 
   /// Does the thread know what the other one did in this step?

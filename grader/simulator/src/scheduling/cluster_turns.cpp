@@ -1,8 +1,11 @@
 // The turns of blocks in clusters (clusters.h): they begin together, sleep at their barrier, and
 // give their seats back together.
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "scheduling/scheduler.h"
+#include "scheduling/split_waits.h"
 
 namespace simulator {
 
@@ -47,6 +50,35 @@ void Scheduler::wake(const Cluster& cluster) {
     asleep_.erase(std::find(asleep_.begin(), asleep_.end(), block));
     waiting_.push_back(block);
   }
+}
+
+/// The block goes on: which of its threads do, that others of its cluster have woken?
+void Scheduler::tell_woken(Block& block) {
+  for (Thread& thread : block.threads) {
+    if (!std::exchange(thread.is_woken, false)) continue;
+    launch_.checkers.tell(LanesGoOn{thread.number / 32u, 1u << thread.lane});
+  }
+}
+
+/// No block can go on, or all wait for a word to change: then asynchronous stores land, as late as
+/// they may, at the barriers where threads wait for nothing else. First where that completes the
+/// phase. False if there are none.
+bool Scheduler::land_stores() {
+  bool any = false;
+  for (const bool completing : {true, false}) {
+    for (const std::unique_ptr<Block>& block : seats_) {
+      for (auto& [address, barrier] : block->split_barriers) {
+        if (!waits_for_stores(barrier) || (completing && !has_all_bytes(barrier))) continue;
+        if (!wake_waiting_at(*block, address)) continue;
+        barrier.all_wait = any = true;
+      }
+    }
+    if (any) break;
+  }
+  for (const Cluster& cluster : clusters_) {
+    if (any) wake(cluster);
+  }
+  return any;
 }
 
 /// The seats of a cluster are free when all of it has ended.

@@ -66,17 +66,6 @@ Launch* in_kernel(CodeAddress site) {
   return launch;
 }
 
-/// Of an address in the window of a block, or in the running block's own memory; nullptr: neither.
-const Block* owner(const Launch& launch, std::uintptr_t address) {
-  const SharedMemory& shared = launch.machine.memory.shared;
-  if (shared.in_static(address) || shared.in_dynamic(address)) return launch.block;
-  if (!shared.windows().contain(address)) return nullptr;
-  for (const Block* block : launch.block->cluster->blocks) {
-    if (block->seat == shared.windows().seat_of(address)) return block;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 std::string cluster_complaint(const uint3& grid, const uint3& cluster, bool may_be_large) {
@@ -104,9 +93,20 @@ std::uint64_t block_of_cluster(const LaunchBegin& launch, std::uint64_t cluster,
   return x + launch.grid.x * (y + launch.grid.y * z);
 }
 
-bool waits_at_cluster(const Block& block) {
+Block* owner_of_shared(const Launch& launch, std::uintptr_t address) {
+  const SharedMemory& shared = launch.machine.memory.shared;
+  if (shared.in_static(address) || shared.in_dynamic(address)) return launch.block;
+  if (!shared.windows().contain(address) || launch.block->cluster == nullptr) return nullptr;
+  for (Block* block : launch.block->cluster->blocks) {
+    if (block->seat == shared.windows().seat_of(address)) return block;
+  }
+  return nullptr;
+}
+
+bool waits_for_cluster(const Block& block) {
   return std::any_of(block.threads.begin(), block.threads.end(), [](const Thread& thread) {
-    return thread.state == ThreadState::at_cluster_barrier;
+    return thread.state == ThreadState::at_cluster_barrier ||
+           thread.state == ThreadState::at_split_barrier;
   });
 }
 
@@ -168,7 +168,7 @@ void* map_shared(void* address, unsigned rank) {
   if (launch == nullptr) return address;
   check_rank(*launch, rank, site);
   const auto number = reinterpret_cast<std::uintptr_t>(address);
-  if (owner(*launch, number) == nullptr) {
+  if (owner_of_shared(*launch, number) == nullptr) {
     const Findings::Writing writing(launch->machine.findings);
     stop_with(*launch, Kind::out_of_bounds_shared, site,
               "map_shared_rank() is given an address that is not in shared memory.",
@@ -180,8 +180,9 @@ void* map_shared(void* address, unsigned rank) {
 
 unsigned rank_of_shared(const void* address) {
   const Launch* launch = in_kernel(reinterpret_cast<CodeAddress>(__builtin_return_address(0)));
-  const Block* found =
-      launch == nullptr ? nullptr : owner(*launch, reinterpret_cast<std::uintptr_t>(address));
+  const Block* found = launch == nullptr
+                           ? nullptr
+                           : owner_of_shared(*launch, reinterpret_cast<std::uintptr_t>(address));
   return found == nullptr ? 0 : found->cluster_rank;
 }
 

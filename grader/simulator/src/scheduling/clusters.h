@@ -57,8 +57,13 @@ void check_rank(Launch& launch, unsigned rank, CodeAddress site);
 /// Of an address in the running block's shared memory the same place in that of block `rank`.
 std::uintptr_t in_block_of_cluster(const Launch& launch, std::uintptr_t address, unsigned rank);
 
-/// Does a thread of the block wait at the barrier of its cluster?
-bool waits_at_cluster(const Block& block);
+/// The block of the running one's cluster that has this address in its shared memory; nullptr if
+/// none has.
+Block* owner_of_shared(const Launch& launch, std::uintptr_t address);
+
+/// Does a thread of the block wait for what another one of its cluster can do: at the cluster's
+/// barrier, or at one in shared memory?
+bool waits_for_cluster(const Block& block);
 
 /// Called when a thread of a cluster has returned: the others may have waited for it alone.
 void cluster_thread_returned(Launch& launch, const Thread& thread);

@@ -7,6 +7,10 @@ namespace simulator {
 void land(Launch& launch, const AsyncCopy& copy, bool is_awaited) {
   launch.checkers.tell(CopyEnd{&copy, is_awaited});
   auto* const to = reinterpret_cast<unsigned char*>(copy.to.address);
+  if (copy.is_store) {
+    std::memcpy(to, copy.value, copy.to.size);
+    return;
+  }
   const void* const from =
       copy.is_read ? copy.value : reinterpret_cast<const void*>(copy.from.address);
   std::memcpy(to, from, copy.from.size);

@@ -55,6 +55,7 @@ struct Launch {
   Fiber scheduler;                       // waits while the threads of a round run
   bool progress = false;                 // some thread of the round did more than give way
   bool met_others = false;               // some thread of the round did an atomic operation
+  std::uint32_t split_barriers = 0;      // initialised so far
   CodeAddress inside = 0;                // a place in the kernel; 0 while none is known
   uint3 cluster_wanted = {0, 0, 0};      // the kernel's own, if the launch did not know them
   bool failed = false;                   // an error that stops a GPU has been made

@@ -100,7 +100,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
     }
     thread.state = ThreadState::ready;
     thread.spin = {};
-    thread.gave_way = thread.has_updated = thread.let_others_swap = false;
+    thread.gave_way = thread.has_updated = thread.let_others_swap = thread.is_woken = false;
     thread.last_site = thread.wait_site = 0;
     thread.cluster_arrivals = thread.cluster_waits = 0;
   }
@@ -140,6 +140,7 @@ void Scheduler::go_on(Block& block) {
     launch_.machine.memory.shared.take_from_window(block.seat);
   }
   launch_.checkers.tell(BlockResume{block.seat});
+  if (block.cluster != nullptr) tell_woken(block);
 }
 
 Scheduler::Outcome Scheduler::run_block(Block& block) {
@@ -150,7 +151,7 @@ Scheduler::Outcome Scheduler::run_block(Block& block) {
     launch_.progress = launch_.met_others = false;
     if (!pass_turn(launch_, launch_.scheduler, 0)) {
       if (GridBarrier::is_at(block)) return Outcome::at_grid;
-      if (block.cluster != nullptr && waits_at_cluster(block)) return Outcome::asleep;
+      if (block.cluster != nullptr && waits_for_cluster(block)) return Outcome::asleep;
       launch_.checkers.tell(BlockStuck{});
       launch_.fail(kErrorLaunchTimeout);
     }
@@ -202,8 +203,11 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   std::uint64_t next = first;
   std::size_t idle_turns = 0;  // in a row
   bool is_aside = false;       // the block that ran last
-  while (next < end_of_share || !waiting_.empty() || (grid.waiting() > 0 && next < count)) {
-    if (waiting_.empty() && !asleep_.empty()) break;  // only their clusters could wake them
+  while (next < end_of_share || !waiting_.empty() || !asleep_.empty() ||
+         (grid.waiting() > 0 && next < count)) {
+    if (waiting_.empty() && !asleep_.empty() && !land_stores()) {
+      break;  // only their clusters could wake them
+    }
     const bool start_new =
         next < count && (waiting_.empty() || (idle_turns > 0 && under_way() < most_seats()) ||
                          (is_aside && waiting_.size() < kTogether));
@@ -241,6 +245,8 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
     waiting_.push_back(block);
     if (idle_turns > kIdleTurns * waiting_.size() &&
         (next == count || under_way() >= most_seats())) {
+      idle_turns = 0;
+      if (land_stores()) continue;
       // Of a sample, they may wait for a block that is not among them.
       if (!chosen.is_sample()) give_up(*block, (count - next) * together, grid.waiting());
       return count;

@@ -42,7 +42,7 @@ class Scheduler {
  private:
   /// stalled: after some work, all threads wait for another block; idle: they did nothing else;
   /// aside: they can go on, but others have their turn.
-  /// asleep, at_grid: at the barrier of the cluster, of the grid.
+  /// asleep: until another block of the cluster does something; at_grid: at the grid's barrier.
   enum class Outcome { finished, stalled, idle, aside, asleep, at_grid, failed };
 
   Block& free_seat();
@@ -58,6 +58,8 @@ class Scheduler {
   std::size_t under_way() const;
   void begin_cluster(std::uint64_t number);
   void wake(const Cluster& cluster);
+  void tell_woken(Block& block);
+  bool land_stores();
   void end_in_cluster(Block& block);
   void tell_cluster_missed();
 

@@ -9,14 +9,17 @@
 namespace simulator {
 
 struct SplitBarrier {
-  std::uint32_t expected;       // arrivals in each phase
-  std::uint32_t missing;        // to the end of the present one
+  std::uint32_t expected = 0;   // arrivals in each phase
+  std::uint32_t missing = 0;    // to the end of the present one
   std::uint64_t phase = 0;      // that has begun and is not complete
   std::list<AsyncCopy> copies;  // that it answers for, and that have not landed
   std::int64_t told = 0;        // bytes that it is to expect in this phase
   std::int64_t bytes = 0;       // the same, less those that have landed
-  std::list<AsyncCopy> bulk;    // pieces of bulk copies on their way to it
+  std::list<AsyncCopy> bulk;    // pieces of bulk copies, and stores, on their way to it
   bool is_invalid = false;      // until it is initialised anew
+  std::uint32_t number = 0;     // among all of the launch
+  bool has_stores = false;      // asynchronous ones, in this phase
+  bool all_wait = false;        // no block of the cluster can do more before they land
 };
 
 }  // namespace simulator

@@ -53,6 +53,7 @@ struct Thread {
   CodeAddress last_site = 0;    // of the last load, store or call that the simulator saw
   CodeAddress wait_site = 0;    // where it waits, if it does
   std::uintptr_t waits_at = 0;  // the barrier in shared memory, if it waits there
+  bool is_woken = false;        // by another block: the checkers are to be told
   std::uintptr_t asked_at = 0;  // the one that it has asked last, in vain, and for what phase
   std::uint64_t asked_for = 0;
 };
@@ -96,7 +97,7 @@ struct Block {
 
   Cluster* cluster = nullptr;  // none where the launch has no clusters
   unsigned cluster_rank = 0;
-  bool is_asleep = false;  // until the barrier of its cluster is met
+  bool is_asleep = false;  // until another block of its cluster wakes one of its threads
 
   ParkedShared parked;
   std::vector<std::byte> parked_stacks;  // see StackSets
