@@ -488,8 +488,9 @@ Variant<T> variant_for(int cols, bool aligned) {
   if (aligned && cols <= 32 * kMostThreads) {  // 32 floats are half the registers of a thread
     return held_variant<T, V, 32 / V>(packs, 1);
   }
-  // TODO 4, at last: all other rows wait in shared memory. Return shared_variant<T>(cols), if it
-  // has a kernel. [solution 4]
+  // TODO 4, at last: all other rows wait in shared memory. Return shared_variant<T>(cols), if that
+  // has a kernel.
+  // [solution 4]
   const Variant<T> shared = shared_variant<T>(cols);
   if (shared.kernel != nullptr) {
     return shared;
