@@ -1,9 +1,8 @@
 // RMSNorm with the residual, version 3: clusters. Rows of more than 16,384 columns are shared by
 // the blocks of a cluster, 32 columns a thread.
 //
-// In version 2 a thread of a wide row holds up to 128 columns. In the last version,
-// solutions/01_rmsnorm/residual.cu, a block has up to 1024 threads of four packs, and rows that are
-// not aligned wait in shared memory.
+// In version 2 a thread of a wide row holds up to 128 columns. In the next one a block has up to
+// 1024 threads of four packs, and rows that are not aligned wait in shared memory.
 
 #include <cooperative_groups.h>
 #include <onepass/rmsnorm.h>
