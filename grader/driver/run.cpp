@@ -36,7 +36,7 @@ Run::Run(const Config& config, const std::vector<Task>& tasks, const GradeOption
     : config_(config),
       options_(options),
       device_(device),
-      builder_(config, device),
+      builder_(config, device, tasks.size() == 1 ? threads() : 1),
       report_(make_report(device, device == Device::cpu ? "CPU simulator" : "GPU", options.seed)),
       progress_(!options.alone) {
   if (options.alone) {
