@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "driver/cache.h"
 #include "driver/compile_errors.h"
@@ -40,7 +41,8 @@ std::string part_function(const std::string& exercise);
 
 class Builder {
  public:
-  Builder(const Config& config, Device device);
+  /// On the simulator the compiler of one text may be run `at_once` times at once.
+  Builder(const Config& config, Device device, std::size_t at_once = 1);
 
   /// It makes no workers: in their place files with what ptxas says of the kernels. An error is one
   /// that its compiler tells of the text; whatever else goes wrong is a fault. There must be a
@@ -70,7 +72,7 @@ class Builder {
  private:
   enum class Product { worker, gpu_code, library };
   Builder(const Config& config, const Toolchain& toolchain, Product product,
-          const std::string& label);
+          const std::string& label, std::size_t at_once = 1);
 
   struct Attempt : BuildResult {
     std::string fault = "";  // what it is if the error is none of theirs; empty: it surely is
@@ -79,6 +81,12 @@ class Builder {
   CacheEntry entry_of(const Implementation& implementation) const;
   Attempt attempt(const Implementation& implementation, const std::filesystem::path& folder) const;
   Attempt compile(const Implementation& implementation, const std::filesystem::path& folder) const;
+  std::vector<std::string> compile_in_parts(const Implementation& implementation,
+                                            const std::filesystem::path& to_include,
+                                            const std::filesystem::path& folder) const;
+  Attempt compile_part(const Implementation& implementation,
+                       const std::filesystem::path& to_include, int part,
+                       const std::filesystem::path& folder) const;
   Attempt assemble(const Implementation& implementation, const std::filesystem::path& ptx,
                    const std::filesystem::path& folder) const;
   Attempt keep_one_name(const Implementation& implementation, const std::string& object,
@@ -92,6 +100,7 @@ class Builder {
   ToolRunner tools_;
   Product product_;
   std::string label_;  // of its entries in the cache: "cpu"
+  std::size_t at_once_;
   std::filesystem::path cache_;
   std::string recipe_;  // everything but the file that a worker depends on
 };

@@ -36,7 +36,7 @@ Run::Run(const Config& config, const std::vector<Task>& tasks, const GradeOption
     : config_(config),
       options_(options),
       device_(device),
-      builder_(config, device),
+      builder_(config, device, tasks.size() == 1 ? threads() : 1),
       report_(make_report(device, device == Device::cpu ? "CPU simulator" : "GPU", options.seed)),
       progress_(!options.alone) {
   if (options.alone) {
@@ -136,10 +136,15 @@ void Run::build_theirs(std::size_t index) {
     update(index, [&](Json& exercise) { set_all_checks(exercise, "missing", task.missing, ""); });
     return;
   }
-  find_places(item);
   progress_.show(fmt::format("compiling {}", task.shown));
-  const BuildResult result =
-      workers_ ? builder_.build_once(task, workers_->path()) : builder_.build(task);
+  BuildResult result;
+  parallel_for(2, 2, [&](std::size_t which) {
+    if (which == 0) {
+      result = workers_ ? builder_.build_once(task, workers_->path()) : builder_.build(task);
+    } else {
+      find_places(item);
+    }
+  });
   if (result.error) {
     update(index, [&](Json& exercise) {
       set_all_checks(exercise, "compile error", result.error->message, result.error->location);

@@ -55,5 +55,8 @@ struct FunctionTable {
 
 /// The functions that the binding offers; defined by ONEPASS_FUNCTIONS in binding.h.
 FunctionTable bound_functions();
+/// Of a binding that was compiled in three parts, what the second and the third offer.
+__attribute__((weak)) FunctionTable bound_functions_2();
+__attribute__((weak)) FunctionTable bound_functions_3();
 
 }  // namespace onepass::worker

@@ -58,7 +58,7 @@ void call(Result (*function)(Types...), const Arguments& arguments, Names... nam
 /// Takes Function initialisers, such as {"scale", "fp32", call_scale}.
 #define ONEPASS_FUNCTIONS(...)                                          \
   namespace onepass::worker {                                           \
-  FunctionTable bound_functions() {                                     \
+  FunctionTable ONEPASS_BOUND() {                                       \
     static constexpr Function table[] = {__VA_ARGS__};                  \
     return {table, static_cast<int>(sizeof(table) / sizeof(table[0]))}; \
   }                                                                     \
@@ -73,8 +73,22 @@ void call(Result (*function)(Types...), const Arguments& arguments, Names... nam
     }                                                      \
   }
 
-/// The same for each element type there is.
-#define ONEPASS_EACH_DTYPE(name, function, ...)                      \
-  ONEPASS_FUNCTION(float, "fp32", name, function, __VA_ARGS__),      \
-      ONEPASS_FUNCTION(__half, "fp16", name, function, __VA_ARGS__), \
-      ONEPASS_FUNCTION(__nv_bfloat16, "bf16", name, function, __VA_ARGS__)
+/// The same for each element type there is. The driver may compile a binding in parts, one for each
+/// of them (driver/compile.cpp).
+#define ONEPASS_FP32(...) ONEPASS_FUNCTION(float, "fp32", __VA_ARGS__)
+#define ONEPASS_FP16(...) ONEPASS_FUNCTION(__half, "fp16", __VA_ARGS__)
+#define ONEPASS_BF16(...) ONEPASS_FUNCTION(__nv_bfloat16, "bf16", __VA_ARGS__)
+#ifndef ONEPASS_PART
+#define ONEPASS_BOUND bound_functions
+#define ONEPASS_EACH_DTYPE(...) \
+  ONEPASS_FP32(__VA_ARGS__), ONEPASS_FP16(__VA_ARGS__), ONEPASS_BF16(__VA_ARGS__)
+#elif ONEPASS_PART == 1
+#define ONEPASS_BOUND bound_functions
+#define ONEPASS_EACH_DTYPE ONEPASS_FP32
+#elif ONEPASS_PART == 2
+#define ONEPASS_BOUND bound_functions_2
+#define ONEPASS_EACH_DTYPE ONEPASS_FP16
+#else
+#define ONEPASS_BOUND bound_functions_3
+#define ONEPASS_EACH_DTYPE ONEPASS_BF16
+#endif

@@ -24,7 +24,10 @@ Message refusal(const std::string& reason) {
 }
 
 Function find_function(const Device& device, const wire::Call& call) {
-  for (const FunctionTable& table : {bound_functions(), device.own_functions()}) {
+  for (const FunctionTable& table :
+       {bound_functions(), bound_functions_2 != nullptr ? bound_functions_2() : FunctionTable{},
+        bound_functions_3 != nullptr ? bound_functions_3() : FunctionTable{},
+        device.own_functions()}) {
     for (const Function& function : std::span(table.functions, static_cast<size_t>(table.count))) {
       const bool any_dtype = function.dtype[0] == '\0';
       if (function.name == call.function && (any_dtype || function.dtype == call.dtype)) {
