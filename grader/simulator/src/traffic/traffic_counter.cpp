@@ -125,8 +125,7 @@ void TrafficCounter::count(const RequestOrigin& origin, const MemoryRequest* req
   }
 }
 
-void TrafficCounter::count_by_buffer(const RequestOrigin& origin, MemoryRequest rest,
-                                     Site*& site) {
+void TrafficCounter::count_by_buffer(const RequestOrigin& origin, MemoryRequest rest, Site*& site) {
   while (rest.lanes != 0) {
     MemoryRequest of_buffer = rest;
     of_buffer.lanes = lanes_of_first_buffer(rest);
