@@ -82,7 +82,7 @@ int main(int count, char** arguments) {
   const double everything = best_of_three(true);
   const double tensors = 4.0 * static_cast<double>(2 * elements);
   std::printf(
-      "rmsnorm/forward %d x %d fp32 on one core: all checks %.2f s, with requests and sectors "
+      "rmsnorm/%s %d x %d fp32 on one core: all checks %.2f s, with requests and sectors "
       "%.2f s; %.0f MB at most, %.1f times x and y\n",
-      rows, cols, checks, everything, peak_bytes() / 1e6, peak_bytes() / tensors);
+      ONEPASS_KERNEL, rows, cols, checks, everything, peak_bytes() / 1e6, peak_bytes() / tensors);
 }

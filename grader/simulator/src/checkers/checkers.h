@@ -147,7 +147,10 @@ class Checkers {
 
   /// An access. There are so many that asking for each checker whether it is wanted would show.
   [[gnu::always_inline]] ErrorCode tell(const AccessEvent& event) {
-    return __builtin_expect(goes_short_way_, 1) ? tell_access<true>(event) : tell_some(event);
+    if (__builtin_expect(goes_short_way_, 1)) return tell_access<true>(event);
+    const Place& place = event.place;
+    return tell_some(event.thread, event.access, place.area, place.space, place.piece,
+                     place.offset);
   }
 
   /// An access to shared memory of another block of the cluster.
@@ -210,7 +213,13 @@ class Checkers {
     if (to_most || wanted_.races) races_.on(event);
     return kSuccess;
   }
-  [[gnu::noinline]] ErrorCode tell_some(AccessEvent event) { return tell_access<false>(event); }
+
+  /// The event comes in its parts: as a whole it would come by way of memory.
+  [[gnu::noinline, gnu::flatten]] ErrorCode tell_some(unsigned thread, const Access& access,
+                                                      Area area, MemorySpace space,
+                                                      std::uint32_t piece, std::size_t offset) {
+    return tell_access<false>(AccessEvent{thread, access, {area, space, piece, offset}});
+  }
 
   static AccessEvent read_by(const AsyncCopy& copy) {
     return {copy.thread, copy.from, copy.from_place};
@@ -221,11 +230,13 @@ class Checkers {
   /// Here two checkers meet, too. Who uses a copy's memory while it is under way has not waited for
   /// it; but if nothing orders that behind its begin, it is a race with whoever began it. Then the
   /// answer is no, for the race is told. Behind a store nothing comes but by a wait for it.
-  bool meets_copy(AccessEvent event) {
+  [[gnu::always_inline]] bool meets_copy(const AccessEvent& event) {
     const AsyncCopy* met = wanted_.copies ? copies_.met_by(event) : nullptr;
-    if (met == nullptr) return false;
-    if (wanted_.races && !met->is_store && !races_.is_behind(met->when, event.thread)) return false;
-    copies_.report(*met, event);
+    return __builtin_expect(met != nullptr, 0) && tell_met(*met, event);
+  }
+  [[gnu::noinline]] bool tell_met(const AsyncCopy& met, AccessEvent event) {
+    if (wanted_.races && !met.is_store && !races_.is_behind(met.when, event.thread)) return false;
+    copies_.report(met, event);
     return true;
   }
   template <typename Event>

@@ -27,24 +27,22 @@ class BulkUnderWay {
   }
 
   void end(const AsyncCopy& piece) {
-    for (Copy& copy : copies_) {
-      const AsyncCopy** const found = copy.piece_at(copy.to, piece.to.address);
-      if (found == nullptr || *found != &piece) continue;
-      *found = nullptr;
-      ++copy.ended;
-      break;
+    for (auto copy = copies_.begin(); copy != copies_.end(); ++copy) {
+      const std::size_t number = (piece.to.address - copy->to) / kPiece;
+      if (piece.to.address < copy->to || number >= copy->pieces.size()) continue;
+      if (copy->pieces[number] != &piece) continue;
+      copy->pieces[number] = nullptr;
+      ++copy->ended;
+      if (copy->is_whole() && copy->ended == copy->pieces.size()) copies_.erase(copy);
+      return;
     }
-    copies_.erase(std::remove_if(copies_.begin(), copies_.end(),
-                                 [](const Copy& copy) {
-                                   return copy.is_whole() && copy.ended == copy.pieces.size();
-                                 }),
-                  copies_.end());
   }
 
-  /// The piece that writes, or that reads, what the access uses; nullptr if there is none.
-  const AsyncCopy* writer_met_by(const Access& access) { return met_by(&Copy::to, access); }
-  const AsyncCopy* reader_met_by(const Access& access) {
-    const AsyncCopy* const met = met_by(&Copy::from, access);
+  /// The piece that writes what an access to these bytes uses, or that reads what it writes.
+  const AsyncCopy* met_by(std::uintptr_t address, unsigned size, bool writes) const {
+    const AsyncCopy* met = met_at(&Copy::to, address, size);
+    if (met != nullptr || !writes) return met;
+    met = met_at(&Copy::from, address, size);
     return met != nullptr && met->is_read ? nullptr : met;
   }
 
@@ -56,18 +54,18 @@ class BulkUnderWay {
     std::size_t bytes, ended;              // ended: pieces
     std::vector<const AsyncCopy*> pieces;  // nullptr: it has landed
 
-    bool is_whole() const { return pieces.size() * kPiece == bytes; }
-    const AsyncCopy** piece_at(std::uintptr_t begin, std::uintptr_t address) {
-      const std::size_t number = (address - begin) / kPiece;
-      return address < begin || number >= pieces.size() ? nullptr : &pieces[number];
-    }
+    std::size_t begun() const { return pieces.size() * kPiece; }  // bytes
+    bool is_whole() const { return begun() == bytes; }
   };
 
-  const AsyncCopy* met_by(std::uintptr_t Copy::*begin, const Access& access) {
-    for (Copy& copy : copies_) {
-      for (const std::uintptr_t address : {access.address, access.address + access.size - 1}) {
-        const AsyncCopy** const piece = copy.piece_at(copy.*begin, address);
-        if (piece != nullptr && *piece != nullptr) return *piece;
+  const AsyncCopy* met_at(std::uintptr_t Copy::*end, std::uintptr_t address, unsigned size) const {
+    for (const Copy& copy : copies_) {
+      const std::uintptr_t begin = copy.*end;
+      if (address + size <= begin || address >= begin + copy.begun()) continue;
+      for (const std::uintptr_t byte : {address, address + size - 1}) {
+        if (byte < begin || byte >= begin + copy.begun()) continue;
+        const AsyncCopy* const piece = copy.pieces[(byte - begin) / kPiece];
+        if (piece != nullptr) return piece;
       }
     }
     return nullptr;

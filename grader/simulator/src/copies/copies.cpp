@@ -42,16 +42,8 @@ void CopyChecker::on(const CopyEnd& event) {
   block.to.remove(*event.copy);
 }
 
-const AsyncCopy* CopyChecker::met_by(const AccessEvent& event) {
-  Block& block = owner(event);
-  Access access = event.access;
-  if (is_remote(event.place)) access.address = memory_.shared.home(access.address);
-  const bool writes = access.type != AccessType::read;
-  const AsyncCopy* met = block.bulk.writer_met_by(access);
-  if (met == nullptr && writes) met = block.bulk.reader_met_by(access);
-  if (met == nullptr) met = block.to.met_by(access);
-  if (met == nullptr && writes) met = block.from.met_by(access);
-  return met;
+const AsyncCopy* CopyChecker::met_by_remote(AccessEvent event) {
+  return met_in(owner(event), memory_.shared.home(event.access.address), event.access);
 }
 
 bool CopyChecker::is_at_source(const AsyncCopy& copy, const Access& access) const {

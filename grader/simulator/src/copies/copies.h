@@ -54,7 +54,10 @@ class CopyChecker {
   }
 
   /// The copy under way that an access must not meet, but meets; nullptr if there is none.
-  const AsyncCopy* met_by(const AccessEvent& event);
+  [[gnu::always_inline]] const AsyncCopy* met_by(const AccessEvent& event) {
+    if (__builtin_expect(is_remote(event.place), 0)) return met_by_remote(event);
+    return met_in(blocks_.running(), event.access.address, event.access);
+  }
   void report(const AsyncCopy& met, AccessEvent event);
 
  private:
@@ -63,6 +66,18 @@ class CopyChecker {
     CopiesByPlace from{&AsyncCopy::from}, to{&AsyncCopy::to};
     BulkUnderWay bulk;
   };
+
+  /// The access uses this block's memory, from this address on.
+  [[gnu::always_inline]] static const AsyncCopy* met_in(Block& block, std::uintptr_t address,
+                                                        const Access& access) {
+    const bool writes = access.type != AccessType::read;
+    const AsyncCopy* met = nullptr;
+    if (!block.bulk.is_empty()) met = block.bulk.met_by(address, access.size, writes);
+    if (met == nullptr) met = block.to.met_by(address, access.size);
+    if (met == nullptr && writes) met = block.from.met_by(address, access.size);
+    return met;
+  }
+  [[gnu::noinline]] const AsyncCopy* met_by_remote(AccessEvent event);
 
   static std::string why_under_way(const AsyncCopy& copy, bool is_own);
   /// The block whose copies an access may meet: of another one's shared memory, that one.

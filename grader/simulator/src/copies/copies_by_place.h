@@ -55,13 +55,13 @@ class CopiesByPlace {
   }
 
   /// One whose end shares a byte with the access; nullptr if there is none.
-  const AsyncCopy* met_by(const Access& access) const {
-    if (access.address >= highest_ || access.address + access.size <= lowest_) return nullptr;
-    const std::uintptr_t last = (access.address + access.size - 1) / kPiece;
-    for (std::uintptr_t piece = access.address / kPiece; piece <= last; ++piece) {
+  const AsyncCopy* met_by(std::uintptr_t address, unsigned size) const {
+    if (address >= highest_ || address + size <= lowest_) return nullptr;
+    const std::uintptr_t last = (address + size - 1) / kPiece;
+    for (std::uintptr_t piece = address / kPiece; piece <= last; ++piece) {
       for (std::uint32_t at = list_of(piece); at != kNone; at = entries_[at].next) {
         const Access& end = entries_[at].copy->*end_;
-        if (end.address < access.address + access.size && access.address < end.address + end.size) {
+        if (end.address < address + size && address < end.address + end.size) {
           return entries_[at].copy;
         }
       }

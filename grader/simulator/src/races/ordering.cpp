@@ -325,7 +325,10 @@ void Ordering::note_atomic(const Synchronisation& event) {
 }
 
 bool Ordering::is_ordered_within_phase(const AccessRecord& earlier, unsigned thread) const {
-  if (earlier.thread() == thread) return true;
+  return earlier.thread() == thread || is_known_in_phase(earlier, thread);
+}
+
+bool Ordering::is_known_in_phase(const AccessRecord& earlier, unsigned thread) const {
   const Block& block = blocks_.running();
   if (earlier.warp() == thread / 32 &&
       earlier.epoch() < block.clocks[thread / 32].seen[thread % 32][earlier.thread() % 32]) {
@@ -347,10 +350,16 @@ bool Ordering::is_ordered(const AccessRecord& earlier, unsigned thread) const {
       (interval.phase != block.phase || is_ordered_within_phase(earlier, thread))) {
     return true;
   }
-  return is_seen(block.knowledge, interval.block, earlier) ||
-         (block.threads[thread].has_learned && is_seen(block.news, interval.block, earlier)) ||
+  return is_ordered_by_words(earlier, thread);
+}
+
+bool Ordering::is_ordered_by_words(const AccessRecord& earlier, unsigned thread) const {
+  const Block& block = blocks_.running();
+  const std::uint64_t other = block_of(earlier);
+  return is_seen(block.knowledge, other, earlier) ||
+         (block.threads[thread].has_learned && is_seen(block.news, other, earlier)) ||
          is_ordered_by_cluster(earlier, thread) ||
-         block.far.know(thread, interval.block, earlier.thread(), earlier.interval());
+         block.far.know(thread, other, earlier.thread(), earlier.interval());
 }
 
 bool Ordering::is_seen(const Knowledge& knowledge, std::uint64_t block,

@@ -266,6 +266,10 @@ class Ordering {
     std::uint64_t version = 0;
   };
 
+  // What few accesses ask: not part of the code of all.
+  [[gnu::noinline]] bool is_ordered_by_words(const AccessRecord& earlier, unsigned thread) const;
+  [[gnu::noinline]] bool is_known_in_phase(const AccessRecord& earlier, unsigned thread) const;
+
   void arrive_at_cluster(unsigned thread) {
     Block& block = blocks_.running();
     block.cluster->order.arrive(block.rank, thread, block.interval);

@@ -190,18 +190,38 @@ inline void RaceShadow::check_cell(std::size_t index, const Comparison& comparis
   Cell& cell = cells_[index];
   comparison.compare(cell.write, AccessType::write, event);
   if (event.access.type == AccessType::read) {
-    if (!event.access.is_atomic) note_read(index, comparison);
-    return;
-  }
-  if (__builtin_expect(event.access.is_atomic, 0)) {
-    if (event.access.is_load) return;
-    if (cell.read.has_second()) comparison.compare_with_read(second_reads_[index], event);
-    comparison.compare_with_read(cell.read, event);
+    note_read(index, comparison);
     return;
   }
   if (cell.read.has_second()) comparison.compare(second_reads_[index], AccessType::read, event);
   comparison.compare(cell.read, AccessType::read, event);
   cell = {comparison.record, {}};
+}
+
+void RaceShadow::check_cell_atomically(std::size_t index, const Comparison& comparison,
+                                       const AccessEvent& event) {
+  const Cell& cell = cells_[index];
+  comparison.compare(cell.write, AccessType::write, event);
+  if (event.access.type == AccessType::read || event.access.is_load) return;
+  if (cell.read.has_second()) comparison.compare_with_read(second_reads_[index], event);
+  comparison.compare_with_read(cell.read, event);
+}
+
+void RaceShadow::check_among_atomics(AccessEvent event, const AccessRecord& record,
+                                     std::uint32_t oldest, const Ordering& ordering,
+                                     RaceReport& report, FirstReads& first_reads) {
+  const Access& access = event.access;
+  const Comparison comparison = {event.thread, record, oldest, ordering, report, first_reads};
+  first_reads.settle(event);
+  const std::size_t last = (event.place.offset + access.size - 1) >> cell_shift_;
+  for (std::size_t index = event.place.offset >> cell_shift_; index <= last; ++index) {
+    if (access.is_atomic) {
+      check_cell_atomically(index, comparison, event);
+    } else {
+      check_cell(index, comparison, event);
+    }
+    check_atomics(index, comparison, event);
+  }
 }
 
 void RaceShadow::check(const AccessEvent& event, const AccessRecord& record, std::uint32_t oldest,
@@ -212,14 +232,13 @@ void RaceShadow::check(const AccessEvent& event, const AccessRecord& record, std
     if (bytes_ > kMostWatched) return;
     fit_cells(offset, access.size);
   }
+  if (__builtin_expect(access.is_atomic || !atomics_.empty(), 0)) {
+    return check_among_atomics(event, record, oldest, ordering, report, first_reads);
+  }
   const Comparison comparison = {event.thread, record, oldest, ordering, report, first_reads};
-  const bool among_atomics = access.is_atomic || !atomics_.empty();
-  if (__builtin_expect(among_atomics, 0)) first_reads.settle(event);
-  const std::size_t first = offset >> cell_shift_;
   const std::size_t last = (offset + access.size - 1) >> cell_shift_;
-  for (std::size_t index = first; index <= last; ++index) {
+  for (std::size_t index = offset >> cell_shift_; index <= last; ++index) {
     check_cell(index, comparison, event);
-    if (__builtin_expect(among_atomics, 0)) check_atomics(index, comparison, event);
   }
 }
 

@@ -82,8 +82,13 @@ class RaceShadow {
   };
   struct Comparison;
 
-  void fit_cells(std::size_t offset, unsigned size);
+  [[gnu::noinline]] void fit_cells(std::size_t offset, unsigned size);
+  [[gnu::noinline]] void check_among_atomics(AccessEvent event, const AccessRecord& record,
+                                             std::uint32_t oldest, const Ordering& ordering,
+                                             RaceReport& report, FirstReads& first_reads);
   void check_cell(std::size_t index, const Comparison& comparison, const AccessEvent& event);
+  void check_cell_atomically(std::size_t index, const Comparison& comparison,
+                             const AccessEvent& event);
   void check_atomics(std::size_t index, const Comparison& comparison, const AccessEvent& event);
   void note_read(std::size_t index, const Comparison& comparison);
   void forget_own_read(std::size_t index, const Comparison& comparison);

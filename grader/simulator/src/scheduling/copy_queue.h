@@ -14,9 +14,10 @@ namespace simulator {
 class CopyQueue {
  public:
   /// The copy stays where it is until it lands.
-  const AsyncCopy& begin(AsyncCopy copy) {
-    copy.batch = batches_;
-    return under_way_.emplace_back(copy);
+  const AsyncCopy& begin(const AsyncCopy& copy) {
+    AsyncCopy& begun = under_way_.emplace_back(copy);
+    begun.batch = batches_;
+    return begun;
   }
 
   /// Closes a batch of those that have begun since the last one; it may be empty.

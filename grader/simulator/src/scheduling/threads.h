@@ -42,7 +42,7 @@ struct Thread {
   Fiber fiber;
   Stack stack;
   uint3 index = {};
-  std::uint16_t number = 0;  // in the block
+  unsigned number = 0;  // in the block
   std::uint8_t lane = 0;
   ThreadState state = ThreadState::ready;
   SpinWait spin;

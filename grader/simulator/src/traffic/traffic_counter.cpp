@@ -103,10 +103,9 @@ void TrafficCounter::keep(const RequestOrigin& origin, const Site& site,
 /// The lanes of a request to global memory that have the same buffer as its first one.
 unsigned TrafficCounter::lanes_of_first_buffer(const MemoryRequest& request) const {
   const Allocation* const buffer = memory_.device.candidate(request.first_address());
-  unsigned lanes = 0;
+  unsigned lanes = request.lanes & -request.lanes;
   for (unsigned left = request.lanes; left != 0; left &= left - 1) {
-    const bool same = memory_.device.candidate(request.address[__builtin_ctz(left)]) == buffer;
-    if (same) lanes |= left & -left;
+    if (buffer->contains(request.address[__builtin_ctz(left)], 1)) lanes |= left & -left;
   }
   return lanes;
 }
@@ -115,13 +114,23 @@ void TrafficCounter::count(const RequestOrigin& origin, const MemoryRequest* req
                            std::size_t number) {
   Site* site = nullptr;
   for (std::size_t i = 0; i < number; ++i) {
-    MemoryRequest rest = requests[i];
-    while (rest.lanes != 0) {
-      MemoryRequest of_buffer = rest;
-      if (origin.space == MemorySpace::global) of_buffer.lanes = lanes_of_first_buffer(rest);
-      rest.lanes &= ~of_buffer.lanes;
-      count_in_buffer(origin, of_buffer, site);
+    const MemoryRequest& request = requests[i];
+    const bool is_global = origin.space == MemorySpace::global;
+    const unsigned lanes = is_global ? lanes_of_first_buffer(request) : request.lanes;
+    if (lanes == request.lanes) {
+      count_in_buffer(origin, request, site);
+    } else {
+      count_by_buffer(origin, request, site);
     }
+  }
+}
+
+void TrafficCounter::count_by_buffer(const RequestOrigin& origin, MemoryRequest rest, Site*& site) {
+  while (rest.lanes != 0) {
+    MemoryRequest of_buffer = rest;
+    of_buffer.lanes = lanes_of_first_buffer(rest);
+    rest.lanes &= ~of_buffer.lanes;
+    count_in_buffer(origin, of_buffer, site);
   }
 }
 

@@ -63,6 +63,8 @@ class TrafficCounter {
   std::uintptr_t home(MemorySpace space, std::uintptr_t address) const;
   Site& site_of(const RequestOrigin& origin, std::uintptr_t address);
   unsigned lanes_of_first_buffer(const MemoryRequest& request) const;
+  /// Of several buffers.
+  void count_by_buffer(const RequestOrigin& origin, MemoryRequest rest, Site*& site);
   /// site: that of the request before, then that of this one.
   void count_in_buffer(const RequestOrigin& origin, const MemoryRequest& request, Site*& site);
   static void add(Site& site, const MemoryRequest& request, const RequestCost& cost);
