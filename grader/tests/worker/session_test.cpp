@@ -6,6 +6,9 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "tests/worker/plain_device.h"
 #include "wire/json.h"
@@ -137,6 +140,29 @@ TEST_SUITE("worker session") {
       CHECK_FALSE(is_refused(ask(session, "run", call)));
     }
     CHECK(device.held_back == std::vector<bool>{true, false, true});
+  }
+
+  TEST_CASE("asked, it calls with each of the scalars in turn, on the same buffers") {
+    PlainDevice device;
+    Session session(device);
+    std::vector<std::pair<int64_t, const void*>> calls;
+    student = [&](const Arguments& arguments) {
+      calls.emplace_back(arguments.integer("rows"), arguments.buffer<float>("y"));
+      if (arguments.integer("rows") == 5) {
+        throw std::runtime_error("five");
+      }
+    };
+    const wire::Question question = {call_of({matrix("y", 9, 3, 3, true)}),
+                                     {{{"rows", 3}}, {{"rows", 5}}, {{"rows", 9}}}};
+    const auto answers =
+        wire::read<std::vector<wire::Launched>>(ask(session, "ask", question).body.at("content"));
+    REQUIRE(answers.size() == 3);
+    CHECK(answers[0].went_well);
+    CHECK_FALSE(answers[1].went_well);
+    CHECK(answers[2].went_well);
+    REQUIRE(calls.size() == 3);
+    CHECK(calls[2].first == 9);
+    CHECK(calls[2].second == calls[0].second);
   }
 
   TEST_CASE("stray writes are told by the place of the first, or the nearest") {

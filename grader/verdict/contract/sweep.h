@@ -8,7 +8,7 @@
 //     half a vector past it, which a test with the number for fp32 takes for one;
 //   - null, if it may be, and over its input, if it may be;
 //   - beside another one in one matrix, right behind it: all that have a stride, with the same one,
-//     and each two, in either order, with different ones;
+//     and each two, in either order, with different ones; in bf16 one of these;
 // and of all of them together rows that fill no vector, without gaps or each starting with one.
 // Alone each of them shows which one a kernel cannot take. Then come those in which all tensors are
 // alike, on boundaries of 16 bytes and no more among them, and a few calls in which every two of
