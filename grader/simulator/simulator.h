@@ -52,6 +52,9 @@ struct Label {
 /// a multiple of 4096 (0 for an aligned buffer). Pages that nobody touches cost nothing.
 /// nullptr if bytes is 0 or the device is full.
 void* allocate(std::size_t bytes, std::size_t offset, const Label& label);
+/// Several buffers share the allocation: this one has these bytes of it, or, if it has rows, some
+/// of them. All are named, the one at the start too.
+void name_part(void* first, std::size_t bytes, const Label& label);
 void release(void* device);
 
 /// Copies into device memory, and counts it as initialised from then on.
@@ -74,6 +77,10 @@ void set_block_order(BlockOrder order, std::uint64_t seed = 0);
 /// written it may not have run. The blocks of a cooperative launch wait for each other, so that all
 /// of them run.
 void run_sample_of_blocks(std::uint64_t most);
+
+/// Wanted, no block of the next launches runs. Each is checked and listed as any other; which
+/// function it is, is told in other words than of one that ran.
+void run_no_blocks(bool wanted);
 
 // ---- Streams --------------------------------------------------------------------------------
 

@@ -125,6 +125,9 @@ std::string Case::describe() const {
   }
   for (const Buffer& buffer : buffers_) {
     text += buffer.null && buffer.over.empty() ? fmt::format(", {} null", buffer.name) : "";
+    text += buffer.layout.in.empty() ? ""
+                                     : fmt::format(", {} = {} + {}", buffer.name, buffer.layout.in,
+                                                   buffer.layout.offset);
   }
   return text;
 }

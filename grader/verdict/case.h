@@ -31,7 +31,8 @@ enum class Role { input, output, in_place };
 /// Where a buffer lies in device memory.
 struct Layout {
   std::int64_t stride = 0;  // elements from one row to the next; 0 means dense: cols
-  std::int64_t offset = 0;  // elements past an address aligned to 256 bytes
+  std::int64_t offset = 0;  // elements past an address aligned to 256 bytes,
+  std::string in = {};      // or past the first of this buffer, between whose rows its own lie
 
   std::int64_t stride_for(std::int64_t cols) const { return stride == 0 ? cols : stride; }
 };

@@ -43,7 +43,8 @@ struct BufferSpec {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
   std::int64_t stride = 0;  // elements from one row to the next, at least cols
-  std::int64_t offset = 0;  // elements past an address aligned to 256 bytes
+  std::int64_t offset = 0;  // elements past an address aligned to 256 bytes,
+  std::string in;           // or past the first of the buffer of this name, in whose memory it lies
   bool is_output = false;   // it counts as uninitialised until written
   bool is_null = false;     // it has no memory: the function gets a null pointer,
   std::string over;         // or the address of the buffer of this name
@@ -82,6 +83,13 @@ struct Call {
   // the same time. Without buffers there is none.
   std::map<std::string, double> beside_scalars = {};
   std::vector<BufferSpec> beside_buffers = {};
+};
+
+/// "ask": what would be launched with these scalars in turn, of which no block runs. The call's
+/// buffers have room for all of them.
+struct Question {
+  Call call;
+  std::vector<std::map<std::string, double>> scalars;
 };
 
 /// "sample": timed calls of what is prepared.
@@ -154,6 +162,19 @@ struct Ran {
   Observations observations;
   std::vector<SeenBuffer> buffers;  // empty unless the outcome is ok
   std::vector<SeenBuffer> beside_buffers;
+};
+
+/// A launch that did not run.
+struct Launch {
+  std::string kernel;  // its function, with the shape of its clusters
+  std::uint64_t threads = 0;
+  std::uint64_t shared_bytes = 0;  // dynamic
+};
+
+/// To "ask", of each call.
+struct Launched {
+  bool went_well = false;
+  std::vector<Launch> launches;
 };
 
 /// To "sample".

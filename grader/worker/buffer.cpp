@@ -2,6 +2,8 @@
 #include "worker/buffer.h"
 
 #include <algorithm>
+#include <map>
+#include <stdexcept>
 
 #include "worker/hash_fill.h"
 
@@ -27,18 +29,44 @@ std::vector<std::byte> download(Device& device, const Area& area) {
   return bytes;
 }
 
+/// Bytes from the start of the first buffer of its matrix.
+size_t begin_in_matrix(const BufferSpec& spec) {
+  return spec.in.empty() ? 0 : static_cast<size_t>(spec.offset * spec.element_bytes());
+}
+
+size_t bytes_of(const std::vector<BufferSpec>& matrix) {
+  size_t bytes = 0;
+  for (const BufferSpec& spec : matrix) {
+    bytes = std::max(bytes, begin_in_matrix(spec) + spec.span_bytes());
+  }
+  return bytes;
+}
+
 }  // namespace
 
-Buffer::Buffer(Device& device, const BufferSpec& spec, const std::vector<Blob>& blobs)
+Buffer::Buffer(Device& device, const BufferSpec& spec, const std::vector<Blob>& blobs,
+               const std::vector<BufferSpec>& matrix, const Buffer* host, bool filled)
     : device_(device), blobs_(blobs), spec_(spec) {
   if (spec_.is_null) {
     return;
   }
-  allocation_ = device_.allocate(spec_);
+  if (host == nullptr) {
+    allocation_ = device_.allocate(spec_, bytes_of(matrix));
+  }
+  const Allocation& all = host == nullptr ? allocation_ : host->allocation_;
+  first_ = all.first + begin_in_matrix(spec_);
+  if (!filled) {
+    return;
+  }
   try {
+    if (matrix.size() > 1) {
+      device_.name_part(spec_, first_);
+    }
+    find_gaps(matrix, all);
     device_.set(guard_before(), guard_byte());
-    device_.set(guard_after(), guard_byte());
-    device_.set(padding(), guard_byte());
+    for (const Gap& gap : gaps_) {
+      device_.set(gap.area, guard_byte());
+    }
     fill_elements(spec_.hash);
   } catch (...) {
     device_.release(allocation_);
@@ -51,26 +79,42 @@ Buffer::~Buffer() {
 }
 
 Area Buffer::elements() const {
-  return {allocation_.first, spec_.row_bytes(), static_cast<size_t>(spec_.rows),
-          spec_.pitch_bytes()};
-}
-
-/// The gaps between the rows; no rows if there are none, or if they are too large to look at.
-Area Buffer::padding() const {
-  const size_t gap = spec_.pitch_bytes() - spec_.row_bytes();
-  const bool none = spec_.rows < 2 || gap == 0 || gap > kLargestGap;
-  return {allocation_.first + (none ? 0 : spec_.row_bytes()), gap,
-          none ? 0 : static_cast<size_t>(spec_.rows - 1), spec_.pitch_bytes()};
+  return {first_, spec_.row_bytes(), static_cast<size_t>(spec_.rows), spec_.pitch_bytes()};
 }
 
 Area Buffer::guard_before() const {
   const size_t bytes = allocation_.guard_before;
-  return {allocation_.first - bytes, bytes, bytes == 0 ? size_t{0} : size_t{1}, bytes};
+  return {first_ - bytes, bytes, bytes == 0 ? size_t{0} : size_t{1}, bytes};
 }
 
-Area Buffer::guard_after() const {
-  const size_t bytes = allocation_.guard_after;
-  return {allocation_.first + spec_.span_bytes(), bytes, bytes == 0 ? size_t{0} : size_t{1}, bytes};
+/// Of those of one buffer alone all but the last are alike.
+void Buffer::find_gaps(const std::vector<BufferSpec>& matrix, const Allocation& all) {
+  std::byte* const end = all.first + bytes_of(matrix);
+  const auto add = [&](int64_t row, std::byte* begin, size_t bytes, int64_t rows) {
+    if (bytes > 0 && bytes <= kLargestGap && rows > 0) {
+      gaps_.push_back({row, {begin, bytes, static_cast<size_t>(rows), spec_.pitch_bytes()}});
+    }
+  };
+  if (matrix.size() == 1) {
+    add(0, first_ + spec_.row_bytes(), spec_.pitch_bytes() - spec_.row_bytes(), spec_.rows - 1);
+    add(spec_.rows - 1, end, all.guard_after, 1);
+    return;
+  }
+  std::vector<size_t> begins = {static_cast<size_t>(end - all.first) + all.guard_after};
+  for (const BufferSpec& other : matrix) {
+    for (int64_t row = 0; row < other.rows; ++row) {
+      begins.push_back(begin_in_matrix(other) + static_cast<size_t>(row) * other.pitch_bytes());
+    }
+  }
+  std::sort(begins.begin(), begins.end());
+  for (int64_t row = 0; row < spec_.rows; ++row) {
+    const size_t begin = begin_in_matrix(spec_) + static_cast<size_t>(row) * spec_.pitch_bytes();
+    const size_t next = *std::upper_bound(begins.begin(), begins.end(), begin);
+    if (next < begin + spec_.row_bytes()) {
+      throw std::invalid_argument("rows of " + spec_.name + " overlap those of another buffer");
+    }
+    add(row, all.first + begin + spec_.row_bytes(), next - begin - spec_.row_bytes(), 1);
+  }
 }
 
 unsigned char Buffer::guard_byte() const {
@@ -111,41 +155,71 @@ wire::SeenBuffer Buffer::strays() const {
   wire::SeenBuffer seen;
   seen.name = spec_.name;
   if (!spec_.is_null) {
-    find_in_padding(seen);
-    find_in_guards(seen);
+    find_in_guard_before(seen);
+    for (const Gap& gap : gaps_) {
+      if (find_in(gap, seen)) {
+        break;
+      }
+    }
   }
   return seen;
 }
 
-void Buffer::find_in_padding(wire::SeenBuffer& seen) const {
-  const Area gaps = padding();
-  const size_t slab_rows = gaps.rows == 0 ? 0 : std::max(size_t{1}, kSlabBytes / gaps.width);
-  for (size_t row = 0; row < gaps.rows; row += slab_rows) {
-    const Area slab{gaps.first + row * gaps.pitch, gaps.width, std::min(slab_rows, gaps.rows - row),
-                    gaps.pitch};
+/// Notes the first stray write there, if there is one.
+bool Buffer::find_in(const Gap& gap, wire::SeenBuffer& seen) const {
+  const Area& area = gap.area;
+  const size_t slab_rows = std::max(size_t{1}, kSlabBytes / area.width);
+  for (size_t row = 0; row < area.rows; row += slab_rows) {
+    const Area slab{area.first + row * area.pitch, area.width, std::min(slab_rows, area.rows - row),
+                    area.pitch};
     const std::vector<std::byte> bytes = download(device_, slab);
     const auto changed = std::find_if(bytes.begin(), bytes.end(), changed_from(guard_byte()));
     if (changed != bytes.end()) {
       const auto at = static_cast<size_t>(changed - bytes.begin());
-      seen.padding_row = static_cast<int64_t>(row + at / gaps.width);
-      seen.padding_col = spec_.cols + static_cast<int64_t>(at % gaps.width) / spec_.element_bytes();
-      return;
+      const int64_t behind = static_cast<int64_t>(at % area.width) / spec_.element_bytes();
+      const int64_t of_row = gap.row + static_cast<int64_t>(row + at / area.width);
+      if (of_row < spec_.rows - 1) {
+        seen.padding_row = of_row;
+        seen.padding_col = spec_.cols + behind;
+      } else if (seen.elements_before == 0) {
+        seen.elements_after = behind + 1;
+      }
+      return true;
     }
   }
+  return false;
 }
 
-void Buffer::find_in_guards(wire::SeenBuffer& seen) const {
+void Buffer::find_in_guard_before(wire::SeenBuffer& seen) const {
   const std::vector<std::byte> before = download(device_, guard_before());
   const auto nearest = std::find_if(before.rbegin(), before.rend(), changed_from(guard_byte()));
   if (nearest != before.rend()) {
     seen.elements_before = (nearest - before.rbegin()) / spec_.element_bytes() + 1;
-    return;
   }
-  const std::vector<std::byte> after = download(device_, guard_after());
-  const auto first = std::find_if(after.begin(), after.end(), changed_from(guard_byte()));
-  if (first != after.end()) {
-    seen.elements_after = (first - after.begin()) / spec_.element_bytes() + 1;
+}
+
+Buffers make_buffers(Device& device, const std::vector<BufferSpec>& specs,
+                     const std::vector<Blob>& blobs, bool filled) {
+  Buffers buffers(specs.size());
+  std::map<std::string, std::vector<BufferSpec>> matrices;  // by their first buffer
+  std::map<std::string, const Buffer*> first;
+  for (const BufferSpec& spec : specs) {
+    if (!spec.is_null) {
+      matrices[spec.in.empty() ? spec.name : spec.in].push_back(spec);
+    }
   }
+  for (const bool is_inside : {false, true}) {
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      const BufferSpec& spec = specs[i];
+      if (!spec.in.empty() == is_inside) {
+        const std::string& name = is_inside ? spec.in : spec.name;
+        buffers[i] = std::make_unique<Buffer>(device, spec, blobs, matrices[name],
+                                              is_inside ? first.at(name) : nullptr, filled);
+        first.emplace(name, buffers[i].get());
+      }
+    }
+  }
+  return buffers;
 }
 
 }  // namespace onepass::worker

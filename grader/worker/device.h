@@ -44,11 +44,11 @@ struct ArgumentTable {
 /// Throws if the request lacks an argument that the binding asks for.
 std::string enter(const Function& function, const ArgumentTable& table);
 
-/// Device memory of a buffer, with bytes on either side that belong to nobody.
+/// Device memory, with bytes on either side that belong to nobody.
 struct Allocation {
-  std::byte* first = nullptr;  // the buffer's first byte
+  std::byte* first = nullptr;
   size_t guard_before = 0;
-  size_t guard_after = 0;  // from span_bytes() on
+  size_t guard_after = 0;
 };
 
 /// A rectangle of bytes in device memory: rows of `width`, `pitch` bytes from start to start.
@@ -82,8 +82,8 @@ class Device {
   /// Functions that the worker itself offers on this device.
   virtual FunctionTable own_functions() const { return {nullptr, 0}; }
 
-  /// Throws OutOfMemory.
-  virtual Allocation allocate(const BufferSpec& spec) = 0;
+  /// Memory of so many bytes for that buffer, which is the first in it. Throws OutOfMemory.
+  virtual Allocation allocate(const BufferSpec& spec, size_t bytes) = 0;
   virtual void release(const Allocation& allocation) noexcept = 0;
 
   /// These four throw if the device refuses. Host memory is dense: area.rows * area.width bytes.
@@ -94,6 +94,9 @@ class Device {
 
   /// From now on reading the area is no mistake of the kernel (upload and hash_fill do it too).
   virtual void mark_initialised(const Area&) {}
+
+  /// Several buffers lie in one allocation: this one from there on.
+  virtual void name_part(const BufferSpec&, std::byte* /*first*/) {}
 
   /// The stream that calls are to use.
   virtual void* stream() { return nullptr; }
@@ -115,6 +118,9 @@ class Device {
   /// choose.
   virtual void limit_accesses(uint64_t /*of_launch*/) {}
   virtual void choose_blocks(uint64_t /*most*/, simulator::BlockOrder, uint64_t /*seed*/) {}
+
+  /// From now on no block of a launch runs, if the device can do without.
+  virtual void run_no_blocks(bool) {}
 
   /// From now on it has so many multiprocessors (0: as many as at the start), if it can choose.
   virtual void choose_multiprocessors(int /*number*/) {}

@@ -30,6 +30,13 @@ void hash_row(std::vector<std::byte>& row, Dtype dtype, const HashFill& fill, si
 
 constexpr int64_t kFarApart = 1 << 18;
 
+simulator::Label label_of(const BufferSpec& spec) {
+  // What lies far apart is a few elements of a vector, or of what is spoken of as one.
+  const bool vector =
+      spec.rows <= 1 || (spec.cols == 1 && (spec.stride == 1 || spec.stride > kFarApart));
+  return {spec.name, size_of(spec.dtype), vector ? 0 : spec.cols, spec.stride};
+}
+
 class CpuDevice : public Device {
  public:
   CpuDevice() {
@@ -53,15 +60,9 @@ class CpuDevice : public Device {
     return facts;
   }
 
-  Allocation allocate(const BufferSpec& spec) override {
-    const size_t bytes = spec.span_bytes();
+  Allocation allocate(const BufferSpec& spec, size_t bytes) override {
     const auto offset = static_cast<size_t>(spec.offset * spec.element_bytes());
-    // What lies far apart is a few elements of a vector, or of what is spoken of as one.
-    const bool vector =
-        spec.rows <= 1 || (spec.cols == 1 && (spec.stride == 1 || spec.stride > kFarApart));
-    const simulator::Label label{spec.name, size_of(spec.dtype), vector ? 0 : spec.cols,
-                                 spec.stride};
-    void* const first = simulator::allocate(bytes, offset, label);
+    void* const first = simulator::allocate(bytes, offset, label_of(spec));
     if (first == nullptr && bytes > 0) {
       throw OutOfMemory("the simulated device has no room for the buffer " + spec.name);
     }
@@ -111,6 +112,10 @@ class CpuDevice : public Device {
     }
   }
 
+  void name_part(const BufferSpec& spec, std::byte* first) override {
+    simulator::name_part(first, spec.span_bytes(), label_of(spec));
+  }
+
   void* stream() override { return stream_; }
 
   Ending call(const Function& function, const ArgumentTable& table, double time_limit_s) override {
@@ -143,6 +148,8 @@ class CpuDevice : public Device {
   }
 
   void limit_accesses(uint64_t of_launch) override { simulator::limit_accesses(of_launch); }
+
+  void run_no_blocks(bool wanted) override { simulator::run_no_blocks(wanted); }
 
   void choose_multiprocessors(int number) override {
     simulator::set_multiprocessors(number > 0 ? number : simulator::limits::kMultiprocessors);

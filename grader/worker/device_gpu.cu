@@ -95,10 +95,10 @@ class GpuDevice : public Device {
 
   FunctionTable own_functions() const override { return gpu_functions(); }
 
-  Allocation allocate(const BufferSpec& spec) override {
+  Allocation allocate(const BufferSpec& spec, size_t bytes) override {
     const size_t before = kGuardBytes + static_cast<size_t>(spec.offset * spec.element_bytes());
-    const size_t bytes = before + spec.span_bytes() + kGuardBytes;
-    return {allocate_on_gpu(bytes, "the buffer " + spec.name) + before, before, kGuardBytes};
+    const size_t all = before + bytes + kGuardBytes;
+    return {allocate_on_gpu(all, "the buffer " + spec.name) + before, before, kGuardBytes};
   }
 
   void release(const Allocation& allocation) noexcept override {

@@ -13,6 +13,7 @@
 //   op        content of the request   reply: op, content
 //   hello     the protocol's version   hello, DeviceFacts; or unavailable, why there is no device
 //   run       Call                     ran, Ran
+//   ask       Question                 asked, [Launched]: of each of its calls
 //   prepare   Call                     prepared, Ending: buffers to time with, on a GPU only
 //   sample    SampleOrder              sampled, Sampled
 //   fetch     FetchOrder               fetched, [FetchedBuffer]: of the set used last
@@ -38,7 +39,7 @@
 
 namespace onepass::worker {
 
-constexpr int kProtocolVersion = 6;
+constexpr int kProtocolVersion = 7;
 constexpr int kRequestDescriptor = 3;  // in the worker: requests come in here,
 constexpr int kReplyDescriptor = 4;    // and replies go out here
 

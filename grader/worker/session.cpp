@@ -3,6 +3,7 @@
 
 #include <strings.h>
 
+#include <algorithm>
 #include <new>
 #include <span>
 #include <utility>
@@ -15,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int64_t kMostElements = int64_t{1} << 40;
+constexpr int64_t kMostRowsTogether = int64_t{1} << 16;  // of which each is looked at
 constexpr int64_t kMostTraced = 100'000;
 constexpr int kMostSets = 64;
 constexpr int kMostSamples = 100'000;
@@ -47,6 +49,15 @@ void check_range(const char* name, int64_t value, int64_t least, int64_t most) {
 
 // The deciding process is trusted, but not to be free of mistakes: a request that makes no sense is
 // refused here, and can be carried out without a second look afterwards.
+void check_place(const wire::BufferSpec& spec, const std::vector<wire::BufferSpec>& all) {
+  const auto host = std::find_if(
+      all.begin(), all.end(), [&](const wire::BufferSpec& other) { return other.name == spec.in; });
+  if (host == all.end() || host->is_null || !host->in.empty() || host->dtype != spec.dtype) {
+    throw std::invalid_argument("there is no buffer for " + spec.name + " to lie in");
+  }
+  check_range("rows", std::max(host->rows, spec.rows), 0, kMostRowsTogether);
+}
+
 void check_buffer(const wire::BufferSpec& spec, const std::vector<Blob>& blobs) {
   if (spec.is_null) {
     return;
@@ -77,6 +88,9 @@ void check_call(const wire::Call& call, const std::vector<Blob>& blobs) {
   for (const auto* buffers : {&call.buffers, &call.beside_buffers}) {
     for (const wire::BufferSpec& buffer : *buffers) {
       check_buffer(buffer, blobs);
+      if (!buffer.in.empty() && !buffer.is_null) {
+        check_place(buffer, *buffers);
+      }
     }
   }
   if (!(call.time_limit_s > 0)) {
@@ -84,15 +98,6 @@ void check_call(const wire::Call& call, const std::vector<Blob>& blobs) {
   }
   check_range("trace", call.trace, 0, kMostTraced);
   check_range("sets", call.sets, 1, kMostSets);
-}
-
-Timing::BufferSet make_buffers(Device& device, const std::vector<BufferSpec>& specs,
-                               const std::vector<Blob>& blobs) {
-  Timing::BufferSet buffers;
-  for (const BufferSpec& spec : specs) {
-    buffers.push_back(std::make_unique<Buffer>(device, spec, blobs));
-  }
-  return buffers;
 }
 
 /// The host code that is called next is not to find the inputs in its own memory.
@@ -103,7 +108,7 @@ void wipe(std::vector<Blob>& blobs) {
 }
 
 /// What became of the buffers during the call. Appends their elements to the reply's blobs.
-std::vector<wire::SeenBuffer> observe(const Timing::BufferSet& buffers, std::vector<Blob>& blobs) {
+std::vector<wire::SeenBuffer> observe(const Buffers& buffers, std::vector<Blob>& blobs) {
   std::vector<wire::SeenBuffer> all;
   for (const auto& buffer : buffers) {
     wire::SeenBuffer& seen = all.emplace_back(buffer->strays());
@@ -138,6 +143,9 @@ Message Session::dispatch(Message& request) {
   }
   if (op == "run") {
     return run(wire::read<wire::Call>(content), request.blobs);
+  }
+  if (op == "ask") {
+    return ask(wire::read<wire::Question>(content));
   }
   if (op == "prepare") {
     return prepare(wire::read<wire::Call>(content), request.blobs);
@@ -176,7 +184,7 @@ Message Session::run(const wire::Call& call, std::vector<Blob>& blobs) {
   device_.choose_multiprocessors(call.multiprocessors);
   device_.choose_blocks(call.most_blocks, call.block_order, call.order_seed);
   device_.hold_back(!call.profiled);
-  Timing::BufferSet buffers, beside;
+  Buffers buffers, beside;
   wire::Ran ran;
   try {
     buffers = make_buffers(device_, call.buffers, blobs);
@@ -202,6 +210,33 @@ Message Session::run(const wire::Call& call, std::vector<Blob>& blobs) {
   Message reply = message_of("ran", ran);
   reply.blobs = std::move(seen);
   return reply;
+}
+
+Message Session::ask(const wire::Question& question) {
+  const wire::Call& call = question.call;
+  check_call(call, {});
+  const Function function = find_function(device_, call);
+  device_.observe_requests(false, 0);
+  device_.choose_multiprocessors(call.multiprocessors);
+  device_.run_no_blocks(true);
+  std::vector<wire::Launched> answers(question.scalars.size());
+  try {
+    const Buffers buffers = make_buffers(device_, call.buffers, {}, false);
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const ArgumentTable table = make_arguments(device_, buffers, question.scalars[i]);
+      const Ending ending = device_.call(function, table, call.time_limit_s);
+      const wire::Observations seen = device_.take_observations();
+      answers[i].went_well = ending.outcome == Outcome::ok && seen.findings.empty();
+      for (const simulator::LaunchTraffic& launch : seen.traffic) {
+        const auto [x, y, z] = launch.block;
+        answers[i].launches.push_back(
+            {launch.function, uint64_t{x} * y * z, launch.dynamic_shared_bytes});
+      }
+    }
+  } catch (const OutOfMemory&) {  // then nothing went well
+  }
+  device_.run_no_blocks(false);
+  return message_of("asked", answers);
 }
 
 Message Session::prepare(const wire::Call& call, const std::vector<Blob>& blobs) {

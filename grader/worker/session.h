@@ -19,6 +19,7 @@ class Session {
   Message dispatch(Message& request);
   Message hello(int version);
   Message run(const wire::Call& call, std::vector<Blob>& blobs);
+  Message ask(const wire::Question& question);
   Message prepare(const wire::Call& call, const std::vector<Blob>& blobs);
   Message sample(const wire::SampleOrder& order);
   Message fetch(const wire::FetchOrder& order);

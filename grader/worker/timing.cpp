@@ -34,10 +34,7 @@ Timing::Timing(Device& device, std::unique_ptr<Stopwatch> stopwatch, const Funct
       scalars_(call.scalars),
       blobs_(std::move(blobs)) {
   for (int set = 0; set < call.sets; ++set) {
-    BufferSet& buffers = sets_.emplace_back();
-    for (const BufferSpec& spec : call.buffers) {
-      buffers.push_back(std::make_unique<Buffer>(device, spec, blobs_));
-    }
+    sets_.push_back(make_buffers(device, call.buffers, blobs_));
   }
 }
 

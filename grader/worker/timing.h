@@ -17,7 +17,7 @@ namespace onepass::worker {
 
 class Timing {
  public:
-  using BufferSet = std::vector<std::unique_ptr<Buffer>>;
+  using BufferSet = Buffers;
 
   /// Allocates the call's sets of buffers. Throws OutOfMemory.
   Timing(Device& device, std::unique_ptr<Stopwatch> stopwatch, const Function& function,

@@ -1,6 +1,10 @@
 // The sweeps over sizes at which a launcher turns to another kernel: nobody can list them, for they
-// are the launcher's own.
+// are the launcher's own. So it is asked, at more sizes than could be calculated with.
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "chapters/common/sizes.h"
 #include "chapters/common/sweeps.h"
@@ -9,6 +13,8 @@ namespace onepass::common {
 
 namespace contract = verdict::contract;
 using verdict::session;
+using Launch = onepass::wire::Launch;
+using Launches = verdict::Session::Launches;
 
 namespace {
 
@@ -16,6 +22,14 @@ constexpr std::int64_t kVector = 8;        // fills vectors of every type
 constexpr std::int64_t kTwoOthers = 4096;  // to which there are two of all other sizes
 constexpr std::int64_t kOtherWidth = 40;
 constexpr std::int64_t kMostInRows = 1024;  // many have checks of their own
+// Doublings of a size of which some numbers are tried, one in each of so many cells.
+constexpr std::int64_t kFirstOctave = 64, kCells = 8;
+// Widths of models, for which a launcher may have a kernel: multiples of 64, 256 and 1000 among
+// them.
+constexpr std::int64_t kPopular[] = {
+    64,   80,   96,   128,  192,  256,  320,   384,   512,   640,   768,   896,   960,  1000,
+    1024, 1280, 1536, 1600, 1792, 2000, 2048,  2304,  2560,  3072,  3584,  4000,  4096, 4608,
+    5000, 5120, 6144, 7168, 8192, 9216, 10000, 10240, 11008, 12288, 13824, 14336, 16384};
 // In wider calls than these a kernel for narrow ones has nothing to do.
 constexpr std::int64_t kMostNarrow = 1024;
 
@@ -28,36 +42,190 @@ contract::Sizes sizes_at_end(const Function& function, const std::string& size,
   return with_large(function, size, number, others_at_end(number), kOtherWidth);
 }
 
-/// Sizes from 1 to `most` at which the launcher turns to another kernel, or gives it other threads:
-/// the last before and the first after, of the first such place in each doubling. They are found by
-/// asking it, with calls whose numbers nobody looks at. is_odd: of those that fill no vector of 16
-/// bytes; else of those that do. Nothing on a GPU, which does not tell its kernels.
-std::vector<std::int64_t> ends_of_kernels(const Function& function, Dtype dtype,
-                                          const std::string& size, bool is_odd, std::int64_t most) {
-  const std::int64_t whole = size == "head_dim" ? 2 * kVector : kVector;  // either half of a head
-  const auto number = [&](std::int64_t step) { return is_odd ? 2 * step + 1 : whole * step; };
-  const auto kernels = [&](std::int64_t step) {
-    const contract::Sizes sizes = sizes_at_end(function, size, number(step));
-    return session().kernels_of(
-        contract::hollow(function, dtype, sizes, session().random().bits(9)));
-  };
-  std::vector<std::int64_t> ends;
-  std::int64_t first = is_odd ? 0 : 1;
-  while (session().device() == "cpu" && number(2 * first + 1) <= most) {
-    const std::int64_t last = 2 * first + 1;
-    const auto of_first = kernels(first), of_last = kernels(last);
-    if (of_last.empty()) {
-      break;  // it takes long, and the next ones longer
+/// A launcher that is asked what it launches for so much of a size, by calls of which no kernel
+/// runs. It is asked in steps. is_odd: for sizes that fill no vector of 16 bytes; else for such as
+/// do.
+class Asked {
+ public:
+  Asked(const Function& function, Dtype dtype, const std::string& size, bool is_odd)
+      : function_(function), dtype_(dtype), size_(size), is_odd_(is_odd) {}
+
+  std::int64_t first() const { return is_odd_ ? 0 : 1; }
+  std::int64_t number(std::int64_t step) const { return is_odd_ ? 2 * step + 1 : whole() * step; }
+  /// Of the largest number that is no more.
+  std::int64_t step(std::int64_t number) const {
+    return is_odd_ ? (number - 1) / 2 : number / whole();
+  }
+
+  const Launches& launches_at(std::int64_t step) const { return launches(number(step)); }
+  const Launches& launches(std::int64_t number) const {
+    return session().launches_of(call(number));
+  }
+  /// Asks for all of these steps, at once.
+  void ask(const std::set<std::int64_t>& steps) const {
+    std::vector<Case> calls;
+    for (const std::int64_t step : steps) {
+      calls.push_back(call(number(step)));
     }
-    std::int64_t before = first, after = last;
-    while (of_first != of_last && after - before > 1) {
+    session().ask(calls);
+  }
+
+  /// Of two steps at which the answers differ: the last that has the first one's, as far as it is
+  /// known, and the next.
+  template <typename Look>
+  std::pair<std::int64_t, std::int64_t> end_between(std::int64_t before, std::int64_t after,
+                                                    Look look) const {
+    const auto of_first = look(launches_at(before));
+    while (after - before > 1) {
       const std::int64_t middle = before + (after - before) / 2;
-      (kernels(middle) == of_first ? before : after) = middle;
+      (look(launches_at(middle)) == of_first ? before : after) = middle;
     }
-    if (of_first != of_last) {
-      ends.insert(ends.end(), {number(before), number(after)});
+    return {number(before), number(after)};
+  }
+
+ private:
+  Case call(std::int64_t number) const {
+    return contract::hollow(function_, dtype_, sizes_at_end(function_, size_, number),
+                            session().random().bits(9));
+  }
+  std::int64_t whole() const { return size_ == "head_dim" ? 2 * kVector : kVector; }  // either half
+
+  const Function& function_;
+  const Dtype dtype_;
+  const std::string& size_;
+  const bool is_odd_;
+};
+
+std::set<std::pair<std::string, std::uint64_t>> with_threads(const Launches& launches) {
+  std::set<std::pair<std::string, std::uint64_t>> kernels;
+  for (const Launch& launch : launches) {
+    kernels.emplace(launch.kernel, launch.threads);
+  }
+  return kernels;
+}
+
+std::set<std::string> alone(const Launches& launches) {
+  std::set<std::string> kernels;
+  for (const Launch& launch : launches) {
+    kernels.insert(launch.kernel);
+  }
+  return kernels;
+}
+
+/// Sizes from 1 to `most` at which the launcher turns to another kernel, or gives it other threads:
+/// the last before and the first after, of the first such place in each doubling. Nothing on a GPU,
+/// which does not tell its kernels.
+std::vector<std::int64_t> ends_in_doublings(const Asked& asked, std::int64_t most) {
+  std::vector<std::int64_t> ends;
+  std::int64_t first = asked.first();
+  std::set<std::int64_t> doublings;
+  for (std::int64_t step = first; asked.number(step) <= most; step = 2 * step + 1) {
+    doublings.insert(step);
+  }
+  asked.ask(doublings);
+  while (session().device() == "cpu" && asked.number(2 * first + 1) <= most) {
+    const std::int64_t last = 2 * first + 1;
+    if (with_threads(asked.launches_at(first)) != with_threads(asked.launches_at(last))) {
+      const auto [before, after] = asked.end_between(first, last, with_threads);
+      ends.insert(ends.end(), {before, after});
     }
     first = last;
+  }
+  return ends;
+}
+
+/// Steps at which the launcher is asked besides: some of each doubling, drawn from the seed; and
+/// what many models have, with the steps on both sides.
+std::set<std::int64_t> steps_to_try(const Asked& asked, bool is_odd, std::int64_t most) {
+  std::set<std::int64_t> steps;
+  const verdict::Random draw = session().random().stream("steps");
+  for (std::int64_t octave = kFirstOctave; 2 * octave <= most; octave *= 2) {
+    const std::int64_t cells = is_odd ? kCells / 2 : kCells;
+    for (std::int64_t cell = 0; cell < cells; ++cell) {
+      const std::int64_t begin = octave + octave * cell / cells;
+      steps.insert(asked.step(draw.integer(static_cast<std::uint64_t>(octave + cell), begin,
+                                           begin + octave / cells - 1)));
+    }
+  }
+  for (const std::int64_t popular : kPopular) {
+    const std::int64_t step = asked.step(popular);
+    if (!is_odd && asked.number(step) == popular && asked.number(step + 1) <= most) {
+      steps.insert({step - 1, step, step + 1});
+    }
+  }
+  steps.erase(0);
+  return steps;
+}
+
+/// Has the middle one of three launches of one kernel more of something than the others, or less?
+bool sticks_out(const Launches& before, const Launches& launches, const Launches& after) {
+  const auto most = [](const Launches& all, std::uint64_t Launch::*what) {
+    std::uint64_t value = 0;
+    for (const Launch& launch : all) {
+      value = std::max(value, launch.*what);
+    }
+    return value;
+  };
+  const auto between = [&](std::uint64_t Launch::*what) {
+    const auto [least, largest] = std::minmax({most(before, what), most(after, what)});
+    return least <= most(launches, what) && most(launches, what) <= largest;
+  };
+  return !between(&Launch::threads) || !between(&Launch::shared_bytes);
+}
+
+/// Likewise where it turns to another kernel between any two of steps_to_try(), as for a band of
+/// sizes; and where it gives the same one other threads, or other shared memory, than on both
+/// sides.
+std::vector<std::int64_t> ends_at_steps(const Asked& asked, bool is_odd, std::int64_t most) {
+  std::vector<std::int64_t> ends;
+  const std::set<std::int64_t> tried = steps_to_try(asked, is_odd, most);
+  asked.ask(tried);
+  const std::vector<std::int64_t> steps(tried.begin(), tried.end());
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const Launches& before = asked.launches_at(steps[i - 1]);
+    const Launches& launches = asked.launches_at(steps[i]);
+    if (alone(before) != alone(launches)) {
+      const auto [last, next] = asked.end_between(steps[i - 1], steps[i], alone);
+      ends.insert(ends.end(), {last, next});
+    } else if (i + 1 < steps.size()) {
+      const Launches& after = asked.launches_at(steps[i + 1]);
+      if (alone(launches) == alone(after) && sticks_out(before, launches, after)) {
+        ends.push_back(asked.number(steps[i]));
+      }
+    }
+  }
+  return ends;
+}
+
+/// Sizes that fill a part of a vector, for which the launcher has a kernel that it has neither for
+/// whole ones nor for odd ones.
+std::vector<std::int64_t> between_vectors(const Asked& asked, std::int64_t most) {
+  std::vector<std::int64_t> sizes;
+  const verdict::Random draw = session().random().stream("between");
+  for (std::int64_t octave = kFirstOctave; 2 * octave <= most; octave *= 4) {
+    const std::int64_t whole =
+        octave + 16 * draw.integer(static_cast<std::uint64_t>(octave), 0, octave / 16 - 1);
+    for (const std::int64_t part : {2, 4}) {
+      const auto kernels = alone(asked.launches(whole + part));
+      if (kernels != alone(asked.launches(whole)) && kernels != alone(asked.launches(whole + 1))) {
+        sizes.push_back(whole + part);
+      }
+    }
+  }
+  return sizes;
+}
+
+std::set<std::int64_t> ends_of_kernels(const Function& function, Dtype dtype,
+                                       const std::string& size, bool is_odd, std::int64_t most) {
+  const Asked asked(function, dtype, size, is_odd);
+  std::set<std::int64_t> ends;
+  const auto add = [&](const std::vector<std::int64_t>& more) {
+    ends.insert(more.begin(), more.end());
+  };
+  add(ends_in_doublings(asked, most));
+  if (session().device() == "cpu") {
+    add(ends_at_steps(asked, is_odd, most));
+    add(is_odd ? between_vectors(asked, most) : std::vector<std::int64_t>());
   }
   return ends;
 }
@@ -106,7 +274,7 @@ void check_each_kernel_not_finite(const Function& function, const std::string& s
                                   const verdict::Outputs& outputs, const CheckOutputs& check) {
   for (const bool is_odd : {false, true}) {
     const std::vector<std::int64_t> ends =
-        ends_of_kernels(function, Dtype::fp16, size, is_odd, kMostNarrow);
+        ends_in_doublings(Asked(function, Dtype::fp16, size, is_odd), kMostNarrow);
     for (std::size_t i = 0; i < ends.size(); i += 2) {
       check_one_not_finite(call_of(ends[i]), outputs, check);
     }

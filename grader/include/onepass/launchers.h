@@ -37,7 +37,9 @@
 //              least as many as a row has. Each tensor has a stride of its own.
 //   around     What lies before a tensor's first element, behind its last, and between the end of
 //              one row and the start of the next belongs to somebody else. It is neither read nor
-//              written, not even to fill an access of 16 bytes.
+//              written, not even to fill an access of 16 bytes. It may belong to another tensor of
+//              the same call: those with strides may be columns of one matrix, as q and k of a
+//              fused one, each with a stride of its own even there.
 //   sizes      Each is an int, up to 2^31 - 1 where no other limit is given. (A grid has that many
 //              blocks in x, and 65,535 in y and z.) What is made of sizes (r * stride, rows * cols,
 //              rows rounded up, the number of a row plus that of blocks) needs 64 bits, unless it

@@ -18,6 +18,7 @@ void* allocate(std::size_t bytes, std::size_t, const Label&) {
   cudaMalloc(&memory, bytes);
   return memory;
 }
+void name_part(void*, std::size_t, const Label&) {}
 void release(void* memory) {
   cudaFree(memory);
 }

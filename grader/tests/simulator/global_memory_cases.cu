@@ -1,5 +1,7 @@
 // Global memory: bounds, alignment, what nobody has written, freed memory, and pointers that are
 // not the device's.
+#include <utility>
+
 #include "simulator/simulator.h"
 #include "tests/simulator/case_kernels.h"
 
@@ -272,6 +274,49 @@ CASE(promise_broken, "misaligned", {"promises an address that 16 divides"}, {{"h
 }
 CASE(nothing_promised, "") {
   read_with_offset<Loose>(8);
+}
+
+// ---- Several buffers in one allocation
+
+/// A matrix of two rows: three columns of x, three of y, two that nobody has written.
+template <typename T>
+class Columns : public Device<T> {
+ public:
+  Columns() : Device<T>(2 * kStride - 2, false) {
+    for (const auto& [name, first] : {std::pair("x", x()), std::pair("y", y())}) {
+      simulator::name_part(first, (kStride + kCols) * sizeof(T), {name, sizeof(T), kCols, kStride});
+      for (size_t row = 0; row < 2; ++row) {
+        simulator::mark_initialised(first + row * kStride, kCols * sizeof(T));
+      }
+    }
+  }
+  T* x() { return this->data(); }
+  T* y() { return this->data() + kCols; }
+
+ private:
+  static constexpr size_t kStride = 8, kCols = 3;
+};
+
+CASE_OF_EACH_SIZE(columns_of_one_matrix, "") {
+  Columns<T> matrix;
+  Device<T> z(6);
+  copy<T><<<1, 6>>>(matrix.x() + 8, z.data(), 6);
+}
+CASE_OF_EACH_SIZE(between_columns, "uninitialised-global",
+                  {"Reads y[0][3], which nobody has written"}, {{"here", 6}}) {
+  Columns<T> matrix;
+  Device<T> z(8);
+  copy<T><<<1, 8>>>(matrix.x(), z.data(), 8);
+}
+CASE_OF_EACH_SIZE(past_the_last_columns, "out-of-bounds-global",
+                  {"Writes y[1][3]", "1 element past the end of y"}) {
+  Columns<T> matrix;
+  write_at<<<1, 1>>>(matrix.y(), 11);
+}
+CASE_OF_EACH_SIZE(before_the_first_columns, "out-of-bounds-global",
+                  {"Writes x[-1]", "1 element before the start of x"}) {
+  Columns<T> matrix;
+  write_at<<<1, 1>>>(matrix.y(), -4);
 }
 
 // ---- Uninitialised

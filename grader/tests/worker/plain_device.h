@@ -21,11 +21,11 @@ class PlainDevice : public Device {
     facts.memory_bytes = room;
     return facts;
   }
-  Allocation allocate(const BufferSpec& spec) override {
-    if (spec.span_bytes() > room) {
+  Allocation allocate(const BufferSpec& spec, size_t bytes) override {
+    if (bytes > room) {
       throw OutOfMemory("no room for " + spec.name);
     }
-    auto* const memory = new std::byte[2 * kGuard + spec.span_bytes()];
+    auto* const memory = new std::byte[2 * kGuard + bytes];
     return {memory + kGuard, kGuard, kGuard};
   }
   void release(const Allocation& allocation) noexcept override {

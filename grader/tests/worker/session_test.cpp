@@ -6,6 +6,9 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "tests/worker/plain_device.h"
 #include "wire/json.h"
@@ -139,6 +142,29 @@ TEST_SUITE("worker session") {
     CHECK(device.held_back == std::vector<bool>{true, false, true});
   }
 
+  TEST_CASE("asked, it calls with each of the scalars in turn, on the same buffers") {
+    PlainDevice device;
+    Session session(device);
+    std::vector<std::pair<int64_t, const void*>> calls;
+    student = [&](const Arguments& arguments) {
+      calls.emplace_back(arguments.integer("rows"), arguments.buffer<float>("y"));
+      if (arguments.integer("rows") == 5) {
+        throw std::runtime_error("five");
+      }
+    };
+    const wire::Question question = {call_of({matrix("y", 9, 3, 3, true)}),
+                                     {{{"rows", 3}}, {{"rows", 5}}, {{"rows", 9}}}};
+    const auto answers =
+        wire::read<std::vector<wire::Launched>>(ask(session, "ask", question).body.at("content"));
+    REQUIRE(answers.size() == 3);
+    CHECK(answers[0].went_well);
+    CHECK_FALSE(answers[1].went_well);
+    CHECK(answers[2].went_well);
+    REQUIRE(calls.size() == 3);
+    CHECK(calls[2].first == 9);
+    CHECK(calls[2].second == calls[0].second);
+  }
+
   TEST_CASE("stray writes are told by the place of the first, or the nearest") {
     PlainDevice device;
     Session session(device);
@@ -156,6 +182,58 @@ TEST_SUITE("worker session") {
     CHECK(seen(18).elements_after == 3);
     CHECK(seen(-1).elements_before == 1);
     CHECK(seen(-3).elements_before == 3);
+  }
+
+  TEST_CASE("buffers that are views of one matrix: each has its rows, and the gaps are nobody's") {
+    PlainDevice device;
+    Session session(device);
+    // Rows of 8: three elements of y, one of nobody's, two of x, two of nobody's; x in each second.
+    std::vector<wire::BufferSpec> buffers = {given(matrix("x", 2, 2, 16, false)),
+                                             matrix("y", 4, 3, 8, true)};
+    buffers[0].in = "y";
+    buffers[0].offset = 4;
+    student = [](const Arguments& arguments) {
+      const auto* x = arguments.buffer<const float>("x");
+      auto* y = arguments.buffer<float>("y");
+      CHECK(x == y + 4);
+      for (int row = 0; row < 4; ++row) {
+        for (int col = 0; col < 3; ++col) {
+          y[8 * row + col] = x[16 * (row / 2) + col % 2];
+        }
+      }
+    };
+    const Message reply = ask(session, "run", call_of(buffers), {floats({1, 2, 3, 4})});
+    const auto ran = wire::read<wire::Ran>(reply.body.at("content"));
+    CHECK(ran.ending.outcome == Outcome::ok);
+    REQUIRE(reply.blobs.size() == 2);
+    CHECK(reply.blobs[0] == floats({1, 2, 3, 4}));
+    CHECK(reply.blobs[1] == floats({1, 2, 1, 1, 2, 1, 3, 4, 3, 3, 4, 3}));
+    for (const wire::SeenBuffer& seen : ran.buffers) {
+      CHECK(seen.padding_row == -1);
+      CHECK(seen.elements_before + seen.elements_after == 0);
+    }
+    const auto seen = [&](int64_t element, size_t buffer) {
+      student = [=](const Arguments& arguments) { arguments.buffer<float>("y")[element] = 1.0f; };
+      return run(session, buffers, {floats({1, 2, 3, 4})}).buffers.at(buffer);
+    };
+    CHECK(seen(3, 1).padding_row == 0);
+    CHECK(seen(3, 1).padding_col == 3);
+    CHECK(seen(7, 0).padding_row == 0);  // behind x
+    CHECK(seen(7, 0).padding_col == 3);
+    CHECK(seen(7, 1).padding_row == -1);
+    CHECK(seen(12, 1).padding_row == 1);  // where x has no row
+    CHECK(seen(12, 0).padding_row == -1);
+    CHECK(seen(22, 0).elements_after == 1);  // the last row of x, but not of y
+    CHECK(seen(27, 1).elements_after == 1);
+    CHECK(seen(-1, 1).elements_before == 1);
+    CHECK(seen(-1, 0).elements_before == 0);
+    // In memory that is no buffer's, and on elements of another one.
+    for (const auto& [in, offset] : std::vector<std::pair<const char*, int>>{{"z", 4}, {"y", 2}}) {
+      wire::Call call = call_of(buffers);
+      call.buffers[0].in = in;
+      call.buffers[0].offset = offset;
+      CHECK(is_refused(ask(session, "run", call, {floats({1, 2, 3, 4})})));
+    }
   }
 
   TEST_CASE("padding that is read makes NaN, and gaps that are too large are left alone") {

@@ -1,6 +1,7 @@
 #include "verdict/contract/call.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace onepass::verdict::contract {
@@ -28,6 +29,11 @@ class Maker {
     if (!arguments_.none.empty()) {
       told_[arguments_.none] = 0;
     }
+    std::copy_if(arrangement.views.begin(), arrangement.views.end(), std::back_inserter(views_),
+                 [&](const Columns& view) {
+                   return arrangement.over.count(view.tensor) == 0 &&
+                          arrangement.left_out.count(view.tensor) == 0;
+                 });
   }
 
   Case make() {
@@ -54,16 +60,43 @@ class Maker {
  private:
   bool is_over(const Tensor& tensor) const { return arrangement_.over.count(tensor.name) > 0; }
 
+  Place place_of(const std::string& tensor) const {
+    const auto found = arrangement_.places.find(tensor);
+    return found == arrangement_.places.end() ? Place() : found->second;
+  }
+
+  /// So long, or as much longer as makes it a multiple of 16 bytes.
+  std::int64_t row_of(const Tensor& tensor, std::int64_t row, bool padded) const {
+    const auto vector = 16 / static_cast<std::int64_t>(size_of(tensor.dtype_in(call_.dtype())));
+    return padded ? (row + vector - 1) / vector * vector : row;
+  }
+
   /// An output over an input lies as that does.
   Layout layout_of(const Tensor& tensor) const {
-    const auto found = arrangement_.places.find(is_over(tensor) ? tensor.traits.over : tensor.name);
-    if (found == arrangement_.places.end()) {
-      return {};
+    const std::string& name = is_over(tensor) ? tensor.traits.over : tensor.name;
+    for (const Columns& view : views_) {
+      if (view.tensor == name) {
+        return layout_in_matrix(view);
+      }
     }
-    const auto& [gap, offset, padded] = found->second;
-    const auto vector = 16 / static_cast<std::int64_t>(size_of(tensor.dtype_in(call_.dtype())));
-    const std::int64_t stride = tensor.cols.in(sizes_) + gap;
-    return {padded ? (stride + vector - 1) / vector * vector : stride, offset};
+    const auto [gap, offset, padded] = place_of(name);
+    return {row_of(tensor, tensor.cols.in(sizes_) + gap, padded), offset};
+  }
+
+  Layout layout_in_matrix(const Columns& view) const {
+    const std::string& first = views_.front().tensor;
+    std::int64_t row = 0, begin = 0;
+    bool padded = false;
+    for (const Columns& other : views_) {
+      const Place place = place_of(other.tensor);
+      row += other.tensor == first ? 0 : place.offset;
+      begin = other.tensor == view.tensor ? row : begin;
+      row += function_.find(other.tensor)->cols.in(sizes_) + place.gap;
+      padded = padded || place.padded;
+    }
+    const std::int64_t stride = view.every * row_of(*function_.find(first), row, padded);
+    return view.tensor == first ? Layout{stride, place_of(first).offset}
+                                : Layout{stride, begin, first};
   }
 
   void add_scalar(const Scalar& scalar) {
@@ -133,6 +166,7 @@ class Maker {
   const Function& function_;
   Arguments arguments_;
   const Arrangement& arrangement_;
+  std::vector<Columns> views_;
   Sizes sizes_;  // of the tensors
   Sizes told_;   // to the function
   Case call_;

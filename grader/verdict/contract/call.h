@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "verdict/case.h"
 #include "verdict/contract/function.h"
@@ -22,6 +23,12 @@ struct Place {
   bool padded = false;
 };
 
+/// A tensor that is some columns of a matrix, in each row of it or in every so many-th.
+struct Columns {
+  std::string tensor;
+  std::int64_t every = 1;
+};
+
 /// How the tensors of a call lie: those that are named here in another way than densely, by
 /// themselves, at an aligned address.
 ///
@@ -30,6 +37,10 @@ struct Arrangement {
   std::map<std::string, Place> places;
   std::set<std::string> left_out;  // optional ones: the function gets a null pointer
   std::set<std::string> over;      // outputs that are written over the input that they may be over
+  /// Views of one matrix, which has their columns side by side, in this order. There a gap is
+  /// between the end of a tensor's row and what follows in the matrix's; an offset, but for that of
+  /// the first, is before it. One without a place of its own is not in it.
+  std::vector<Columns> views;
 
   Arrangement() = default;
   Arrangement(std::initializer_list<std::pair<const std::string, Place>> tensors)

@@ -50,6 +50,36 @@ bool is_spread(const Case& call) {
   });
 }
 
+/// Of the views of one matrix, if there are some, how they lie in it.
+void take_views(const Case& call, Arrangement& arrangement) {
+  std::vector<Buffer> views;
+  for (const Buffer& buffer : call.buffers()) {
+    if (!buffer.layout.in.empty()) {
+      views.push_back(buffer);
+    }
+  }
+  if (views.empty()) {
+    return;
+  }
+  std::sort(views.begin(), views.end(),
+            [](const Buffer& a, const Buffer& b) { return a.layout.offset < b.layout.offset; });
+  views.insert(views.begin(), call.buffer(views.front().layout.in));
+  std::int64_t row = views.front().stride();
+  for (const Buffer& view : views) {
+    row = std::min(row, view.stride());
+  }
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const std::int64_t next = i + 1 < views.size() ? views[i + 1].layout.offset : row;
+    Place& place = arrangement.places[views[i].name];
+    place.gap = next - begin - views[i].cols;
+    place.offset = i == 0 ? place.offset : 0;
+    place.padded = row * size_of(views[i].dtype) % 16 == 0;
+    arrangement.views.push_back({views[i].name, views[i].stride() / row});
+    begin = next;
+  }
+}
+
 /// Nothing of one that was put together by hand, or spread. The values of its inputs are named, and
 /// left to be given.
 std::optional<Taken> taken_apart(const Case& call) {
@@ -77,6 +107,7 @@ std::optional<Taken> taken_apart(const Case& call) {
       }
     }
   }
+  take_views(call, taken.arrangement);
   return taken;
 }
 

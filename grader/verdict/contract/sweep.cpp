@@ -15,9 +15,10 @@ constexpr std::int64_t kAffordable = std::int64_t{1} << 18;  // columns of a row
 /// One way that a tensor may lie; of all of them, that their rows fill no vector, though each may
 /// start with one.
 struct Option {
-  enum Kind { odd_rows, padded_rows, offset, gap, left_out, over } kind;
+  enum Kind { odd_rows, padded_rows, offset, gap, left_out, over, views } kind;
   std::string tensor = {};
-  std::int64_t elements = 0;  // of an offset or a gap
+  std::int64_t elements = 0;          // of an offset or a gap
+  std::vector<Columns> columns = {};  // of views
 };
 
 void apply(const Option& option, const Function& function, Way& way) {
@@ -43,7 +44,15 @@ void apply(const Option& option, const Function& function, Way& way) {
     case Option::over:
       way.arrangement.over.insert(option.tensor);
       break;
+    case Option::views:
+      way.arrangement.views = option.columns;
+      break;
   }
+}
+
+bool has(const std::vector<Columns>& views, const std::string& tensor) {
+  return std::any_of(views.begin(), views.end(),
+                     [&](const Columns& view) { return view.tensor == tensor; });
 }
 
 /// A tensor has one offset and one gap, or, where it has no place of its own, none.
@@ -55,6 +64,10 @@ bool exclude(const Option& a, const Option& b) {
   const auto has_no_place = [](const Option& option) {
     return option.kind == Option::left_out || option.kind == Option::over;
   };
+  if (a.kind == Option::views || b.kind == Option::views) {
+    return (has_no_place(a) && has(b.columns, a.tensor)) ||
+           (has_no_place(b) && has(a.columns, b.tensor));
+  }
   return a.tensor == b.tensor && (a.kind == b.kind || has_no_place(a) || has_no_place(b));
 }
 
@@ -80,6 +93,33 @@ std::vector<Option> options_of(const Function& function, Dtype dtype,
     }
     if (!tensor.traits.over.empty()) {
       options.push_back({Option::over, tensor.name});
+    }
+  }
+  return options;
+}
+
+/// Tensors with strides as views of one matrix: all of them, side by side in this order and in the
+/// other; and each two, one right behind the other, of which one has a stride twice as large.
+std::vector<Option> views_of(const Function& function, const std::set<std::string>& only) {
+  std::vector<Columns> all;
+  for (const Tensor& tensor : function.tensors) {
+    if (tensor.traits.strided && (only.empty() || only.count(tensor.name) > 0)) {
+      all.push_back({tensor.name});
+    }
+  }
+  std::vector<Option> options;
+  if (all.size() < 2) {
+    return options;
+  }
+  options.push_back({.kind = Option::views, .columns = all});
+  options.push_back({.kind = Option::views, .columns = {all.rbegin(), all.rend()}});
+  for (const Columns& left : all) {
+    for (const Columns& right : all) {
+      if (left.tensor != right.tensor) {
+        const std::int64_t every = options.size() % 2 == 0 ? 1 : 2;
+        options.push_back(
+            {.kind = Option::views, .columns = {{left.tensor, every}, {right.tensor, 3 - every}}});
+      }
     }
   }
   return options;
@@ -126,6 +166,11 @@ auto drawn_offset(const Random& random) {
   return [&random](const Tensor& tensor, std::int64_t vector) {
     return std::vector{random.stream(tensor.name).integer(0, 1, vector - 1)};
   };
+}
+
+const Option& one_of(const std::vector<Option>& views, const Random& random) {
+  const auto last = static_cast<std::int64_t>(views.size()) - 1;
+  return views[static_cast<std::size_t>(random.stream("views").integer(0, 0, last))];
 }
 
 using Pair = std::pair<std::size_t, std::size_t>;  // numbers of options, the smaller first
@@ -194,9 +239,10 @@ std::vector<Arrangement> with_gap_each(const Function& function,
 }  // namespace
 
 bool Way::has_gaps() const {
-  return std::any_of(arrangement.places.begin(), arrangement.places.end(), [](const auto& place) {
-    return place.second.gap != 0 || place.second.padded;
-  });
+  return !arrangement.views.empty() ||
+         std::any_of(arrangement.places.begin(), arrangement.places.end(), [](const auto& place) {
+           return place.second.gap != 0 || place.second.padded;
+         });
 }
 
 std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& random,
@@ -210,13 +256,20 @@ std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& rand
     }
     return offsets;
   };
+  const std::vector<Option> views = views_of(function, only);
   for (const Option& option : options_of(function, dtype, only, every)) {
+    apply(option, function, ways.emplace_back());
+  }
+  for (const Option& option : dtype == Dtype::bf16 ? std::vector<Option>() : views) {
     apply(option, function, ways.emplace_back());
   }
   const std::vector<Way> all_alike = alike(function, kOddGap);
   ways.insert(ways.end(), all_alike.begin(), all_alike.end());
   ways.push_back(just_aligned(function, dtype));
-  const std::vector<Option> options = options_of(function, dtype, only, drawn_offset(random));
+  std::vector<Option> options = options_of(function, dtype, only, drawn_offset(random));
+  if (!views.empty()) {
+    options.push_back(one_of(views, random));
+  }
   for (std::set<Pair> pairs = all_pairs(options); !pairs.empty();) {
     Way& way = ways.emplace_back();
     for (const std::size_t option : next_row(options, pairs)) {
@@ -230,6 +283,9 @@ std::vector<Way> sweep_wide(const Function& function, Dtype dtype, const Random&
                             std::int64_t cols) {
   std::vector<Way> ways = alike(function, cols / 4 + kOddGap);
   std::vector<Option> options = options_of(function, dtype, {}, drawn_offset(random));
+  if (const std::vector<Option> views = views_of(function, {}); !views.empty()) {
+    options.push_back(one_of(views, random));
+  }
   const auto last = static_cast<std::int64_t>(options.size()) - 1;
   Option& option = options[static_cast<std::size_t>(random.integer(0, 0, last))];
   option.elements += option.kind == Option::gap ? cols / 4 / 16 * 16 : 0;
@@ -261,6 +317,10 @@ Arrangement drawn(const Function& function, const Random& random) {
       arrangement.over.insert(tensor.name);
     }
     number += 3;
+  }
+  const std::vector<Option> views = views_of(function, {});
+  if (!views.empty() && random.integer(number, 0, 3) == 0) {
+    arrangement.views = one_of(views, random).columns;
   }
   return arrangement;
 }

@@ -7,6 +7,8 @@
 //   - rows apart, if it has a stride: so that each row is on such a boundary, and not; in bf16
 //     half a vector past it, which a test with the number for fp32 takes for one;
 //   - null, if it may be, and over its input, if it may be;
+//   - beside another one in one matrix, right behind it: all that have a stride, with the same one,
+//     and each two, in either order, with different ones; in bf16 one of these;
 // and of all of them together rows that fill no vector, without gaps or each starting with one.
 // Alone each of them shows which one a kernel cannot take. Then come those in which all tensors are
 // alike, on boundaries of 16 bytes and no more among them, and a few calls in which every two of
@@ -49,7 +51,8 @@ std::vector<Way> sweep_wide(const Function& function, Dtype dtype, const Random&
 std::int64_t drawn_size(const Random& random, std::uint64_t shape, std::uint64_t size,
                         std::int64_t most);
 
-/// One drawn at random: any gap, any offset, now and then null or over its input.
+/// One drawn at random: any gap, any offset, now and then null, over its input, or views of one
+/// matrix.
 Arrangement drawn(const Function& function, const Random& random);
 
 /// Of each tensor with a stride, by itself: rows so far apart that the third starts beyond 2^31

@@ -26,7 +26,6 @@ constexpr std::uint64_t kBlocksOfWide = 257;
 constexpr std::uint64_t kFewAccesses = 8'000'000;
 constexpr std::uint64_t kFarAccesses = 1'000'000;
 constexpr std::uint64_t kAccessesInBounds = 100'000;
-constexpr std::uint64_t kAccessesOfAsked = 400'000;  // to stop one costs a worker
 constexpr std::uint64_t kFullAccesses = 384'000'000;
 constexpr double kFullLimit = 60.0;  // seconds
 
@@ -209,21 +208,41 @@ void Session::expect_in_bounds(const Case& call) {
   });
 }
 
-const Session::Kernels& Session::kernels_of(const Case& call) {
-  const auto [found, is_new] = kernels_.try_emplace(call.function() + call.describe());
-  Kernels& kernels = found->second;
-  if (is_new && device() == "cpu") {
-    in_time([&] {
-      Turn turn = {next_turn().poison};
-      turn.most_blocks = 1;
-      turn.most_accesses = kAccessesOfAsked;
-      for (const LaunchTraffic& launch : complete(call, turn, kNobodyAsked).traffic) {
-        const auto [x, y, z] = launch.block;
-        kernels.emplace(launch.function, std::uint64_t{x} * y * z);
-      }
-    });
+namespace {
+
+std::string name_of(const Case& call) {
+  return call.function() + call.describe();
+}
+
+}  // namespace
+
+const Session::Launches& Session::launches_of(const Case& call) {
+  ask({call});
+  return launches_[name_of(call)];
+}
+
+void Session::ask(const std::vector<Case>& calls) {
+  std::vector<Case> open;
+  for (const Case& call : calls) {
+    if (launches_.try_emplace(name_of(call)).second && device() == "cpu") {
+      open.push_back(call);
+    }
   }
-  return kernels;
+  if (open.empty() || is_out_of_time()) {
+    return;
+  }
+  std::vector<wire::Launched> answers;
+  timed([&] {
+    answers = worker_->ask(open, settings_.time_limit);
+    return Run();
+  });
+  answers.resize(open.size());
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    if (!answers[i].went_well) {
+      expect_in_bounds(open[i]);
+    }
+    launches_[name_of(open[i])] = std::move(answers[i].launches);
+  }
 }
 
 Run Session::trace(const Case& call, const Turn& turn) {

@@ -131,11 +131,12 @@ class Session {
   /// do wrong ends the check. What takes more than moments says nothing.
   void expect_in_bounds(const Case& call);
 
-  /// The kernels that such a call launches, each with the threads of its blocks; of what is known
-  /// of the same call, and of no launch that has nothing to do. Nothing if that takes more than
-  /// moments, or on a GPU.
-  using Kernels = std::set<std::pair<std::string, std::uint64_t>>;
-  const Kernels& kernels_of(const Case& call);
+  /// What such a call launches; none of it runs, and the same call is not made again. Nothing on a
+  /// GPU. A call that goes wrong even so ends the check.
+  using Launches = std::vector<wire::Launch>;
+  const Launches& launches_of(const Case& call);
+  /// Asks for several calls of one function and type at once, which costs less.
+  void ask(const std::vector<Case>& calls);
 
   /// Of such a call: how much of a row of that tensor, of so many elements, the first block of a
   /// launch reads that reads of no other row; the most. 0 on a GPU, which does not tell.
@@ -285,8 +286,8 @@ class Session {
   std::optional<Case> last_;    // of them
   std::optional<Speed> speed_;  // once it was asked for
   std::set<Launched> launched_for_speed_;
-  std::map<std::string, Kernels> kernels_;  // by the call, in words
-  std::optional<double> memory_bytes_;      // of the device, once it was asked
+  std::map<std::string, Launches> launches_;  // by the call, in words
+  std::optional<double> memory_bytes_;        // of the device, once it was asked
 };
 
 /// The session of the check that runs. doctest's test cases take no arguments: this is how they,

@@ -28,6 +28,7 @@ wire::BufferSpec spec_of(const Buffer& buffer, Poison poison, std::vector<worker
   spec.cols = buffer.cols;
   spec.stride = buffer.stride();
   spec.offset = buffer.layout.offset;
+  spec.in = buffer.layout.in;
   spec.is_output = buffer.role == Role::output;
   spec.is_null = buffer.null;
   spec.over = buffer.over;
@@ -124,6 +125,27 @@ void add_beside(Request& request, const Case& beside, Poison poison) {
   for (const Buffer& buffer : beside.buffers()) {
     request.call.beside_buffers.push_back(spec_of(buffer, poison, request.blobs));
   }
+}
+
+wire::Question question_of(const std::vector<Case>& calls) {
+  wire::Question question;
+  std::vector<worker::Blob> none;
+  for (const Case& call : calls) {
+    question.scalars.push_back(scalars_of(call));
+    for (std::size_t i = 0; i < call.buffers().size(); ++i) {
+      Buffer buffer = call.buffers()[i];
+      buffer.role = Role::output;
+      const wire::BufferSpec spec = spec_of(buffer, Poison::nan, none);
+      if (question.scalars.size() == 1) {
+        question.call.buffers.push_back(spec);
+      } else if (spec.span_bytes() > question.call.buffers[i].span_bytes()) {
+        question.call.buffers[i] = spec;
+      }
+    }
+  }
+  question.call.function = calls.front().function();
+  question.call.dtype = calls.front().dtype_name();
+  return question;
 }
 
 worker::Message message_of(const char* operation, Request request) {

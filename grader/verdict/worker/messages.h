@@ -21,6 +21,10 @@ Request request_of(const Case& call, Poison poison);
 /// Another call of the same function and type, at the same time.
 void add_beside(Request& request, const Case& beside, Poison poison);
 
+/// For an "ask": the scalars of all these calls, of one function and type, and buffers as long as
+/// any of theirs, without contents.
+wire::Question question_of(const std::vector<Case>& calls);
+
 worker::Message message_of(const char* operation, Request request);
 
 /// The most that the reply to a run of it can hold.

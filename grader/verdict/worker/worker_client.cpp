@@ -123,6 +123,24 @@ Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, doub
   return run;
 }
 
+std::vector<wire::Launched> WorkerClient::ask(const std::vector<Case>& calls, double time_limit) {
+  wire::Question question = question_of(calls);
+  question.call.time_limit_s = time_limit;
+  question.call.multiprocessors = multiprocessors_;
+  std::vector<wire::Launched> answers;
+  const Read read = [&](const worker::Message& message) -> wire::Ending {
+    answers = wire::read<std::vector<wire::Launched>>(message.body.at("content"));
+    if (answers.size() != calls.size()) {
+      throw std::out_of_range("not as many answers as calls");
+    }
+    return {};
+  };
+  worker::Message message = worker::message_of("ask", question);
+  const Reply reply =
+      request(message, std::max(kLeastClock, kClockPerLimit * time_limit), {}, read);
+  return reply.outcome == Outcome::ok ? answers : std::vector<wire::Launched>();
+}
+
 Reply WorkerClient::prepare(const Case& call, int sets, double time_limit) {
   Request asked = request_of(call, Poison::nan);
   asked.call.sets = sets;

@@ -88,6 +88,10 @@ class WorkerClient {
   /// The same on the simulator, with the first `most` requests of each launch.
   Run trace(const Case& call, std::size_t most, double time_limit, const Turn& turn = {});
 
+  /// What these calls of one function and type launch on the simulator, without running it. Nothing
+  /// if that does not go well.
+  std::vector<wire::Launched> ask(const std::vector<Case>& calls, double time_limit);
+
   /// Buffers for timing, timed calls, rows of the last one: [FetchedBuffer], see protocol.h.
   Reply prepare(const Case& call, int sets, double time_limit);
   wire::Sampled sample(int count, int warmup, double time_limit);

@@ -57,8 +57,9 @@ ErrorCode BoundsChecker::report_misaligned(AccessEvent event) {
                               " an address that " + alignment + " divides.");
   if (DeviceMemory::in_range(access.address)) {
     if (const Allocation* memory = memory_.device.candidate(access.address)) {
-      found.buffer = memory->label.name;
-      found.index = device_element(*memory, access.address, access.size).index;
+      const ElementName element = device_element(*memory, access.address, access.size);
+      found.buffer = element.buffer;
+      found.index = element.index;
     }
   }
   findings_.add(std::move(found));

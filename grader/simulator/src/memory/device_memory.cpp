@@ -33,6 +33,17 @@ struct Pages {
 
 }  // namespace
 
+const Part& Allocation::nearest_part(std::uintptr_t address) const {
+  const Part* nearest = &parts.front();
+  for (const Part& part : parts) {
+    if (part.begin <= address &&
+        (nearest->begin > address || part.row_before(address) > nearest->row_before(address))) {
+      nearest = &part;
+    }
+  }
+  return *nearest;
+}
+
 DeviceMemory::DeviceMemory() : owner_(kSize >> kPageBits) {
   void* memory = mmap(reinterpret_cast<void*>(kBegin), kSize, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);

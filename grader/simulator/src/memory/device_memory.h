@@ -18,12 +18,29 @@
 
 namespace simulator {
 
-struct Allocation {
-  std::uint32_t number = 0;  // no other one that is not forgotten has it
+/// What has a name: an allocation, or a part of it whose rows may lie between those of others.
+struct Part {
   std::uintptr_t begin = 0;
   std::size_t size = 0;
   Label label;
+
+  /// Where the last row of it begins that begins no later than there.
+  std::uintptr_t row_before(std::uintptr_t address) const {
+    const std::size_t pitch = static_cast<std::size_t>(label.stride) * label.element_bytes;
+    const bool has_rows = label.cols > 0 && pitch > 0;
+    return has_rows ? address - (address - begin) % pitch : begin;
+  }
+};
+
+struct Allocation : Part {
+  std::uint32_t number = 0;  // no other one that is not forgotten has it
   bool freed = false;
+  std::vector<Part> parts;  // if it has several
+
+  /// The one whose row holds the address, or was the last to begin before it.
+  const Part& part_at(std::uintptr_t address) const {
+    return parts.empty() ? *this : nearest_part(address);
+  }
 
   bool contains(std::uintptr_t address, std::size_t bytes) const {
     return address >= begin && address - begin <= size && bytes <= size - (address - begin);
@@ -33,6 +50,9 @@ struct Allocation {
     if (address < begin) return begin - address;
     return address < begin + size ? 0 : address - (begin + size) + 1;
   }
+
+ private:
+  const Part& nearest_part(std::uintptr_t address) const;
 };
 
 class DeviceMemory {

@@ -35,18 +35,19 @@ ElementName describe_shared(const std::string& name, std::int64_t offset, std::i
 }  // namespace
 
 ElementName device_element(const Allocation& memory, std::uintptr_t address, std::size_t size) {
-  const Label& label = memory.label;
+  const Part& part = memory.part_at(address);
+  const Label& label = part.label;
   // Memory from a plain cudaMalloc has no element type: the unit is the access.
   const auto unit = static_cast<std::int64_t>(
       std::max<std::size_t>(label.element_bytes > 0 ? label.element_bytes : size, 1));
-  const auto offset = static_cast<std::int64_t>(address - memory.begin);
+  const auto offset = static_cast<std::int64_t>(address - part.begin);
   ElementName element{label.name, label.name, floor_divide(offset, unit), ""};
   element.text +=
       label.cols > 0 && label.stride > 0 && element.index >= 0
           ? in_brackets(element.index / label.stride) + in_brackets(element.index % label.stride)
           : in_brackets(element.index);
   element.distance = distance_from(label.name, offset, static_cast<std::int64_t>(size),
-                                   static_cast<std::int64_t>(memory.size), unit);
+                                   static_cast<std::int64_t>(part.size), unit);
   return element;
 }
 

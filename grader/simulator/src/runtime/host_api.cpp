@@ -42,6 +42,13 @@ void* allocate(std::size_t bytes, std::size_t offset, const Label& label) {
   return reinterpret_cast<void*>(memory->begin);
 }
 
+void name_part(void* first, std::size_t bytes, const Label& label) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(first);
+  if (Allocation* memory = machine().memory.device.containing(begin, bytes)) {
+    memory->parts.push_back({begin, bytes, label});
+  }
+}
+
 void release(void* device) {
   Allocation* memory = machine().memory.device.starting_at(device);
   if (memory == nullptr) return;
@@ -74,6 +81,10 @@ void set_block_order(BlockOrder order, std::uint64_t seed) {
 void run_sample_of_blocks(std::uint64_t most) {
   machine().blocks.most = most;
   machine().settings.wanted.initialised = true;  // until some blocks have not run
+}
+
+void run_no_blocks(bool wanted) {
+  machine().blocks.none = wanted;
 }
 
 void expect_stream(const void* stream) {

@@ -20,6 +20,7 @@ struct BlockChoice {
   BlockOrder order = BlockOrder::rising;
   std::uint64_t seed = 0;
   std::uint64_t most = 0;  // of a sample; 0: all
+  bool none = false;
 };
 
 /// The numbers of the blocks that run, in their order.

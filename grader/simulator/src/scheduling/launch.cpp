@@ -223,6 +223,24 @@ std::uint64_t run(const Order& order, void* arguments, std::size_t argument_byte
   return next;
 }
 
+/// A launch of which no block runs.
+void list(const Order& order) {
+  Machine& device = machine();
+  LaunchTraffic traffic;
+  traffic.kernel = order.kernel.written;
+  traffic.grid = dim3(order.shape.grid);
+  traffic.block = dim3(order.shape.block);
+  traffic.function = function_name(order.kernel.function != nullptr
+                                       ? reinterpret_cast<std::uintptr_t>(order.kernel.function)
+                                       : reinterpret_cast<std::uintptr_t>(order.body));
+  if (volume(order.shape.cluster) > 1) {
+    traffic.function += " in clusters of " + shape_text(order.shape.cluster);
+  }
+  traffic.dynamic_shared_bytes = order.shape.dynamic_shared_bytes;
+  device.traffic.push_back(std::move(traffic));
+  device.trace.emplace_back();
+}
+
 /// A launch that is held: half of its blocks run, then the others. The second half is a launch of
 /// its own to the checkers, for what other streams do in between is none of this one's.
 Work held(const Order& order, const void* arguments, std::size_t argument_bytes) {
@@ -295,7 +313,9 @@ void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)
   Order order = {kernel, shape, body, site};
   order.shape.may_begin_early &= !holds && device.kernel_before == shape.stream;
   device.kernel_before = shape.stream;
-  if (holds) {
+  if (device.blocks.none) {
+    list(order);
+  } else if (holds) {
     device.streams.put(shape.stream, held(order, arguments, argument_bytes));
   } else {
     run(order, arguments, argument_bytes, 0, Share::all);

@@ -25,9 +25,9 @@ void add_line(LineTraffic& into, const LineTraffic& other) {
 
 }  // namespace
 
-/// What holds the address: an Allocation, a SharedVariable, or nullptr for dynamic shared memory.
+/// What holds the address: a Part, a SharedVariable, or nullptr for dynamic shared memory.
 const void* TrafficCounter::buffer_at(MemorySpace space, std::uintptr_t address) const {
-  if (space == MemorySpace::global) return memory_.device.candidate(address);
+  if (space == MemorySpace::global) return &memory_.device.candidate(address)->part_at(address);
   return memory_.shared.variable_at(home(space, address));
 }
 
@@ -37,7 +37,7 @@ std::uintptr_t TrafficCounter::home(MemorySpace space, std::uintptr_t address) c
 }
 
 std::uintptr_t TrafficCounter::begin_of(MemorySpace space, const void* buffer) const {
-  if (space == MemorySpace::global) return static_cast<const Allocation*>(buffer)->begin;
+  if (space == MemorySpace::global) return static_cast<const Part*>(buffer)->begin;
   if (buffer == nullptr) return memory_.shared.dynamic_begin();
   return memory_.shared.static_begin() + static_cast<const SharedVariable*>(buffer)->begin;
 }
@@ -56,10 +56,10 @@ TrafficCounter::Site& TrafficCounter::site_of(const RequestOrigin& origin, std::
   fresh.sum.type = origin.type;
   fresh.sum.is_bulk = origin.is_bulk;
   if (origin.space == MemorySpace::global) {
-    const auto* memory = static_cast<const Allocation*>(buffer);
-    fresh.sum.buffer = memory->label.name;
-    fresh.touched = SectorSet(memory->size);
-    fresh.first_sector = memory->begin / kSectorBytes;
+    const Allocation& memory = *memory_.device.candidate(address);
+    fresh.sum.buffer = static_cast<const Part*>(buffer)->label.name;
+    fresh.touched = SectorSet(memory.size);  // what follows a part's last row is told of it too
+    fresh.first_sector = memory.begin / kSectorBytes;
   } else {
     fresh.sum.buffer = shared_element(memory_.shared, home(origin.space, address), 1).buffer;
   }
@@ -102,10 +102,13 @@ void TrafficCounter::keep(const RequestOrigin& origin, const Site& site,
 
 /// The lanes of a request to global memory that have the same buffer as its first one.
 unsigned TrafficCounter::lanes_of_first_buffer(const MemoryRequest& request) const {
-  const Allocation* const buffer = memory_.device.candidate(request.first_address());
+  const Allocation& memory = *memory_.device.candidate(request.first_address());
+  const Part& buffer = memory.part_at(request.first_address());
   unsigned lanes = request.lanes & -request.lanes;
   for (unsigned left = request.lanes; left != 0; left &= left - 1) {
-    if (buffer->contains(request.address[__builtin_ctz(left)], 1)) lanes |= left & -left;
+    const std::uintptr_t address = request.address[__builtin_ctz(left)];
+    const bool same = memory.contains(address, 1) && &memory.part_at(address) == &buffer;
+    if (same) lanes |= left & -left;
   }
   return lanes;
 }
