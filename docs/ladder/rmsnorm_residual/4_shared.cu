@@ -1,9 +1,9 @@
-// RMSNorm with the residual, version 4: shared memory. Rows that are not aligned wait there; a block
-// has up to 1024 threads, of four packs each.
+// RMSNorm with the residual, version 4: shared memory. Rows that are not aligned wait there; a
+// block has up to 1024 threads, of four packs each.
 //
 // In version 3 rows that are not aligned are moved column by column. In the last version,
-// solutions/01_rmsnorm/residual.cu, the blocks of a cluster send each other their sums, and wait for
-// nothing else, and the sum is stored when the row has been summed up.
+// solutions/01_rmsnorm/residual.cu, the blocks of a cluster send each other their sums, and wait
+// for nothing else, and the sum is stored when the row has been summed up.
 
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
@@ -328,6 +328,7 @@ __global__ void __launch_bounds__(kMostThreads)
     rstd[row] = row_rstd;
   }
 
+  T* y_part = y + row * y_stride + first;
   store_packs(y_part, count, [&](int col) {
     RowPack pack = pack_at(values, lead + col, size);
     const RowPack weight_pack = pack_at(weight, first + col, cols);
