@@ -104,7 +104,8 @@ class Checkers {
     return kSuccess;
   }
   /// An asynchronous store is compared with what others do where it begins; that it has written
-  /// counts at its end. In the traffic it is one to another block, as a GPU has it for its own, too.
+  /// counts at its end. In the traffic it is one to another block, as a GPU has it for its own,
+  /// too.
   ErrorCode tell(const StoreBegin& event) {
     const AccessEvent& write = event.write;
     if (wanted_.bounds) {
