@@ -10,8 +10,8 @@ namespace onepass {
 
 namespace ptx = cuda::ptx;
 
-constexpr int kThreads = 128;
-constexpr int kWarps = kThreads / 32;
+constexpr int kMostThreads = 128;
+constexpr int kMostWarps = kMostThreads / 32;
 constexpr int kBlocks = 4;  // of a cluster
 constexpr int kSums = 2;    // of a row
 
@@ -22,7 +22,7 @@ struct alignas(sizeof(T) * V) Pack {
 
 /// What the warps of the cluster's blocks have stored, and where that counts.
 struct Shares {
-  float of_warps[kBlocks * kWarps];
+  float of_warps[kBlocks * kMostWarps];
   uint64_t arrived;
 };
 
@@ -37,13 +37,14 @@ __device__ float sum_of_cluster(float value, Shares* shares) {
   const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
   value = warp_sum(value);
   const unsigned lane = threadIdx.x % 32;
+  const unsigned warps = blockDim.x / 32;
   if (lane < kBlocks) {
     Shares* there = cluster.map_shared_rank(shares, lane);
-    ptx::st_async(&there->of_warps[cluster.block_rank() * kWarps + threadIdx.x / 32], value, &there->arrived);
+    ptx::st_async(&there->of_warps[cluster.block_rank() * warps + threadIdx.x / 32], value, &there->arrived);
   }
   while (!ptx::mbarrier_try_wait_parity(&shares->arrived, 0)) {
   }
-  return warp_sum(lane < kBlocks * kWarps ? shares->of_warps[lane] : 0.0f);
+  return warp_sum(lane < kBlocks * warps ? shares->of_warps[lane] : 0.0f);
 }
 
 template <typename T, int V>
@@ -58,19 +59,20 @@ __global__ void __cluster_dims__(kBlocks, 1, 1)
     for (Shares& of_sum : shares) {
       ptx::mbarrier_init(&of_sum.arrived, 1);
       ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cluster, ptx::space_shared, &of_sum.arrived,
-                                     static_cast<uint32_t>(sizeof(of_sum.of_warps)));
+                                     static_cast<uint32_t>(sizeof(float)) * kBlocks * (blockDim.x / 32));
     }
     ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
   }
   cluster.barrier_arrive();
   const int packs = cols / V;
   const int64_t row = blockIdx.x / kBlocks;
-  const int first = static_cast<int>(cluster.block_rank()) * kThreads + threadIdx.x;
+  const int threads = static_cast<int>(blockDim.x);
+  const int first = static_cast<int>(cluster.block_rank()) * threads + threadIdx.x;
   const RowPack* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
   RowPack* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
   RowPack* held = reinterpret_cast<RowPack*>(shared_row);
   float sum = 0.0f;
-  for (int k = first, i = threadIdx.x; k < packs; k += kBlocks * kThreads, i += kThreads) {
+  for (int k = first, i = threadIdx.x; k < packs; k += kBlocks * threads, i += threads) {
     held[i] = x_row[k];
     for (int j = 0; j < V; ++j) {
       sum += static_cast<float>(held[i].values[j]);
@@ -79,14 +81,14 @@ __global__ void __cluster_dims__(kBlocks, 1, 1)
   cluster.barrier_wait();
   const float centre = sum_of_cluster(sum, &shares[0]) / cols;
   float squares = 0.0f;
-  for (int k = first, i = threadIdx.x; k < packs; k += kBlocks * kThreads, i += kThreads) {
+  for (int k = first, i = threadIdx.x; k < packs; k += kBlocks * threads, i += threads) {
     for (int j = 0; j < V; ++j) {
       const float left = static_cast<float>(held[i].values[j]) - centre;
       squares += left * left;
     }
   }
   const float scale = 1.0f / sqrtf(sum_of_cluster(squares, &shares[1]) / cols + eps);
-  for (int k = first, i = threadIdx.x; k < packs; k += kBlocks * kThreads, i += kThreads) {
+  for (int k = first, i = threadIdx.x; k < packs; k += kBlocks * threads, i += threads) {
     RowPack weights{};
     RowPack biases{};
     if (weight != nullptr) {
@@ -113,11 +115,12 @@ __global__ void __cluster_dims__(kBlocks, 1, 1)
 template <typename T, int V>
 void launch(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y, int64_t y_stride, float* mean,
             float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
-  const int turns = (cols / V + kBlocks * kThreads - 1) / (kBlocks * kThreads);
-  const int bytes = turns * kThreads * static_cast<int>(sizeof(Pack<T, V>));
+  const int threads = cols / V <= 32 * kBlocks ? 32 : kMostThreads;
+  const int turns = (cols / V + kBlocks * threads - 1) / (kBlocks * threads);
+  const int bytes = turns * threads * static_cast<int>(sizeof(Pack<T, V>));
   cudaFuncSetAttribute(cluster_row_kernel<T, V>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-  cluster_row_kernel<T, V><<<rows * kBlocks, kThreads, bytes, stream>>>(x, x_stride, weight, bias, y, y_stride,
-                                                                        mean, rstd, cols, eps);
+  cluster_row_kernel<T, V><<<rows * kBlocks, threads, bytes, stream>>>(x, x_stride, weight, bias, y, y_stride,
+                                                                       mean, rstd, cols, eps);
 }
 
 template <typename T>
