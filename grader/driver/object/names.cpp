@@ -66,7 +66,7 @@ const std::string kOurs =
     R"(atomic_update|keep|use_unset|memory_fence|)"
     R"(async_copy|async_piece|commit_copies|wait_for_copies|)"
     R"(init_barrier|invalidate_barrier|arrive_at_barrier|copies_arrive|wait_at_barrier|wait_for_parity|)"
-    R"(expect_bytes|store_async|ask_barrier|ask_for_parity|bulk_copy_in|bulk_copy_out|commit_bulk_copies|)"
+    R"(expect_bytes|ask_barrier|ask_for_parity|store_async|bulk_copy_in|bulk_copy_out|commit_bulk_copies|)"
     R"(wait_for_bulk_copies|proxy_fence|read_only|)"
     R"(shared_address|shared_pointer|is_shared|is_global|global_pointer|load|store|keep_order|)"
     R"(dynamic_shared|yield|trap|clock_ticks|index_out_of_bounds)E|)"

@@ -52,7 +52,7 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"fence .proxy .async .global", "", "void()"},
 
     // ---- Asynchronous stores: [s] and the barrier [m] in shared memory of one block of the cluster
-    {"st .async @weak? .shared::cluster .mbarrier::complete_tx::bytes? @vector? @word", "[s] a [m]", "ptx::store_async<$T>(ptx::shared_at($s), ptx::shared_at($m), $a)"},
+    {"st .async @weak? .shared::cluster .mbarrier::complete_tx::bytes @vector? @word", "[s] a [m]", "ptx::store_async<$T>(ptx::shared_at($s), ptx::shared_at($m), $a)"},
 
     // ---- Barriers in shared memory. Of those of another block a thread can tell that it arrives.
     {"mbarrier .init @own? .b64", "[p] a:u32", "::simulator::init_barrier($P, $a)"},

@@ -241,7 +241,7 @@ TEST_SUITE("CUDA's names") {
     told("void f() { cuda::ptx::get_sreg_laneid(); }", "cuda::ptx::get_sreg_laneid");
     told("template <typename T> void f(T* x) { ptx::mapa(ptx::space_cluster, x, 1u); }",
          "cuda::ptx::mapa");
-    told("using ptx::st_async;", "cuda::ptx::st_async");
+    told("using ptx::red_async;", "cuda::ptx::red_async");
     told("int f() { return cub::LaneId(); }", "cub::LaneId");
     told("float f(float* x) { return cub::ThreadLoad<cub::LOAD_LDG>(x); }", "cub::ThreadLoad");
     told("using Input = cub::CacheModifiedInputIterator<cub::LOAD_LDG, float>;",

@@ -56,7 +56,8 @@ constexpr KnownKind kKinds[] = {
      "Let threads with nothing to do skip the work, not the barrier or the shuffle."},
     {Kind::cluster_lifetime, "missing-barrier",
      "Put a cluster.sync() before the first access to another block's shared memory, and one "
-     "behind the last, which all threads of the cluster reach."},
+     "behind the last, which all threads of the cluster reach. Behind arrivals and asynchronous "
+     "stores it does if the other block waits for their phase."},
     {Kind::early_begin, "missing-barrier",
      "Call cudaGridDependencySynchronize() before the first access to what a kernel before it "
      "uses, or launch without that attribute."},
@@ -78,8 +79,8 @@ constexpr KnownKind kKinds[] = {
      "Load it plainly, or hand it on through shared memory or a shuffle; __ldg() is for inputs "
      "that the kernel does not write."},
     {Kind::copy_not_awaited, "copy-not-awaited",
-     "Commit the copy, wait until its batch has landed, and let a __syncthreads() come behind that "
-     "if other threads read it."},
+     "Commit the copy and wait until its batch has landed, or wait for the phase of the barrier "
+     "where it counts; and let a __syncthreads() come behind that if other threads read it."},
     {Kind::copy_overwritten, "copy-overwritten",
      "Wait for the copy first, or use another part of the memory meanwhile."},
     {Kind::copy_left, nullptr, "Wait for every copy, or do not begin those that nobody needs."},

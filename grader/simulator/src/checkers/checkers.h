@@ -104,20 +104,20 @@ class Checkers {
     return kSuccess;
   }
   /// An asynchronous store is compared with what others do where it begins; that it has written
-  /// counts at its end.
+  /// counts at its end. In the traffic it is one to another block, as a GPU has it for its own,
+  /// too.
   ErrorCode tell(const StoreBegin& event) {
     const AccessEvent& write = event.write;
     if (wanted_.bounds) {
       if (const ErrorCode error = bounds_.on(write); error != kSuccess) return error;
     }
-    const bool is_to_other_block = is_remote(write.place);
-    if (wanted_.traffic && is_to_other_block) traffic_.on_remote(write);
+    if (wanted_.traffic) traffic_.on_remote(write);
     if (wanted_.initialised) {
       initialised_.settle_early_reads(initialised_.early_reads_of(event.seat), event.store->to,
                                       [&](const EarlyRead& read) { return settles(read, write); });
     }
     if (!meets_copy(write) && wanted_.races) {
-      is_to_other_block ? races_.on_remote(write) : races_.on(write);
+      is_remote(write.place) ? races_.on_remote(write) : races_.on(write);
     }
     if (wanted_.races) races_.on(event);
     if (wanted_.copies) copies_.on(event);
