@@ -31,6 +31,7 @@ namespace onepass {
 
 constexpr int kMostThreads = 1024;  // of a row, and of a block
 constexpr int kMostWarps = kMostThreads / 32;
+constexpr int kFewThreads = 640;       // of a block, where two leave 48 registers for each thread
 constexpr int kMostBlocks = 8;         // of a cluster: as many as any GPU takes that has clusters
 constexpr int kMostBytes = 72 * 1024;  // of a row in shared memory: an H100 has room for three such
 
@@ -144,9 +145,10 @@ __device__ inline Pack<T, V> weights_at(const Pack<T, V>* weights, int i) {
 
 /// For rows that fit in the registers of their threads: kPacks packs a thread. Thread t has packs
 /// t, t + blockDim.x, t + 2 * blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y. Where
-/// kShared, a cluster has the row, and x_row and its kin begin with this block's part.
+/// kShared, gridDim.y blocks share the row, and x_row and its kin begin with this one's part.
 template <typename T, int V, int kPacks, bool kShared>
-__global__ void __launch_bounds__(kShared || 32 < kPacks * V ? kMostThreads / 2 : kMostThreads)
+__global__ void __launch_bounds__(kShared ? kFewThreads : kMostThreads / (32 < kPacks * V ? 2 : 1),
+                                  kShared ? 2 : 1)
     rmsnorm_held_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                         float* rstd, int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
@@ -161,7 +163,7 @@ __global__ void __launch_bounds__(kShared || 32 < kPacks * V ? kMostThreads / 2 
   const auto* weights =
       weight == nullptr ? nullptr : reinterpret_cast<const RowPack*>(weight) + first;
   auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride) + first;
-  if (kShared) {
+  if (kShared && gridDim.y > 1) {
     begin_cluster();
   }
   RowPack held[kPacks] = {};  // this thread's packs of the row; zeros at first
@@ -429,8 +431,10 @@ template <typename T, int V, int kPacks>
 Variant<T> held_variant(int packs, int blocks) {
   const int each = blocks * 32 * kPacks;  // packs of a row's blocks, with a warp each
   const int warps = (packs + each - 1) / each;
-  const auto kernel = blocks > 1 ? rmsnorm_held_kernel<T, V, kPacks, true>
-                                 : rmsnorm_held_kernel<T, V, kPacks, false>;
+  auto kernel = rmsnorm_held_kernel<T, V, kPacks, false>;
+  if constexpr (V > 1) {  // column by column 48 registers are too few
+    kernel = 32 * warps <= kFewThreads ? rmsnorm_held_kernel<T, V, kPacks, true> : kernel;
+  }
   return {kernel, 32 * warps, warps == 1 ? 4 : 1, blocks, 0};
 }
 
@@ -467,17 +471,21 @@ Variant<T> shared_variant(int cols) {
   return {};
 }
 
-/// Four packs a thread, and as few blocks as hold the row with 512 threads each: so an H100 was
-/// seen to be fastest.
+/// Four packs a thread, and as few blocks as hold the row with 512 threads each; of four blocks
+/// 384, before there are eight. So an H200 was seen to be fastest.
+constexpr int packs_for(int blocks) {
+  return blocks * 4 * (blocks < 4 ? 512 : 384);
+}
+
 template <typename T>
 Variant<T> variant_for(int cols, bool aligned) {
   constexpr int V = 16 / sizeof(T);
   const int packs = cols / V;
   int blocks = 1;
-  // TODO 4, a cluster: as long as there are fewer than most_blocks(), and more packs than 2048 for
-  // each, make it twice as many.
+  // TODO 4, a cluster: as long as there are fewer than most_blocks(), and more packs than
+  // packs_for(blocks), make it twice as many.
   // [solution 4]
-  while (blocks < most_blocks() && packs > blocks * 2048) {
+  while (blocks < most_blocks() && packs > packs_for(blocks)) {
     blocks *= 2;
   }
   // [end]

@@ -31,7 +31,8 @@ namespace onepass {
 
 constexpr int kMostThreads = 1024;  // of a row, and of a block
 constexpr int kMostWarps = kMostThreads / 32;
-constexpr int kMostBlocks = 8;  // of a cluster
+constexpr int kFewThreads = 640;  // of a block, where two leave 48 registers for each thread
+constexpr int kMostBlocks = 8;    // of a cluster
 constexpr int kMostBytes =
     72 * 1024;  // of x and residual in shared memory: there is room for three
 
@@ -126,7 +127,7 @@ __device__ inline float row_sum_of(float value) {
 /// Thread t has packs t, t + blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y. Where
 /// kShared, a cluster has the row, and x_row and its kin begin with this block's part.
 template <typename T, int V, int kPacks, bool kShared>
-__global__ void __launch_bounds__(kShared ? kMostThreads / 2 : kMostThreads)
+__global__ void __launch_bounds__(kShared ? kFewThreads : kMostThreads, kShared ? 2 : 1)
     held_kernel(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
                 const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride, float* rstd,
                 int rows, int cols, float eps) {
@@ -141,9 +142,6 @@ __global__ void __launch_bounds__(kShared ? kMostThreads / 2 : kMostThreads)
   const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride) + first;
   const auto* residual_row =
       reinterpret_cast<const RowPack*>(residual + row * residual_stride) + first;
-  auto* sum_row = reinterpret_cast<RowPack*>(sum + row * sum_stride) + first;
-  const auto* weights = reinterpret_cast<const RowPack*>(weight) + first;
-  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride) + first;
   if (kShared) {
     begin_cluster();
   }
@@ -192,6 +190,8 @@ __global__ void __launch_bounds__(kShared ? kMostThreads / 2 : kMostThreads)
   }
   // [end]
 
+  auto* sum_row = reinterpret_cast<RowPack*>(sum + row * sum_stride) + first;
+
   // TODO 1, at last: store held in sum_row, those packs that are there: pack i with i < packs.
   // (Stored before the row was summed up, it was slower: on an H200 89 instead of 96 % of a copy at
   // 8192 columns.)
@@ -204,6 +204,9 @@ __global__ void __launch_bounds__(kShared ? kMostThreads / 2 : kMostThreads)
     }
   }
   // [end]
+
+  const auto* weights = reinterpret_cast<const RowPack*>(weight) + first;
+  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride) + first;
 
   // TODO 3: make the packs of y from held and the packs of weights, and store them in y_row.
   // [solution 3]
@@ -446,7 +449,7 @@ Variant<T> aligned_variant(int cols) {
   while (blocks < most_blocks() && cols > blocks * 256 * kEach) {
     blocks *= 2;
   }
-  const int most_threads = blocks > 1 ? kMostThreads / 2 : kMostThreads;
+  const int most_threads = blocks > 1 ? kFewThreads : kMostThreads;
   if (cols <= blocks * most_threads * kEach) {
     return {blocks > 1 ? held_kernel<T, V, 4, true> : held_kernel<T, V, 4, false>, kEach, blocks,
             0};
