@@ -196,7 +196,7 @@ void ForwardChecks::random_shapes_and_values() const {
   draw_tensors(function_, 6, [this](Arguments arguments) { check(kAll, std::move(arguments)); });
   sweep_values(6, 90, [this](const Matrix& x, double eps) { check(kAll, arguments_of(x, eps)); });
   const Outputs all = outputs_of(expected, kAll);
-  check_ends_of_kernels(
+  check_small_and_ends(
       function_, [&](const Case& call) { expect<forward_mistakes>(common::far_off(call), all); });
   const auto with_space = [this](std::int64_t space) {
     return call_of(function_, random_arguments(Dtype::fp16, {3, 2, space}));
