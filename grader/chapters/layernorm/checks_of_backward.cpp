@@ -69,6 +69,7 @@ void BackwardChecks::no_rows() const {
 
 void BackwardChecks::same_bits_again() const {
   check_repeats(backward_call(function_, random_gradients(Dtype::fp32, 100, 40)), 20, kOfBackward);
+  check_repeats(backward_call(function_, random_gradients(Dtype::fp32, 100, 17)), 6, kOfBackward);
   // dx is made of two warps' sums there, which no order changes.
   check_repeats(backward_call(function_, random_gradients(Dtype::fp32, 9, 1000)), 4, kOfBackward);
 }
