@@ -138,6 +138,8 @@ TEST_SUITE("rmsnorm/forward_fast") {
                         [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
                           check_loaded_once(rows, cols, dtype);
                         });
+    for_kernels_of_many(kForwardFast, "rows", {{"cols", 8}},
+                        [](Dtype dtype, std::int64_t rows) { check_loaded_once(rows, 8, dtype); });
   }
 
   CHECK_CASE("without weights y is x times rstd", points(1), todo(2)) {

@@ -187,6 +187,9 @@ TEST_SUITE("rmsnorm/residual") {
                         [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
                           check_loaded_once(dtype, rows, cols, false);
                         });
+    for_kernels_of_many(kResidual, "rows", {{"cols", 8}}, [](Dtype dtype, std::int64_t rows) {
+      check_loaded_once(dtype, rows, 8, false);
+    });
   }
 
   CHECK_CASE("no rows, one row, many rows", points(1), todo(3)) {
