@@ -86,7 +86,8 @@ void run_no_blocks(bool wanted);
 
 /// From now on, host code that puts work on another stream than this one, or that waits for the
 /// device, is a finding; nullptr, as at the start: neither is. Whatever the stream, work is done at
-/// once and in order, unless it is held.
+/// once and in order, unless it is held. What the host has put on that stream before may not have
+/// ended to a launch that may begin early, and may use all memory that the host has allocated.
 void expect_stream(const void* stream);
 
 /// From now on, work waits on its stream until host code waits for the device; not wanted, as at

@@ -100,7 +100,7 @@ TEST_SUITE("batchnorm/evaluate") {
     draw_tensors(kEvaluate, 6, check_y);
     sweep_values(6, 90, [](const Matrix& x, double eps) { check_y(arguments_of(x, eps)); });
     const Outputs y = outputs_of(expected, {"y"});
-    check_ends_of_kernels(kEvaluate, [&](const Case& call) { expect<evaluate_mistakes>(call, y); });
+    check_small_and_ends(kEvaluate, [&](const Case& call) { expect<evaluate_mistakes>(call, y); });
     const auto with_space = [](std::int64_t space) {
       return call_of(kEvaluate, random_arguments(Dtype::fp16, {3, 2, space}));
     };

@@ -15,6 +15,7 @@ using verdict::AccessType;
 namespace {
 
 constexpr double kOnce = 1.01;  // room for an element or two that are looked at again
+constexpr double kAPart = 1.5;  // less is no tensor that was gone through again
 constexpr double kUneven = 1.6;
 constexpr double kMostlyPacks = 12;  // bytes: 16, but for what is left over at a row's ends
 constexpr double kTrifle = 0.125;    // of a tensor's bytes, which a line may move in another way
@@ -61,10 +62,10 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
 
 namespace {
 
-/// How many times over the tensor was loaded.
-double times_loaded(const verdict::Case& call, const Requests& loads, const std::string& buffer) {
+/// How many times over the tensor was loaded, or stored.
+double times_over(const verdict::Case& call, const Requests& requests, const std::string& buffer) {
   const verdict::Buffer& tensor = call.buffer(buffer);
-  return loads.bytes / static_cast<double>(tensor.rows * tensor.cols) /
+  return requests.bytes / static_cast<double>(tensor.rows * tensor.cols) /
          static_cast<double>(verdict::size_of(tensor.dtype));
 }
 
@@ -73,12 +74,30 @@ double times_loaded(const verdict::Case& call, const Requests& loads, const std:
 void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traffic,
                          const std::string& buffer) {
   const Requests loads = requests_of(traffic, buffer, AccessType::read);
-  const double times = times_loaded(call, loads, buffer);
-  if (times > kOnce) {
+  const double times = times_over(call, loads, buffer);
+  if (times > kAPart) {
     fail(call, "loaded-twice", loads,
          fmt::format("{} was loaded {:.2g} times over: keep a thread's values of the row where "
                      "they are needed again, in registers (or in shared memory), and load each "
                      "only once.",
+                     buffer, times));
+  }
+  if (times > kOnce) {
+    fail(call, "loaded-twice", loads,
+         fmt::format("a part of {} was loaded again, {:.2g} % of it in all: load each element only "
+                     "once, those at the ends of a row or of a thread's part too.",
+                     buffer, 100.0 * (times - 1.0)));
+  }
+}
+
+void require_stored_once(const verdict::Case& call, const verdict::Traffic& traffic,
+                         const std::string& buffer) {
+  const Requests stores = requests_of(traffic, buffer, AccessType::write);
+  const double times = times_over(call, stores, buffer);
+  if (times > kOnce) {
+    fail(call, "loaded-twice", stores,
+         fmt::format("{} was stored {:.3g} times over: store each element only once, when it is "
+                     "what it is to be.",
                      buffer, times));
   }
 }
@@ -86,10 +105,10 @@ void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traf
 void require_loaded_at_most(int most, const verdict::Case& call, const verdict::Traffic& traffic,
                             const std::string& buffer) {
   const Requests loads = requests_of(traffic, buffer, AccessType::read);
-  const double times = times_loaded(call, loads, buffer);
+  const double times = times_over(call, loads, buffer);
   if (times > most * kOnce) {
     fail(call, "loaded-twice", loads,
-         fmt::format("{} was loaded {:.2g} times over, and {} times are enough: keep a thread's "
+         fmt::format("{} was loaded {:.3g} times over, and {} times are enough: keep a thread's "
                      "values of a part in registers, until its mean and its squares are there.",
                      buffer, times, most));
   }

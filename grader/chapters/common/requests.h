@@ -14,7 +14,11 @@ namespace onepass::common {
 void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traffic,
                          const std::string& buffer);
 
-/// The same, of so many times.
+/// Ends the check unless it was stored at most once.
+void require_stored_once(const verdict::Case& call, const verdict::Traffic& traffic,
+                         const std::string& buffer);
+
+/// Loaded at most so many times.
 void require_loaded_at_most(int times, const verdict::Case& call, const verdict::Traffic& traffic,
                             const std::string& buffer);
 

@@ -83,6 +83,23 @@ constexpr std::int64_t kMostAsked = 16'384;
 void check_ends_of_kernels(const Function& function, const CheckCall& check,
                            std::int64_t most = kMostAsked);
 
+/// Calls of a few elements: with numbers from 2 to 130 of each size that is none of rows, drawn
+/// from the seed; and of one to some elements, with each two tensors as much off a boundary of 16
+/// bytes.
+void check_small(const Function& function, const CheckCall& check);
+/// Asks the launcher for many rows, or whatever else of, of many widths, none of which runs: a
+/// launch may be refused there.
+void ask_for_many_rows(const Function& function);
+/// All of these.
+void check_small_and_ends(const Function& function, const CheckCall& check,
+                          std::int64_t most = kMostAsked);
+
+/// From which number of that size on the launcher has other kernels, up to 8192, in calls of two
+/// types with so much of all others. Nothing on a GPU, which does not tell its kernels.
+void for_kernels_of_many(const Function& function, const std::string& size,
+                         const verdict::contract::Sizes& others,
+                         const std::function<void(Dtype dtype, std::int64_t number)>& look);
+
 /// check_one_not_finite() with as much of a size as each kernel for narrow calls can have.
 void check_each_kernel_not_finite(const Function& function, const std::string& size,
                                   const std::function<Case(std::int64_t number)>& call_of,

@@ -114,7 +114,7 @@ TEST_SUITE("layernorm/backward_dx") {
     sweep_values(4, 300, [](const Matrix& x, double eps) {
       check(common::gradients_of({kNorm.centred, eps}, x));
     });
-    check_ends_of_kernels(kBackwardDx, [](const Case& call) {
+    check_small_and_ends(kBackwardDx, [](const Case& call) {
       expect<backward_mistakes>(call, Outputs{expected_dx});
     });
     const auto call_of = [](std::int64_t cols) {

@@ -73,6 +73,8 @@ TEST_SUITE("layernorm/backward_fast") {
                         [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
                           check_loaded_once(rows, cols, dtype);
                         });
+    for_kernels_of_many(kBackwardFast, "rows", {{"cols", 8}},
+                        [](Dtype dtype, std::int64_t rows) { check_loaded_once(rows, 8, dtype); });
   }
 
   // ---- TODO 2: dweight and dbias ----

@@ -105,6 +105,8 @@ TEST_SUITE("layernorm/forward_fast") {
                         [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
                           check_loaded_once(rows, cols, dtype);
                         });
+    for_kernels_of_many(kForwardFast, "rows", {{"cols", 8}},
+                        [](Dtype dtype, std::int64_t rows) { check_loaded_once(rows, 8, dtype); });
   }
 
   CHECK_CASE("shapes drawn at random, called again and again; extreme numbers, infinite and NaN",
@@ -121,9 +123,12 @@ TEST_SUITE("layernorm/forward_fast") {
       check_packs(2, 5 * vector, dtype);
       check_packs(2, 1000, dtype, {{"x", {24, 0}}, {"y", {8, 0}}});
       check_packs(1, 8192, dtype);
-      Arrangement plain;
-      plain.left_out = {"weight", "bias"};
-      check_packs(2, 8 * vector, dtype, plain);
+      for (const std::set<std::string>& missing :
+           {std::set<std::string>{"weight"}, {"bias"}, {"weight", "bias"}}) {
+        Arrangement plain;
+        plain.left_out = missing;
+        check_packs(2, 8 * vector, dtype, plain);
+      }
     }
     for_ends_of_vectors(
         kForwardFast, {"cols", 1, kMostNarrow},

@@ -69,6 +69,7 @@ void BackwardChecks::no_rows() const {
 
 void BackwardChecks::same_bits_again() const {
   check_repeats(backward_call(function_, random_gradients(Dtype::fp32, 100, 40)), 20, kOfBackward);
+  check_repeats(backward_call(function_, random_gradients(Dtype::fp32, 100, 17)), 6, kOfBackward);
   // dx is made of two warps' sums there, which no order changes.
   check_repeats(backward_call(function_, random_gradients(Dtype::fp32, 9, 1000)), 4, kOfBackward);
 }
@@ -84,7 +85,7 @@ void BackwardChecks::random_shapes_and_values(std::int64_t most) const {
   sweep_values(4, 300, [this](const Matrix& x, double eps) {
     check(kOfBackward, common::gradients_of({kNorm.centred, eps}, x));
   });
-  check_ends_of_kernels(
+  check_small_and_ends(
       function_, [](const Case& call) { expect<backward_mistakes>(call, kOfBackward); }, most);
   check_not_finite(backward_call(function_, random_gradients(Dtype::fp16, 40, 30)), kOfBackward,
                    expect<backward_mistakes>);

@@ -143,7 +143,7 @@ void ForwardChecks::random_shapes_and_values(std::int64_t most) const {
     check(kOfRstd, x, static_cast<float>(eps));
     check(kOfY, x, static_cast<float>(eps));
   });
-  check_ends_of_kernels(
+  check_small_and_ends(
       function_,
       [](const Case& call) { expect<forward_mistakes>(common::far_off(call), kOfForward); }, most);
   check_not_finite(call_of(random_x(Dtype::fp16, 4, 300)), kOfForward, expect<forward_mistakes>);

@@ -139,7 +139,7 @@ TEST_SUITE("rmsnorm/block_sum") {
              points(1), todo(3)) {
     draw_rows(kBlockSum, 6, check_random);
     sweep_values(4, 300, [](const Matrix& x, double) { check_sums(x); });
-    check_ends_of_kernels(kBlockSum, [](const Case& call) {
+    check_small_and_ends(kBlockSum, [](const Case& call) {
       expect<block_sum_mistakes>(call, Outputs{expected_sums});
     });
     const auto call_of = [](std::int64_t cols) {

@@ -155,8 +155,7 @@ TEST_SUITE("rmsnorm/forward") {
              points(1), todo(2)) {
     draw_rows(kForward, 6, check_random_y);
     sweep_values(4, 300, [](const Matrix& x, double eps) { check(kBoth, x, eps); });
-    check_ends_of_kernels(kForward,
-                          [](const Case& call) { expect<forward_mistakes>(call, kBoth); });
+    check_small_and_ends(kForward, [](const Case& call) { expect<forward_mistakes>(call, kBoth); });
     const auto call_of = [](std::int64_t cols) {
       return forward_call(random_x(Dtype::fp16, 4, cols), random_weight(Dtype::fp16, cols), kEps);
     };

@@ -138,6 +138,8 @@ TEST_SUITE("rmsnorm/forward_fast") {
                         [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
                           check_loaded_once(rows, cols, dtype);
                         });
+    for_kernels_of_many(kForwardFast, "rows", {{"cols", 8}},
+                        [](Dtype dtype, std::int64_t rows) { check_loaded_once(rows, 8, dtype); });
   }
 
   CHECK_CASE("without weights y is x times rstd", points(1), todo(2)) {
@@ -168,8 +170,8 @@ TEST_SUITE("rmsnorm/forward_fast") {
       sweep_values(4, cols, [](const Matrix& x, double eps) { check(kBoth, x, {}, eps); });
       check_not_finite(call_of(random_x(Dtype::fp16, 4, cols)), kBoth, expect<forward_mistakes>);
     }
-    check_ends_of_kernels(kForwardFast,
-                          [](const Case& call) { expect<forward_mistakes>(call, kBoth); });
+    check_small_and_ends(kForwardFast,
+                         [](const Case& call) { expect<forward_mistakes>(call, kBoth); });
     check_each_kernel_not_finite(
         kForwardFast, "cols",
         [](std::int64_t cols) { return call_of(random_x(Dtype::fp16, 4, cols)); }, kBoth,

@@ -163,7 +163,7 @@ void BackwardChecks::random_shapes_and_values(std::int64_t most) const {
   sweep_values(4, 300, [this](const Matrix& x, double eps) {
     check(kOfBoth, common::gradients_of({kNorm.centred, eps}, x), {}, CastOrder::llama);
   });
-  check_ends_of_kernels(
+  check_small_and_ends(
       function_, [](const Case& call) { expect<backward_mistakes>(call, kOfBoth); }, most);
   const auto call_of = [this](std::int64_t cols) {
     return backward_call(random_gradients(Dtype::fp16, 4, cols), CastOrder::llama, {}, "",

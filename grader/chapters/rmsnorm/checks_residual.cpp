@@ -187,6 +187,9 @@ TEST_SUITE("rmsnorm/residual") {
                         [](Dtype dtype, std::int64_t rows, std::int64_t cols) {
                           check_loaded_once(dtype, rows, cols, false);
                         });
+    for_kernels_of_many(kResidual, "rows", {{"cols", 8}}, [](Dtype dtype, std::int64_t rows) {
+      check_loaded_once(dtype, rows, 8, false);
+    });
   }
 
   CHECK_CASE("no rows, one row, many rows", points(1), todo(3)) {
@@ -206,8 +209,8 @@ TEST_SUITE("rmsnorm/residual") {
           x, [&](auto row, auto col, double) { return 0.5 * x.get(row, x.cols() - 1 - col); });
       check(kAll, {x, mirrored}, {}, eps);
     });
-    check_ends_of_kernels(kResidual,
-                          [](const Case& call) { expect<residual_mistakes>(call, kAll); });
+    check_small_and_ends(kResidual,
+                         [](const Case& call) { expect<residual_mistakes>(call, kAll); });
     check_not_finite(call_of(random_inputs(Dtype::fp16, 4, 300)), kAll, expect<residual_mistakes>);
     check_each_kernel_not_finite(
         kResidual, "cols",

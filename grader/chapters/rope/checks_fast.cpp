@@ -133,6 +133,12 @@ TEST_SUITE("rope/fast") {
                             check_loaded_once(
                                 subject, {.dtype = dtype, .head_dim = head_dim + head_dim % 2});
                           });
+      for_kernels_of_many(
+          subject.functions->int32, "tokens", kNarrow, [&](Dtype dtype, std::int64_t tokens) {
+            check_loaded_once(
+                subject,
+                {.dtype = dtype, .tokens = tokens, .q_heads = 1, .k_heads = 1, .head_dim = 16});
+          });
     });
   }
 

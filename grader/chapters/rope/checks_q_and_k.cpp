@@ -296,7 +296,7 @@ void check_drawn_shapes(const Subject& subject) {
       subject.check({.dtype = dtype, .deviation = size});
     }
   }
-  check_ends_of_kernels(subject.functions->int32, [&](const Case& call) { subject.expect(call); });
+  check_small_and_ends(subject.functions->int32, [&](const Case& call) { subject.expect(call); });
   const auto expect = [&](const Case& call, const Outputs& outputs) {
     session().expect(call, outputs, subject.mistakes());
   };

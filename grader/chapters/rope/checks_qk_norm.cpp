@@ -22,8 +22,10 @@ void check_norm(Shape shape) {
 void check_loaded_once(const Shape& shape) {
   const Case call = kBoth.call_of(shape);
   if (const auto traffic = expect_and_count<qk_norm_mistakes>(call, kBoth.outputs)) {
-    require_loaded_once(call, *traffic, "q");
-    require_loaded_once(call, *traffic, "k");
+    for (const char* tensor : {"q", "k"}) {
+      require_loaded_once(call, *traffic, tensor);
+      require_stored_once(call, *traffic, tensor);
+    }
   }
 }
 
@@ -124,6 +126,10 @@ TEST_SUITE("rope/qk_norm") {
                         [](Dtype dtype, std::int64_t, std::int64_t head_dim) {
                           check_loaded_once({.dtype = dtype, .head_dim = head_dim + head_dim % 2});
                         });
+    for_kernels_of_many(kQkNorm.int32, "tokens", kNarrow, [](Dtype dtype, std::int64_t tokens) {
+      check_loaded_once(
+          {.dtype = dtype, .tokens = tokens, .q_heads = 1, .k_heads = 1, .head_dim = 16});
+    });
   }
 
   CHECK_CASE("token * stride is beyond 2^31: compute it in 64 bits", points(1), todo(3)) {

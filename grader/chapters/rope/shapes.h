@@ -9,6 +9,10 @@
 
 namespace onepass::rope {
 
+/// A head of each, of so few elements that there may be many tokens.
+inline const verdict::contract::Sizes kNarrow = {
+    {"q_heads", 1}, {"k_heads", 1}, {"head_dim", 16}, {"rotary_dim", 16}, {"table_rows", 8192}};
+
 /// Elements of a head, 2 to 258: such that its pairs end around vectors, warps and blocks.
 std::vector<std::int64_t> head_dims();
 

@@ -8,7 +8,9 @@
 //              even between events that fork and join it; nor are graphs, and functions that the
 //              host is called by (cudaLaunchHostFunc()).
 //   launches   As many as you like, of any kind: <<<...>>>, cooperative, of clusters, and kernels
-//              that begin before the one in front of them has ended (programmatic launches).
+//              that begin before the one in front of them has ended (programmatic launches). In
+//              front of the first is what the caller has put on the stream, which may use each
+//              tensor: if that launch begins early, it waits before it uses one.
 //   waiting    It does not wait for the GPU: no synchronising, and no cudaFree(), which waits.
 //   errors     The caller asks for the last error afterwards, of a launch or of another call of
 //              CUDA's. So a launcher need not, and neither prints nor throws. (cudaGetLastError()

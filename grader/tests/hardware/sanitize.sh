@@ -82,7 +82,8 @@ case $what in
 cases)
   # Not those about counts of requests, the host's calls and the order of the blocks.
   find "$source/grader/tests/simulator" -name '*.cu' ! -name access_size_cases.cu \
-    ! -name held_work_cases.cu ! -name host_call_cases.cu ! -name block_order_cases.cu \
+    ! -name held_work_cases.cu ! -name host_call_cases.cu ! -name first_launch_cases.cu \
+    ! -name block_order_cases.cu \
     > "$work/sources"
   echo "$source/grader/tests/hardware/run_case.cu" >> "$work/sources"
   xargs -P "$(nproc)" -I '{}' sh -c 'nvcc -std=c++17 -arch=native -lineinfo -I "$1/grader" \

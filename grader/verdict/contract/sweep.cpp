@@ -1,6 +1,7 @@
 #include "verdict/contract/sweep.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kOddGap = 7;
 constexpr std::int64_t kLastDrawn = 16'384;
+constexpr std::size_t kMostPairs = 6;  // of tensors that are off a boundary together
 constexpr std::int64_t kAffordable = std::int64_t{1} << 18;  // columns of a row
 
 /// One way that a tensor may lie; of all of them, that their rows fill no vector, though each may
@@ -266,6 +268,9 @@ std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& rand
   const std::vector<Way> all_alike = alike(function, kOddGap);
   ways.insert(ways.end(), all_alike.begin(), all_alike.end());
   ways.push_back(just_aligned(function, dtype));
+  for (Arrangement& pair : pairs_off_boundaries(function, dtype, random, only)) {
+    ways.push_back({std::move(pair)});
+  }
   std::vector<Option> options = options_of(function, dtype, only, drawn_offset(random));
   if (!views.empty()) {
     options.push_back(one_of(views, random));
@@ -277,6 +282,37 @@ std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& rand
     }
   }
   return ways;
+}
+
+std::vector<Arrangement> pairs_off_boundaries(const Function& function, Dtype dtype,
+                                              const Random& random,
+                                              const std::set<std::string>& only) {
+  std::vector<const Tensor*> tensors;
+  for (const Tensor& tensor : function.tensors) {
+    if (tensor.is_data() && (only.empty() || only.count(tensor.name) > 0)) {
+      tensors.push_back(&tensor);
+    }
+  }
+  const Random draw = random.stream("pairs off boundaries");
+  std::map<std::uint64_t, Arrangement> pairs;  // in the order that is drawn
+  for (std::size_t a = 0; a < tensors.size(); ++a) {
+    for (std::size_t b = a + 1; b < tensors.size(); ++b) {
+      const std::uint64_t number = draw.bits(a * tensors.size() + b);
+      Arrangement& pair = pairs[number];
+      for (const Tensor* tensor : {tensors[a], tensors[b]}) {
+        const auto bytes = static_cast<std::int64_t>(size_of(tensor->dtype_in(dtype)));
+        pair.places[tensor->name].offset =
+            (number % 2 == 0 ? 8 : std::max<std::int64_t>(4, bytes)) / bytes;
+      }
+    }
+  }
+  std::vector<Arrangement> some;
+  for (auto& [number, pair] : pairs) {
+    if (some.size() < kMostPairs) {
+      some.push_back(std::move(pair));
+    }
+  }
+  return some;
 }
 
 std::vector<Way> sweep_wide(const Function& function, Dtype dtype, const Random& random,

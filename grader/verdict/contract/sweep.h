@@ -9,6 +9,8 @@
 //   - null, if it may be, and over its input, if it may be;
 //   - beside another one in one matrix, right behind it: all that have a stride, with the same one,
 //     and each two, in either order, with different ones; in bf16 one of these;
+//   - together with another one off such a boundary, both by as many bytes, 4 or 8, with all others
+//     on one: of few tensors each two, of many some that are drawn;
 // and of all of them together rows that fill no vector, without gaps or each starting with one.
 // Alone each of them shows which one a kernel cannot take. Then come those in which all tensors are
 // alike, on boundaries of 16 bytes and no more among them, and a few calls in which every two of
@@ -37,6 +39,12 @@ struct Way {
 /// tensors only, if some are named: for a check that looks at a part of what the function does.
 std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& random,
                        const std::set<std::string>& only = {});
+
+/// Two tensors off a boundary of 16 bytes by as many bytes, and all others on one: what looks at
+/// the difference of two addresses, or puts them together by exclusive or, takes both for aligned.
+std::vector<Arrangement> pairs_off_boundaries(const Function& function, Dtype dtype,
+                                              const Random& random,
+                                              const std::set<std::string>& only = {});
 
 /// For rows so wide, of `cols` columns, that all of these would take too long: all tensors alike,
 /// and one way alone that is drawn. Gaps are long too: beside a wide row a short one makes no

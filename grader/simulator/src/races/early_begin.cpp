@@ -80,12 +80,17 @@ const LaunchBefore* EarlyBegin::launch_of(const AccessRecord& record) const {
 void EarlyBegin::check(const AccessEvent& event, const RaceShadow& shadow, std::uint64_t block) {
   if (blocks_.running().have_waited[event.thread]) return;
   const bool is_read = event.access.type == AccessType::read || event.access.is_load;
+  bool is_told = false;
   shadow.each_record(event, [&](const AccessRecord& earlier, AccessType type) {
     const bool harmless = is_read && type == AccessType::read;
     const bool both_atomic = event.access.is_atomic && type == AccessType::atomic;
     if (harmless || both_atomic) return;
-    if (const LaunchBefore* before = launch_of(earlier)) tell(*before, earlier, type, event, block);
+    if (const LaunchBefore* before = launch_of(earlier)) {
+      tell(*before, earlier, type, event, block);
+      is_told = true;
+    }
   });
+  if (!is_told && !before_.empty() && before_.front().is_callers) tell_of_callers(event, block);
 }
 
 void EarlyBegin::tell(const LaunchBefore& before, const AccessRecord& earlier, AccessType type,
@@ -115,6 +120,30 @@ void EarlyBegin::tell(const LaunchBefore& before, const AccessRecord& earlier, A
               earlier.thread(), site,
               action_text(type, sites_.size(earlier.site())) + " in " + kernel),
         party(launch_, block, event.thread, access.site,
+              action_text(access.type, access.size) + " in " + launch_.kernel)},
+       element.buffer,
+       element.index});
+}
+
+void EarlyBegin::tell_of_callers(const AccessEvent& event, std::uint64_t block) {
+  const Access& access = event.access;
+  if (!findings_.is_first(Kind::early_begin, access.site, access.site)) return;
+  const Findings::Writing writing(findings_);
+  const ElementName element = element_at(memory_, MemorySpace::global, access.address, access.size);
+  const char* const between =
+      before_.size() == 1
+          ? ""
+          : ", as may those of this call before it, which trigger before they have waited";
+  findings_.add(
+      {Kind::early_begin,
+       launch_.kernel,
+       words_for(access.type).begin + element.text +
+           " before what the caller has put on the stream is sure to have ended: it may write " +
+           "that, or read it. This launch may begin early " +
+           "(cudaLaunchAttributeProgrammaticStreamSerialization)" + between +
+           ", and the thread has not called cudaGridDependencySynchronize().",
+       false,
+       {party(launch_, block, event.thread, access.site,
               action_text(access.type, access.size) + " in " + launch_.kernel)},
        element.buffer,
        element.index});

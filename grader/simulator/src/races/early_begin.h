@@ -15,6 +15,10 @@
 // before it. Then the secondary may run beside that one, too, and so on. Where one block of the
 // primary waits before it triggers, or before it returns, all kernels before it have ended.
 //
+// Before the first launch of a call lies what its caller has put on the stream: no kernel of this
+// program, but it may be one that triggers, and it may use each of the caller's tensors. So to a
+// first launch that begins early it is a primary of which every access to them is told.
+//
 // Here the primary has always ended. So each access of the secondary by a thread that has not
 // waited is looked up in the shadow of races: if the primary's record lies there, and one of the
 // two writes, it is told. As with races it does not matter whether the two met in this run.
@@ -43,7 +47,8 @@ namespace simulator {
 struct LaunchBefore {
   LaunchBegin launch = {};
   std::uint32_t first_interval = 0;
-  std::vector<Ordering::Interval> intervals;  // from the first on
+  std::vector<Ordering::Interval> intervals = {};  // from the first on
+  bool is_callers = false;                         // whatever the caller has put on the stream
 };
 
 class EarlyBegin {
@@ -81,6 +86,7 @@ class EarlyBegin {
   const LaunchBefore* launch_of(const AccessRecord& record) const;
   void tell(const LaunchBefore& before, const AccessRecord& earlier, AccessType type,
             const AccessEvent& event, std::uint64_t block);
+  void tell_of_callers(const AccessEvent& event, std::uint64_t block);
 
   struct Block {
     std::vector<bool> have_waited;  // by thread

@@ -34,6 +34,12 @@ struct RaceMemory {
   Sites sites;
   std::uint32_t last_interval = 0;
   std::vector<LaunchBefore> launches_before;  // that may run beside the next; the last at the end
+
+  /// A call begins: before its first launch is what the caller has put on the stream.
+  void begin_call() {
+    launches_before.clear();
+    launches_before.push_back({.is_callers = true});
+  }
 };
 
 class RaceChecker {

@@ -90,6 +90,10 @@ void run_no_blocks(bool wanted) {
 void expect_stream(const void* stream) {
   machine().host_calls.expect(stream, machine().findings);
   machine().kernel_before.reset();
+  if (stream != nullptr) {
+    machine().kernel_before = stream;
+    machine().shadow.races.begin_call();
+  }
   keep_host_from_memory(stream != nullptr);
 }
 

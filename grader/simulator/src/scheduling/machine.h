@@ -28,6 +28,7 @@ struct Machine {
   Streams streams;
   /// The stream whose last work is a kernel, if nothing else was put on a stream since and the host
   /// has not waited: a launch there may begin before that kernel has ended (races/early_begin.h).
+  /// When a call begins the caller's work may be such a kernel.
   std::optional<const void*> kernel_before;
 
   Errors errors;
