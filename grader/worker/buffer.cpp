@@ -92,7 +92,8 @@ void Buffer::find_gaps(const std::vector<BufferSpec>& matrix, const Allocation& 
   std::byte* const end = all.first + bytes_of(matrix);
   const auto add = [&](int64_t row, std::byte* begin, size_t bytes, int64_t rows) {
     if (bytes > 0 && bytes <= kLargestGap && rows > 0) {
-      gaps_.push_back({row, {begin, bytes, static_cast<size_t>(rows), spec_.pitch_bytes()}});
+      const size_t pitch = rows == 1 ? bytes : spec_.pitch_bytes();  // a GPU's is no less than that
+      gaps_.push_back({row, {begin, bytes, static_cast<size_t>(rows), pitch}});
     }
   };
   if (matrix.size() == 1) {

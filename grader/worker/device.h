@@ -51,7 +51,8 @@ struct Allocation {
   size_t guard_after = 0;
 };
 
-/// A rectangle of bytes in device memory: rows of `width`, `pitch` bytes from start to start.
+/// A rectangle of bytes in device memory: rows of `width`, `pitch` bytes from start to start, which
+/// are no fewer, of a single row too.
 struct Area {
   std::byte* first;
   size_t width;

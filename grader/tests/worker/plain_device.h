@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 #include "worker/device.h"
 #include "worker/hash_fill.h"
@@ -34,16 +35,19 @@ class PlainDevice : public Device {
     }
   }
   void upload(const Area& area, const std::byte* from) override {
+    refuse_overlap(area);
     for (size_t row = 0; row < area.rows; ++row) {
       std::copy_n(from + row * area.width, area.width, area.first + row * area.pitch);
     }
   }
   void download(std::byte* to, const Area& area) override {
+    refuse_overlap(area);
     for (size_t row = 0; row < area.rows; ++row) {
       std::copy_n(area.first + row * area.pitch, area.width, to + row * area.width);
     }
   }
   void set(const Area& area, unsigned char byte) override {
+    refuse_overlap(area);
     for (size_t row = 0; row < area.rows; ++row) {
       std::memset(area.first + row * area.pitch, byte, area.width);
     }
@@ -55,6 +59,12 @@ class PlainDevice : public Device {
           hash_value(fill.seed, i, static_cast<float>(fill.mean), static_cast<float>(fill.scale));
       std::memcpy(area.first + i / cols * area.pitch + i % cols * sizeof(float), &value,
                   sizeof value);
+    }
+  }
+  /// As cudaMemcpy2D() and its kin do, of an area of a single row, too.
+  static void refuse_overlap(const Area& area) {
+    if (area.rows > 0 && area.width > area.pitch) {
+      throw std::runtime_error("invalid argument: the rows of an area overlap");
     }
   }
   Ending call(const Function& function, const ArgumentTable& table, double) override {
