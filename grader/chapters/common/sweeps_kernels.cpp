@@ -32,6 +32,20 @@ constexpr std::int64_t kPopular[] = {
     5000, 5120, 6144, 7168, 8192, 9216, 10000, 10240, 11008, 12288, 13824, 14336, 16384};
 // In wider calls than these a kernel for narrow ones has nothing to do.
 constexpr std::int64_t kMostNarrow = 1024;
+constexpr std::int64_t kMostOfMany = 8192;  // narrow rows, or the like
+
+/// Of two numbers of which `look` sees different things: the last that has what the first one has,
+/// as far as it is known, and the next.
+template <typename Look>
+std::pair<std::int64_t, std::int64_t> end_between(std::int64_t before, std::int64_t after,
+                                                  Look look) {
+  const auto of_first = look(before);
+  while (after - before > 1) {
+    const std::int64_t middle = before + (after - before) / 2;
+    (look(middle) == of_first ? before : after) = middle;
+  }
+  return {before, after};
+}
 
 std::int64_t others_at_end(std::int64_t number) {
   return number > kTwoOthers ? 1 : 2;
@@ -70,17 +84,13 @@ class Asked {
     session().ask(calls);
   }
 
-  /// Of two steps at which the answers differ: the last that has the first one's, as far as it is
-  /// known, and the next.
+  /// Of two steps at which `look` sees different launches: the numbers on both sides of the place.
   template <typename Look>
-  std::pair<std::int64_t, std::int64_t> end_between(std::int64_t before, std::int64_t after,
-                                                    Look look) const {
-    const auto of_first = look(launches_at(before));
-    while (after - before > 1) {
-      const std::int64_t middle = before + (after - before) / 2;
-      (look(launches_at(middle)) == of_first ? before : after) = middle;
-    }
-    return {number(before), number(after)};
+  std::pair<std::int64_t, std::int64_t> ends_between(std::int64_t before, std::int64_t after,
+                                                     Look look) const {
+    const auto [last, next] =
+        end_between(before, after, [&](std::int64_t step) { return look(launches_at(step)); });
+    return {number(last), number(next)};
   }
 
  private:
@@ -126,7 +136,7 @@ std::vector<std::int64_t> ends_in_doublings(const Asked& asked, std::int64_t mos
   while (session().device() == "cpu" && asked.number(2 * first + 1) <= most) {
     const std::int64_t last = 2 * first + 1;
     if (with_threads(asked.launches_at(first)) != with_threads(asked.launches_at(last))) {
-      const auto [before, after] = asked.end_between(first, last, with_threads);
+      const auto [before, after] = asked.ends_between(first, last, with_threads);
       ends.insert(ends.end(), {before, after});
     }
     first = last;
@@ -185,7 +195,7 @@ std::vector<std::int64_t> ends_at_steps(const Asked& asked, bool is_odd, std::in
     const Launches& before = asked.launches_at(steps[i - 1]);
     const Launches& launches = asked.launches_at(steps[i]);
     if (alone(before) != alone(launches)) {
-      const auto [last, next] = asked.end_between(steps[i - 1], steps[i], alone);
+      const auto [last, next] = asked.ends_between(steps[i - 1], steps[i], alone);
       ends.insert(ends.end(), {last, next});
     } else if (i + 1 < steps.size()) {
       const Launches& after = asked.launches_at(steps[i + 1]);
@@ -266,6 +276,35 @@ void check_ends_of_kernels(const Function& function, const CheckCall& check, std
                                      {.sizes = sizes_at_end(function, size.name, end),
                                       .seed = session().random().bits(11)}));
                         });
+  }
+}
+
+void for_kernels_of_many(const Function& function, const std::string& size,
+                         const contract::Sizes& others,
+                         const std::function<void(Dtype dtype, std::int64_t number)>& look) {
+  if (session().device() != "cpu") {
+    return;
+  }
+  const verdict::Random draw = session().random().stream("kernels of many");
+  for (const Dtype dtype : {Dtype::fp32, kSixteenBit[draw.bits(0) % kSixteenBit.size()]}) {
+    const auto call = [&](std::int64_t number) {
+      contract::Sizes sizes = others;
+      sizes[size] = number;
+      return contract::hollow(function, dtype, sizes, draw.bits(1));
+    };
+    std::vector<Case> doublings;
+    for (std::int64_t number = 2; number <= kMostOfMany; number *= 2) {
+      doublings.push_back(call(number));
+    }
+    session().ask(doublings);
+    const auto kernels = [&](std::int64_t number) {
+      return alone(session().launches_of(call(number)));
+    };
+    for (std::int64_t number = 2; 2 * number <= kMostOfMany; number *= 2) {
+      if (kernels(number) != kernels(2 * number)) {
+        look(dtype, end_between(number, 2 * number, kernels).second);
+      }
+    }
   }
 }
 
