@@ -66,6 +66,38 @@ CASE(slots_used_again_too_early, "shared-race",
   const auto config = config_of(2, 64, 2);
   cudaLaunchKernelEx(&config, exchange, zeros<float>(), 2, false);
 }
+enum class Writer { comes_later, stays_away };
+/// Another block writes where this one reads: long after, for barriers of its own do not stop it.
+template <Writer writer>
+__global__ void reads_what_comes(float* y) {
+  const cg::cluster_group cluster = cg::this_cluster();
+  __shared__ float slot;
+  cluster.sync();
+  if (cluster.block_rank() == 1) {
+    y[threadIdx.x] = slot;  // read
+    __syncthreads();
+    __syncthreads();
+  } else if (writer == Writer::comes_later && threadIdx.x == 1) {
+    *cluster.map_shared_rank(&slot, 1) = 1;  // write
+  }
+  cluster.sync();
+}
+CASE(read_before_a_neighbour_writes, "shared-race",
+     {"slot", "two blocks of a cluster, with no cluster.sync() between"},
+     {{.comment = "read",
+       .thread = 63,
+       .block = 1,
+       .does = "reads 4 bytes, which nobody has written"},
+      {"write", 1, 0}},
+     1) {
+  const auto config = config_of(2, 64, 2);
+  cudaLaunchKernelEx(&config, reads_what_comes<Writer::comes_later>, zeros<float>());
+}
+CASE(read_where_no_neighbour_writes, "uninitialised-shared",
+     {"slot, which no thread of the block has written"}, {{"read", 63, 1}}, 1) {
+  const auto config = config_of(2, 64, 2);
+  cudaLaunchKernelEx(&config, reads_what_comes<Writer::stays_away>, zeros<float>());
+}
 CASE(slots_used_again, "") {
   const auto config = config_of(4, 64, 2);
   cudaLaunchKernelEx(&config, exchange, zeros<float>(), 3, true);

@@ -212,18 +212,20 @@ bool is_overwriting(const Finding& finding) {
 }
 
 Diagnosis explain_overwriting(const Case& call, const Run& run, const Finding& finding) {
+  const std::string barrier =
+      finding.missing == Missing::cluster_barrier ? "cluster.sync()" : "__syncthreads()";
   const bool goes_back = finding.parties[1].line <= finding.parties[0].line;
   const std::optional<std::string> rows = rows_of_a_block(call, run, finding.kernel);
   if (goes_back && rows) {
     return with_advice(finding, "row-loop-race",
                        "A block goes on to the next of its " + *rows +
-                           " while some threads still read this one's: put a __syncthreads() at "
-                           "the end of the loop over " +
-                           *rows + ".");
+                           " while some threads still read this one's: put a " + barrier +
+                           " at the end of the loop over " + *rows + ".");
   }
   return with_advice(finding, "reused-buffer-race",
                      "The array is used a second time while some threads still read what it held "
-                     "the first time: put a __syncthreads() between the two uses.");
+                     "the first time: put a " +
+                         barrier + " between the two uses.");
 }
 
 }  // namespace

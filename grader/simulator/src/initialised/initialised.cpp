@@ -18,6 +18,12 @@ void InitialisedChecker::on(const BlockBegin& event) {
     block.is_new = false;
   }
   block.number = event.number;
+  block.first_seat = event.cluster_blocks > 1 ? event.first_seat : event.seat;
+  if (block.first_seat == event.seat) {
+    block.seats.clear();
+    block.ended = 0;
+  }
+  blocks_.at(block.first_seat).seats.push_back(event.seat);
   block.early_reads.clear();
   for (const SharedVariable& variable : memory_.shared.variables()) {
     if (variable.used) block.statics.fill(variable.begin, variable.size, false);
@@ -57,12 +63,16 @@ void InitialisedChecker::hold_back_remote(EarlyRead read, unsigned seat, bool by
   });
 }
 
-void InitialisedChecker::report_early_reads(bool with_remote) {
-  Block& block = blocks_.running();
+void InitialisedChecker::on(const BlockEnd&) {
+  Block& first = blocks_.at(blocks_.running().first_seat);
+  if (++first.ended < first.seats.size()) return;
+  for (const unsigned seat : first.seats) report_early_reads(blocks_.at(seat));
+}
+
+void InitialisedChecker::report_early_reads(Block& block) {
   if (block.early_reads.empty()) return;
   const Findings::Writing writing(findings_);
   for (const EarlyRead& read : block.early_reads) {
-    if (read.is_remote && !with_remote) continue;
     if (!findings_.is_first(Kind::uninitialised_shared, read.site)) continue;
     const ElementName element = element_at(memory_, MemorySpace::shared, read.address, read.size);
     const Party reader =
@@ -80,10 +90,7 @@ void InitialisedChecker::report_early_reads(bool with_remote) {
                    element.buffer,
                    element.index});
   }
-  const auto is_told = [&](const EarlyRead& read) { return with_remote || !read.is_remote; };
-  block.early_reads.erase(
-      std::remove_if(block.early_reads.begin(), block.early_reads.end(), is_told),
-      block.early_reads.end());
+  block.early_reads.clear();
 }
 
 /// Reports it then.

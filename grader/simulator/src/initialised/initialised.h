@@ -2,8 +2,9 @@
 //
 // In shared memory the usual cause is a missing barrier: thread 0 reads what thread 9 has yet to
 // write. So such a read is held back, and told only when the next barrier comes without anybody
-// having written there. If another thread does write, and nothing orders the two, they race, and
-// the race is told instead.
+// having written there; in a cluster, where another block may write there later, when all its
+// blocks have ended. If another thread does write, and nothing orders the two, they race, and the
+// race is told instead.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +37,10 @@ class InitialisedChecker {
 
   void on(const BlockBegin& event);
   void on(const BlockResume& event) { blocks_.resume(event); }
-  void on(const BlockEnd&) { report_early_reads(true); }
-  void on(const BarrierMet&) { report_early_reads(false); }
+  void on(const BlockEnd&);
+  void on(const BarrierMet&) {
+    if (!launch_.has_clusters()) report_early_reads(blocks_.running());
+  }
 
   [[gnu::always_inline]] void on(const AccessEvent& event) {
     const Access& access = event.access;
@@ -90,6 +93,9 @@ class InitialisedChecker {
  private:
   struct Block {
     std::uint64_t number = 0;
+    unsigned first_seat = 0;           // of its cluster, whose
+    std::vector<unsigned> seats;       // and
+    unsigned ended = 0;                // of these, are known there
     InitialisedBits statics, dynamic;  // of its shared memory
     bool is_new = true;
     std::vector<EarlyRead> early_reads;
@@ -105,8 +111,7 @@ class InitialisedChecker {
   /// Now, or, of an exchange, when its result is used.
   template <typename Tell>
   void tell(bool by_exchange, Tell tell);
-  /// Those by other blocks, too, or only those by the block itself.
-  void report_early_reads(bool with_remote);
+  void report_early_reads(Block& block);
 
   const LaunchBegin launch_;
   const Memory& memory_;

@@ -331,12 +331,14 @@ void RaceReport::unfenced(const AccessRecord& store, const AsyncCopy& copy) {
 void RaceReport::early_read(const EarlyRead& read, AccessEvent write) {
   const Access& access = write.access;
   if (access.is_late) return not_awaited(AccessRecord(read.when), write);
-  const Reach reach = read.is_remote ? Reach::grid : reach_within_block(read.thread, write.thread);
+  const bool is_of_two_blocks = ordering_.block_of(AccessRecord(read.when)) != ordering_.block();
+  const Reach reach =
+      is_of_two_blocks ? Reach::grid : reach_within_block(read.thread, write.thread);
   if (!findings_.is_first(Kind::shared_race, read.site, access.site, reach)) return;
   const Findings::Writing writing(findings_);
   const ElementName element = element_at(memory_, MemorySpace::shared, access.address, access.size);
   Finding found{Kind::shared_race, launch_.kernel, "", false, {}, element.buffer, element.index};
-  Reason reason = reach == Reach::grid
+  Reason reason = is_of_two_blocks
                       ? between_blocks(AccessRecord(read.when), write)
                       : within_block({write.thread, access.site}, {read.thread, read.site});
   found.message = element.text + " is read and written " + std::move(reason.text);
