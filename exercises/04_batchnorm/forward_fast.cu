@@ -280,7 +280,8 @@ __device__ Moments slice_moments(const Arguments<T>& a, const Share<W>& share,
     merge(sum, batch.moments());
   }
   const float count = channel_sum<W::kChannels>(sum.count);
-  const float mean = channel_sum<W::kChannels>(sum.count * sum.mean) / count;
+  // A slice may be the last run of a row alone, and that one have no element.
+  const float mean = channel_sum<W::kChannels>(sum.count * sum.mean) / fmaxf(count, 1.0f);
   const float d = sum.mean - mean;
   return {count, mean, channel_sum<W::kChannels>(sum.m2 + sum.count * d * d)};
 }

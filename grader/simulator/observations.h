@@ -207,6 +207,7 @@ struct LaunchTraffic {
   // none of its threads got to an access or a barrier. And what it may use of shared memory.
   std::string function = {};
   std::uint64_t dynamic_shared_bytes = 0;
+  bool in_clusters = false;
 };
 
 /// One request, for a map of accesses.

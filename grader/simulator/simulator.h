@@ -101,6 +101,8 @@ void hold_work(bool wanted);
 /// device of a few has few blocks. Code may keep what the device told, so this is for a fresh
 /// process.
 void set_multiprocessors(int number);
+/// Whether it has clusters, as it does at the start. Else a launch of clusters is refused.
+void set_clusters(bool has_them);
 
 // ---- Limits and errors ----------------------------------------------------------------------
 

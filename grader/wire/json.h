@@ -74,8 +74,9 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Outcome, {{Outcome::ok, "ok"},
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HashFill, seed, mean, scale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferSpec, name, dtype, rows, cols, stride, offset, in,
                                    is_output, is_null, over, fill, blob, byte, hash, send_back)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OtherDevice, multiprocessors, has_clusters)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Call, function, dtype, scalars, buffers, time_limit_s, lines,
-                                   trace, most_accesses, most_blocks, multiprocessors, block_order,
+                                   trace, most_accesses, most_blocks, device, block_order,
                                    order_seed, profiled, sets, beside_scalars, beside_buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Question, call, scalars)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleOrder, count, warmup)
@@ -88,7 +89,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SeenBuffer, name, blob, padding_row, padding_
                                    elements_before, elements_after)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Observations, findings, traffic, trace)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ran, ending, observations, buffers, beside_buffers)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, kernel, threads, shared_bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, kernel, threads, shared_bytes, in_clusters)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launched, went_well, launches)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sampled, ending, ms, generation)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FetchedBuffer, name, rows, blob)

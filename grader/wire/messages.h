@@ -63,6 +63,13 @@ struct BufferSpec {
   }
 };
 
+/// What the simulator's device is, if it is not the one that it is at the start.
+struct OtherDevice {
+  int multiprocessors = 0;  // 0: as many as at the start
+  bool has_clusters = true;
+  bool operator==(const OtherDevice&) const = default;
+};
+
 /// "run" and "prepare": a call of the student's function.
 struct Call {
   std::string function;
@@ -74,7 +81,7 @@ struct Call {
   std::int64_t trace = 0;           // keep the first so many requests of each launch,
   std::uint64_t most_accesses = 0;  // stop each after so many; 0: never,
   std::uint64_t most_blocks = 0;    // run a sample of so many blocks of each; 0: all,
-  int multiprocessors = 0;          // on a device of so many; 0: as many as it has at the start,
+  OtherDevice device = {};          // on this one,
   simulator::BlockOrder block_order = simulator::BlockOrder::rising;  // in this order
   std::uint64_t order_seed = 0;                                       // of a shuffled one
   bool profiled = false;  // on a GPU: its launcher returns when its work is done, so hold none back
@@ -169,6 +176,7 @@ struct Launch {
   std::string kernel;  // its function, with the shape of its clusters
   std::uint64_t threads = 0;
   std::uint64_t shared_bytes = 0;  // dynamic
+  bool in_clusters = false;
 };
 
 /// To "ask", of each call.

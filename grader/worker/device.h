@@ -123,8 +123,8 @@ class Device {
   /// From now on no block of a launch runs, if the device can do without.
   virtual void run_no_blocks(bool) {}
 
-  /// From now on it has so many multiprocessors (0: as many as at the start), if it can choose.
-  virtual void choose_multiprocessors(int /*number*/) {}
+  /// From now on it is this one, if it can choose.
+  virtual void become(const wire::OtherDevice& /*device*/) {}
 
   /// From now on work begins when its launcher has returned, if the device can hold it back. Not
   /// under a profiler, where a launcher returns when its work is done.

@@ -151,8 +151,10 @@ class CpuDevice : public Device {
 
   void run_no_blocks(bool wanted) override { simulator::run_no_blocks(wanted); }
 
-  void choose_multiprocessors(int number) override {
+  void become(const wire::OtherDevice& device) override {
+    const int number = device.multiprocessors;
     simulator::set_multiprocessors(number > 0 ? number : simulator::limits::kMultiprocessors);
+    simulator::set_clusters(device.has_clusters);
   }
 
   void choose_blocks(uint64_t most, simulator::BlockOrder order, uint64_t seed) override {

@@ -181,7 +181,7 @@ Message Session::run(const wire::Call& call, std::vector<Blob>& blobs) {
     return refusal("this device does not see requests");
   }
   device_.limit_accesses(call.most_accesses);
-  device_.choose_multiprocessors(call.multiprocessors);
+  device_.become(call.device);
   device_.choose_blocks(call.most_blocks, call.block_order, call.order_seed);
   device_.hold_back(!call.profiled);
   Buffers buffers, beside;
@@ -217,7 +217,7 @@ Message Session::ask(const wire::Question& question) {
   check_call(call, {});
   const Function function = find_function(device_, call);
   device_.observe_requests(false, 0);
-  device_.choose_multiprocessors(call.multiprocessors);
+  device_.become(call.device);
   device_.run_no_blocks(true);
   std::vector<wire::Launched> answers(question.scalars.size());
   try {
@@ -229,8 +229,8 @@ Message Session::ask(const wire::Question& question) {
       answers[i].went_well = ending.outcome == Outcome::ok && seen.findings.empty();
       for (const simulator::LaunchTraffic& launch : seen.traffic) {
         const auto [x, y, z] = launch.block;
-        answers[i].launches.push_back(
-            {launch.function, uint64_t{x} * y * z, launch.dynamic_shared_bytes});
+        answers[i].launches.push_back({launch.function, uint64_t{x} * y * z,
+                                       launch.dynamic_shared_bytes, launch.in_clusters});
       }
     }
   } catch (const OutOfMemory&) {  // then nothing went well

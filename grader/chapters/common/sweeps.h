@@ -194,8 +194,14 @@ void check_side_by_side(const std::function<void(std::int64_t rows)>& check);
 
 /// Calls in which another kernel may have been chosen: with each of the sizes in turn that a launch
 /// may look at larger and larger, each two calls at once, on two streams. Then larger ones, in
-/// which a few blocks show whether they keep to their memory.
+/// which a few blocks show whether they keep to their memory. And check_without_clusters().
 void check_every_size(const Function& function, const CheckCall& check);
+
+/// A launcher that takes clusters for some sizes may ask whether the GPU has any, and have other
+/// kernels for those that have none. They are called there, each once: the smallest call, among
+/// doublings of a size, in which it takes the place of a cluster. A launcher that takes clusters
+/// everywhere is not blamed.
+void check_without_clusters(const Function& function, const CheckCall& check);
 
 /// Shapes drawn from the seed, so that no list of shapes can be learned by heart.
 void draw_rows(const Function& function, int count, const CheckRows& check);

@@ -96,6 +96,7 @@ void check_side_by_side(const std::function<void(std::int64_t rows)>& check) {
 void check_every_size(const Function& function, const CheckCall& check) {
   check_classes_in_pairs(function, check);
   check_beyond_classes(function);
+  check_without_clusters(function, check);
 }
 
 }  // namespace onepass::common

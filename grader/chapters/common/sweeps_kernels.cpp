@@ -33,6 +33,7 @@ constexpr std::int64_t kPopular[] = {
 // In wider calls than these a kernel for narrow ones has nothing to do.
 constexpr std::int64_t kMostNarrow = 1024;
 constexpr std::int64_t kMostOfMany = 8192;  // narrow rows, or the like
+constexpr std::int64_t kMostInClusters = 1 << 18;
 
 /// Of two numbers of which `look` sees different things: the last that has what the first one has,
 /// as far as it is known, and the next.
@@ -122,24 +123,28 @@ std::set<std::string> alone(const Launches& launches) {
   return kernels;
 }
 
+/// 1, 3, 7, ...: of numbers up to `most`.
+std::vector<std::int64_t> doublings(const Asked& asked, std::int64_t most) {
+  std::vector<std::int64_t> steps;
+  for (std::int64_t step = asked.first(); asked.number(step) <= most; step = 2 * step + 1) {
+    steps.push_back(step);
+  }
+  asked.ask({steps.begin(), steps.end()});
+  return steps;
+}
+
 /// Sizes from 1 to `most` at which the launcher turns to another kernel, or gives it other threads:
 /// the last before and the first after, of the first such place in each doubling. Nothing on a GPU,
 /// which does not tell its kernels.
 std::vector<std::int64_t> ends_in_doublings(const Asked& asked, std::int64_t most) {
   std::vector<std::int64_t> ends;
-  std::int64_t first = asked.first();
-  std::set<std::int64_t> doublings;
-  for (std::int64_t step = first; asked.number(step) <= most; step = 2 * step + 1) {
-    doublings.insert(step);
-  }
-  asked.ask(doublings);
-  while (session().device() == "cpu" && asked.number(2 * first + 1) <= most) {
-    const std::int64_t last = 2 * first + 1;
-    if (with_threads(asked.launches_at(first)) != with_threads(asked.launches_at(last))) {
-      const auto [before, after] = asked.ends_between(first, last, with_threads);
+  const std::vector<std::int64_t> steps = doublings(asked, most);
+  for (std::size_t i = 1; session().device() == "cpu" && i < steps.size(); ++i) {
+    if (with_threads(asked.launches_at(steps[i - 1])) !=
+        with_threads(asked.launches_at(steps[i]))) {
+      const auto [before, after] = asked.ends_between(steps[i - 1], steps[i], with_threads);
       ends.insert(ends.end(), {before, after});
     }
-    first = last;
   }
   return ends;
 }
@@ -304,6 +309,43 @@ void for_kernels_of_many(const Function& function, const std::string& size,
       if (kernels(number) != kernels(2 * number)) {
         look(dtype, end_between(number, 2 * number, kernels).second);
       }
+    }
+  }
+}
+
+void check_without_clusters(const Function& function, const CheckCall& check) {
+  struct Place {
+    std::string size;
+    Dtype dtype;
+    std::int64_t number;
+  };
+  std::vector<Place> in_clusters;
+  const Dtype half = kSixteenBit[session().random().bits(12) % kSixteenBit.size()];
+  for (const contract::Size& size : sizes_to_try(function)) {
+    for (const Dtype dtype : {Dtype::fp32, half}) {
+      for (const bool is_odd : {false, true}) {
+        const Asked asked(function, dtype, size.name, is_odd);
+        for (const std::int64_t step : doublings(asked, std::min(size.most, kMostInClusters))) {
+          const Launches& launches = asked.launches_at(step);
+          if (std::any_of(launches.begin(), launches.end(),
+                          [](const Launch& launch) { return launch.in_clusters; })) {
+            in_clusters.push_back({size.name, dtype, asked.number(step)});
+          }
+        }
+      }
+    }
+  }
+  if (in_clusters.empty()) {
+    return;
+  }
+  const verdict::Session::WithoutClusters without(session());
+  std::set<std::set<std::string>> seen = {{}};
+  for (const Place& place : in_clusters) {
+    const Asked asked(function, place.dtype, place.size, place.number % 2 == 1);
+    if (seen.insert(alone(asked.launches(place.number))).second) {
+      check(call(function, place.dtype,
+                 {.sizes = sizes_at_end(function, place.size, place.number),
+                  .seed = session().random().bits(13)}));
     }
   }
 }

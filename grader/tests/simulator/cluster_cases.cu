@@ -4,6 +4,7 @@
 
 #include <cassert>
 
+#include "simulator/simulator.h"
 #include "tests/simulator/case_kernels.h"
 #include "tests/simulator/cluster_config.h"
 
@@ -305,6 +306,31 @@ CASE(a_copy_that_a_neighbour_reads_too_early, "copy-not-awaited",
 CASE(a_copy_to_a_neighbour, "invalid-copy", {"to shared memory of another block"}) {
   const auto config = config_of(2, 32, 2);
   cudaLaunchKernelEx(&config, copies, zeros<float>(), zeros<float>(), true, 1);
+}
+
+/// A device without clusters, for as long as it lives.
+struct WithoutClusters {
+  WithoutClusters() { simulator::set_clusters(false); }
+  ~WithoutClusters() { simulator::set_clusters(true); }
+};
+int has_clusters() {
+  int has_them = -1;
+  cudaDeviceGetAttribute(&has_them, cudaDevAttrClusterLaunch, 0);
+  return has_them;
+}
+CASE(no_clusters, "invalid-launch", {"this GPU has none"}, {{"launch", 0}}, 1) {
+  const WithoutClusters without;
+  assert(has_clusters() == 0);
+  const auto config = config_of(2, 64, 2);
+  cudaLaunchKernelEx(&config, sum_of_cluster, zeros<float>(), Barriers{});  // launch
+}
+CASE(no_clusters_asked_for, "") {
+  {
+    const WithoutClusters without;
+    const auto config = config_of(2, 64, 1);
+    cudaLaunchKernelEx(&config, sum_of_cluster, zeros<float>(), Barriers{});
+  }
+  assert(has_clusters() == 1);
 }
 
 }  // namespace

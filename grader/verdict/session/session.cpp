@@ -290,9 +290,7 @@ void Session::expect_untouched(const Case& call, const std::string& sentence) {
 
 void Session::fail(const Case& call, Failure failure) {
   failure.call = call.describe();
-  if (multiprocessors_ > 0) {
-    failure.call += fmt::format(", on a GPU of {} multiprocessors", multiprocessors_);
-  }
+  failure.call += text_of(other_device_);
   failure.output = check_.output;
   check_.failure = failure;
   throw CheckFailed(failure.message);

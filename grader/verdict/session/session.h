@@ -29,6 +29,8 @@ struct Measurement;  // chapter.h
 struct Run;
 struct Traffic;
 struct Turn;
+/// ", on a GPU of 10 multiprocessors"; empty for the usual one. (other_device.cpp)
+std::string text_of(const wire::OtherDevice& device);
 using GoesWell = std::function<bool(const Case&)>;  // explain_finding.h
 
 class Session {
@@ -86,16 +88,24 @@ class Session {
     Session& session_;
   };
 
-  /// While it lives, the simulator's device has few multiprocessors. Blocks that fill it, and go
-  /// from row to row, come to many rows each though there are few in all.
-  struct FewMultiprocessors {
-    explicit FewMultiprocessors(Session& session);
-    ~FewMultiprocessors();
-    FewMultiprocessors(const FewMultiprocessors&) = delete;
-    FewMultiprocessors& operator=(const FewMultiprocessors&) = delete;
+  /// While it lives, the simulator's device is another one.
+  struct OnOtherDevice {
+    OnOtherDevice(Session& session, const wire::OtherDevice& device);
+    ~OnOtherDevice();
+    OnOtherDevice(const OnOtherDevice&) = delete;
+    OnOtherDevice& operator=(const OnOtherDevice&) = delete;
 
    private:
     Session& session_;
+  };
+  /// One of few multiprocessors. Blocks that fill it, and go from row to row, come to many rows
+  /// each though there are few in all.
+  struct FewMultiprocessors : OnOtherDevice {
+    explicit FewMultiprocessors(Session& session);
+  };
+  /// One that has no clusters, as GPUs before compute capability 9.0.
+  struct WithoutClusters : OnOtherDevice {
+    explicit WithoutClusters(Session& session);
   };
   /// Those of the device, as far as it tells.
   int multiprocessors();
@@ -132,7 +142,7 @@ class Session {
   void expect_in_bounds(const Case& call);
 
   /// What such a call launches; none of it runs, and the same call is not made again. Nothing on a
-  /// GPU. A call that goes wrong even so ends the check.
+  /// GPU. A call that goes wrong even so ends the check; on another device it launches nothing.
   using Launches = std::vector<wire::Launch>;
   const Launches& launches_of(const Case& call);
   /// Asks for several calls of one function and type at once, which costs less.
@@ -272,6 +282,7 @@ class Session {
   bool machine_is_sound() const;
   void settle_refusal(const std::function<Run(WorkerClient&)>& ask, Run& run) const;
   bool fits(const Case& call);
+  std::string name_of(const Case& call) const;
 
   Settings settings_;
   std::unique_ptr<WorkerClient> worker_;
@@ -281,12 +292,12 @@ class Session {
   std::set<std::tuple<Kind, simulator::Habit, std::string>> warned_;  // of what, and where
   Sample sample_ = Sample::none;
   bool in_full_ = true;  // if the numbers of a sample are not right, all blocks run, however many
-  int multiprocessors_ = 0;  // if they are few
+  wire::OtherDevice other_device_;
   bool side_by_side_ = false, in_pairs_ = false;
   std::optional<Case> last_;    // of them
   std::optional<Speed> speed_;  // once it was asked for
   std::set<Launched> launched_for_speed_;
-  std::map<std::string, Launches> launches_;  // by the call, in words
+  std::map<std::string, Launches> launches_;  // by the call and the device, in words
   std::optional<double> memory_bytes_;        // of the device, once it was asked
 };
 

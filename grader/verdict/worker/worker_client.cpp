@@ -94,7 +94,7 @@ Run WorkerClient::trace(const Case& call, std::size_t most, double time_limit, c
 Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, double time_limit,
                             const Case* beside) {
   asked.call.time_limit_s = time_limit;
-  asked.call.multiprocessors = multiprocessors_;
+  asked.call.device = other_device_;
   Run run;
   const Read read = [&](const worker::Message& message) -> wire::Ending {
     run = read_run(call, poison, message, beside);
@@ -126,7 +126,7 @@ Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, doub
 std::vector<wire::Launched> WorkerClient::ask(const std::vector<Case>& calls, double time_limit) {
   wire::Question question = question_of(calls);
   question.call.time_limit_s = time_limit;
-  question.call.multiprocessors = multiprocessors_;
+  question.call.device = other_device_;
   std::vector<wire::Launched> answers;
   const Read read = [&](const worker::Message& message) -> wire::Ending {
     answers = wire::read<std::vector<wire::Launched>>(message.body.at("content"));
@@ -179,9 +179,9 @@ std::string WorkerClient::take_output() {
   return std::exchange(last_output_, {});
 }
 
-void WorkerClient::set_multiprocessors(int number) {
+void WorkerClient::change_device(const wire::OtherDevice& device) {
   stop();
-  multiprocessors_ = number;
+  other_device_ = device;
 }
 
 void WorkerClient::stop() {

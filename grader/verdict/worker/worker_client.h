@@ -98,9 +98,9 @@ class WorkerClient {
   Reply fetch(const std::vector<std::int64_t>& rows, double time_limit);
   Reply release(double time_limit);
 
-  /// The next workers' calls run on a device of so many multiprocessors, if it is the simulator; 0:
-  /// of as many as it has. Ends the one that is there, for code may keep what a device has told.
-  void set_multiprocessors(int number);
+  /// The next workers' calls run on this device, if it is the simulator. Ends the worker that is
+  /// there, for code may keep what a device has told.
+  void change_device(const wire::OtherDevice& device);
 
   /// What the worker printed since the last call of run() or this.
   std::string take_output();
@@ -132,7 +132,7 @@ class WorkerClient {
   std::uint64_t may_take_;
   std::uint64_t most_memory_ = may_take_;  // with the call's numbers
   std::unique_ptr<process::Process> process_;
-  int multiprocessors_ = 0;
+  wire::OtherDevice other_device_;
   bool has_answered_ = false;
   bool is_slow_ = false;  // it ran out of time twice in a row
   std::uint64_t last_id_ = 0;

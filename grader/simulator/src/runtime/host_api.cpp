@@ -105,6 +105,10 @@ void set_multiprocessors(int number) {
   machine().multiprocessors = number;
 }
 
+void set_clusters(bool has_them) {
+  machine().has_clusters = has_them;
+}
+
 void set_time_limit(double cpu_seconds_per_launch) {
   machine().time_limit = cpu_seconds_per_launch;
 }

@@ -47,7 +47,8 @@ void describe(cudaDeviceProp& p) {
   p.sharedMemPerBlockOptin = kSharedPerBlockOptin;
   p.maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
   p.reservedSharedMemPerBlock = kSharedReservedPerBlock;
-  p.cooperativeLaunch = p.clusterLaunch = 1;
+  p.cooperativeLaunch = 1;
+  p.clusterLaunch = machine().has_clusters ? 1 : 0;
 }
 
 struct Attribute {
@@ -80,7 +81,6 @@ constexpr Attribute kAttributes[] = {
     {cudaDevAttrConcurrentKernels, 0},
     {cudaDevAttrManagedMemory, 0},
     {cudaDevAttrCooperativeLaunch, 1},
-    {cudaDevAttrClusterLaunch, 1},
     {cudaDevAttrMemoryPoolsSupported, 0},
 };
 
@@ -108,6 +108,10 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   if (device != 0) return result(cudaErrorInvalidDevice);
   if (attribute == cudaDevAttrMultiProcessorCount) {
     *value = machine().multiprocessors;
+    return result(kSuccess);
+  }
+  if (attribute == cudaDevAttrClusterLaunch) {
+    *value = machine().has_clusters ? 1 : 0;
     return result(kSuccess);
   }
   for (const Attribute& known : kAttributes) {

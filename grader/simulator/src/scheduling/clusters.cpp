@@ -68,8 +68,13 @@ Launch* in_kernel(CodeAddress site) {
 
 }  // namespace
 
-std::string cluster_complaint(const uint3& grid, const uint3& cluster, bool may_be_large) {
+std::string cluster_complaint(const uint3& grid, const uint3& cluster, bool may_be_large,
+                              bool has_clusters) {
   const std::uint64_t blocks = volume(cluster);
+  if (blocks > 1 && !has_clusters) {
+    return "The launch asks for clusters, and this GPU has none: cudaDevAttrClusterLaunch tells "
+           "which GPU has them.";
+  }
   if (blocks == 0 || blocks > (may_be_large ? limits::kLargestCluster : limits::kPortableCluster)) {
     return "The clusters are " + shape_text(cluster) +
            " blocks: a cluster has from 1 to 8 blocks, or up to 16 after "

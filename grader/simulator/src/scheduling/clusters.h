@@ -37,8 +37,9 @@ struct Cluster {
 };
 
 /// What is wrong with clusters of this shape, in a sentence; empty if nothing is. The kernel may be
-/// allowed more blocks than is portable.
-std::string cluster_complaint(const uint3& grid, const uint3& cluster, bool may_be_large);
+/// allowed more blocks than is portable, and the device may have no clusters.
+std::string cluster_complaint(const uint3& grid, const uint3& cluster, bool may_be_large,
+                              bool has_clusters);
 
 /// How many clusters a grid has along each side, if nothing is wrong with them.
 inline uint3 clusters_of(const uint3& grid, const uint3& cluster) {

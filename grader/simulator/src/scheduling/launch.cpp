@@ -126,6 +126,7 @@ void keep_traffic(Launch& launch, const LaunchShape& shape) {
   traffic.block = dim3(launch.begin.block);
   traffic.function = launch.inside == 0 ? "" : function_name(launch.inside);
   traffic.dynamic_shared_bytes = shape.dynamic_shared_bytes;
+  traffic.in_clusters = launch.begin.has_clusters();
   machine.trace.emplace_back();
   launch.checkers.finish(traffic, machine.trace.back());
   machine.traffic.push_back(std::move(traffic));
@@ -193,7 +194,8 @@ std::uint64_t run_in_clusters(const Launch& launch, Order order, void* arguments
   } else {
     order.shape.cluster = wanted;
     wrong = cluster_complaint(order.shape.grid, order.shape.cluster,
-                              device.attributes.allows_large_clusters(names_of(launch)));
+                              device.attributes.allows_large_clusters(names_of(launch)),
+                              device.has_clusters);
   }
   if (wrong.empty()) return run(order, arguments, argument_bytes, first, share);
   refuse(device, order.kernel.written, wrong, kErrorInvalidClusterSize);
@@ -235,6 +237,7 @@ void list(const Order& order) {
                                        : reinterpret_cast<std::uintptr_t>(order.body));
   if (volume(order.shape.cluster) > 1) {
     traffic.function += " in clusters of " + shape_text(order.shape.cluster);
+    traffic.in_clusters = true;
   }
   traffic.dynamic_shared_bytes = order.shape.dynamic_shared_bytes;
   device.traffic.push_back(std::move(traffic));
@@ -292,8 +295,9 @@ void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)
     return;
   }
   if (volume(shape.cluster) > 0) {
-    const std::string clusters = cluster_complaint(shape.grid, shape.cluster,
-                                                   device.attributes.allows_large_clusters(names));
+    const std::string clusters =
+        cluster_complaint(shape.grid, shape.cluster, device.attributes.allows_large_clusters(names),
+                          device.has_clusters);
     if (!clusters.empty()) {
       refuse(device, kernel.written, clusters, kErrorInvalidClusterSize,
              {host_party(site, "launches")});

@@ -1,0 +1,49 @@
+// Calls on another device than the simulator's usual one.
+#include <fmt/format.h>
+
+#include "verdict/session/session.h"
+#include "verdict/worker/worker_client.h"
+
+namespace onepass::verdict {
+namespace {
+
+// A cluster of eight blocks has room, each of which may have a multiprocessor of its own; and it is
+// no divisor or multiple of what grids are made of.
+constexpr int kFewMultiprocessors = 10;
+
+}  // namespace
+
+std::string text_of(const wire::OtherDevice& device) {
+  const std::string few = device.multiprocessors == 0
+                              ? ""
+                              : fmt::format(" of {} multiprocessors", device.multiprocessors);
+  const std::string without = device.has_clusters ? "" : " without clusters";
+  return few.empty() && without.empty() ? "" : ", on a GPU" + few + without;
+}
+
+Session::OnOtherDevice::OnOtherDevice(Session& session, const wire::OtherDevice& device)
+    : session_(session) {
+  session_.other_device_ = session_.device() == "cpu" ? device : wire::OtherDevice();
+  session_.worker_->change_device(session_.other_device_);
+}
+
+Session::OnOtherDevice::~OnOtherDevice() {
+  session_.other_device_ = {};
+  session_.worker_->change_device({});
+}
+
+Session::FewMultiprocessors::FewMultiprocessors(Session& session)
+    : OnOtherDevice(session, {.multiprocessors = kFewMultiprocessors}) {}
+
+Session::WithoutClusters::WithoutClusters(Session& session)
+    : OnOtherDevice(session, {.has_clusters = false}) {}
+
+int Session::multiprocessors() {
+  if (other_device_.multiprocessors > 0) {
+    return other_device_.multiprocessors;
+  }
+  worker_->hello();
+  return worker_->device().multiprocessors;
+}
+
+}  // namespace onepass::verdict
