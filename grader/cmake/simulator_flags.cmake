@@ -15,7 +15,8 @@ set(ONEPASS_SIMULATOR_COMPILE_FLAGS
   -fno-tree-sra -fno-ipa-sra -fno-thread-jumps -fno-tree-dominator-opts
   -fno-ipa-reference-addressable      # a host variable that nobody writes is no constant of a kernel's
   -ffp-contract=off                   # the same arithmetic on every CPU
-  -fwrapv                             # what overflows is seen, not optimised away
+  -fwrapv                             # what overflows is seen, not optimised away,
+  -fno-delete-null-pointer-checks     # and an access by a null pointer
   -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset  # calls, however few bytes
   -fno-builtin-printf                 # which would become puts(), and kernels have none
   -U_FORTIFY_SOURCE                   # which would replace them

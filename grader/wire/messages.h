@@ -67,7 +67,6 @@ struct BufferSpec {
 struct OtherDevice {
   int multiprocessors = 0;  // 0: as many as at the start
   bool has_clusters = true;
-  bool operator==(const OtherDevice&) const = default;
 };
 
 /// "run" and "prepare": a call of the student's function.

@@ -426,6 +426,13 @@ CASE_OF_EACH_SIZE(null, "null-pointer", {"Reads through a null pointer"}, {{"her
   Device<T> y(64);
   copy<T><<<1, 64>>>(nullptr, y.data(), 64);
 }
+__global__ void set(int* number) {
+  *number = 1;  // here
+}
+CASE(null_that_the_compiler_knows, "null-pointer", {"Writes through a null pointer"},
+     {{"here", 0}}) {
+  set<<<1, 1>>>(nullptr);
+}
 CASE(null_after_a_refused_allocation, "null-pointer",
      {"Reads through a null pointer", "An allocation of 200000000000 bytes has failed before"}) {
   Device<float> y(64);

@@ -15,6 +15,23 @@
 
 namespace simulator {
 
+/// A null pointer among the arguments. It comes from memory, as the others do: of an access by one
+/// that it knows, the compiler would leave nothing to be seen.
+struct NullArgument {
+  const void* value = nullptr;
+  template <typename T>
+  __forceinline__ operator T*() const {
+    return static_cast<T*>(const_cast<void*>(value));
+  }
+};
+__forceinline__ NullArgument as_argument(decltype(nullptr)) {
+  return {};
+}
+template <typename T>
+__forceinline__ T as_argument(const T& argument) {
+  return argument;
+}
+
 /// A kernel with its shape, waiting for its arguments.
 template <typename Kernel>
 struct ShapedKernel {
@@ -25,6 +42,12 @@ struct ShapedKernel {
   /// Inlined, so that the launch is known to be at the line of the <<<...>>>.
   template <typename... Arguments>
   __forceinline__ void operator()(Arguments... arguments) const {
+    launch_with(as_argument(arguments)...);
+  }
+
+ private:
+  template <typename... Arguments>
+  __forceinline__ void launch_with(Arguments... arguments) const {
     // The arguments are read once for each thread. That is no access of the kernel's.
     auto thread = [ call = kernel, arguments... ]() __attribute__((no_sanitize_thread)) {
       call(arguments...);
