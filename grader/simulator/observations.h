@@ -208,6 +208,7 @@ struct LaunchTraffic {
   std::string function = {};
   std::uint64_t dynamic_shared_bytes = 0;
   bool in_clusters = false;
+  bool is_cooperative = false;
 };
 
 /// One request, for a map of accesses.

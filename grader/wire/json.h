@@ -89,7 +89,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SeenBuffer, name, blob, padding_row, padding_
                                    elements_before, elements_after)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Observations, findings, traffic, trace)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ran, ending, observations, buffers, beside_buffers)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, kernel, threads, shared_bytes, in_clusters)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, kernel, blocks, threads, shared_bytes, in_clusters,
+                                   is_cooperative)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launched, went_well, launches)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sampled, ending, ms, generation)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FetchedBuffer, name, rows, blob)

@@ -173,9 +173,11 @@ struct Ran {
 /// A launch that did not run.
 struct Launch {
   std::string kernel;  // its function, with the shape of its clusters
-  std::uint64_t threads = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t threads = 0;       // of a block
   std::uint64_t shared_bytes = 0;  // dynamic
   bool in_clusters = false;
+  bool is_cooperative = false;
 };
 
 /// To "ask", of each call.

@@ -228,9 +228,12 @@ Message Session::ask(const wire::Question& question) {
       const wire::Observations seen = device_.take_observations();
       answers[i].went_well = ending.outcome == Outcome::ok && seen.findings.empty();
       for (const simulator::LaunchTraffic& launch : seen.traffic) {
-        const auto [x, y, z] = launch.block;
-        answers[i].launches.push_back({launch.function, uint64_t{x} * y * z,
-                                       launch.dynamic_shared_bytes, launch.in_clusters});
+        const auto volume = [](const simulator::Dim3& size) {
+          return uint64_t{size.x} * size.y * size.z;
+        };
+        answers[i].launches.push_back({launch.function, volume(launch.grid), volume(launch.block),
+                                       launch.dynamic_shared_bytes, launch.in_clusters,
+                                       launch.is_cooperative});
       }
     }
   } catch (const OutOfMemory&) {  // then nothing went well

@@ -49,6 +49,12 @@ verdict::Outputs lenient(const verdict::Outputs& outputs, const Case& whole) {
   return all;
 }
 
+/// Beside the rows before and behind.
+void set_ends_of_row(verdict::Buffer& input, double number) {
+  input.values.set(input.rows / 2, 0, number);
+  input.values.set(input.rows / 2, input.cols - 1, number);
+}
+
 void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
                            const CheckOutputs& check) {
   for (std::size_t i = 0; i < call.buffers().size(); ++i) {
@@ -66,6 +72,11 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
         input.values.set(row, col, number);
         check(call.with(buffers), lenient(outputs, call.with(buffers)));
       }
+    }
+    if (input.cols > 1) {
+      input.values = numbers;
+      set_ends_of_row(input, std::nan(""));
+      check(call.with(buffers), lenient(outputs, call.with(buffers)));
     }
     // Infinity times 0 is NaN, too: whoever leaves out what is multiplied by 0 loses it. So does
     // who leaves out what changes no other number: a sine of 0 beside a cosine of 1.
@@ -98,6 +109,7 @@ void check_one_not_finite(const Case& call, const verdict::Outputs& outputs,
     if (holds_numbers(input)) {
       const Matrix numbers = input.values;
       input.values.set(input.rows / 2, input.cols / 2, std::nan(""));
+      set_ends_of_row(input, std::nan(""));
       check(call.with(buffers), lenient(outputs, call.with(buffers)));
       input.values = numbers;
       input.values.set(input.rows - 1, input.cols - 1, std::numeric_limits<double>::infinity());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace onepass::common {
 
@@ -41,6 +42,7 @@ constexpr std::int64_t kWholeBlocks = 5 * 8192;  // and three times as many, for
 constexpr verdict::Session::Apart kApart = {
     .far = 547 * kWholeBlocks, .below = 217 * kWholeBlocks, .near = 7 * kWholeBlocks};
 constexpr std::int64_t kMostRows = std::numeric_limits<int>::max();
+constexpr std::uint64_t kLongWalk = 1024;  // rows of a block
 
 }  // namespace
 
@@ -193,6 +195,16 @@ void expect_far(const Case& few, const std::string& size, const verdict::Outputs
   session().expect_far(few, spread, apart, outputs);
 }
 
+/// Has a launch so few blocks that it may have taken as many as the device holds, or as it has
+/// multiprocessors? (Of a cooperative one every block runs.)
+bool has_long_walks(const Case& call, std::int64_t rows) {
+  const verdict::Session::Launches& launches = session().launches_of(call);
+  const auto walks = [&](const wire::Launch& launch) {
+    return launch.blocks * kLongWalk < static_cast<std::uint64_t>(rows) && !launch.is_cooperative;
+  };
+  return !launches.empty() && std::all_of(launches.begin(), launches.end(), walks);
+}
+
 /// A call with four rows.
 Case few_rows(const Function& function, const std::string& size, const contract::Sizes& sizes) {
   const verdict::Random draw = session().random();
@@ -221,7 +233,12 @@ void check_most_rows(const Function& function, const std::string& size,
     // them.
     const verdict::Session::Apart most = {
         .far = (kMostRows / each - 1) / 3, .below = 8'900'010, .near = 270'010};
-    expect_far(few_rows(function, size, sizes), size, outputs, most);
+    const Case few = few_rows(function, size, sizes);
+    std::optional<verdict::Session::ManyMultiprocessors> many;
+    if (has_long_walks(contract::spread(few, size, most.far), 3 * most.far + 1)) {
+      many.emplace(session());
+    }
+    expect_far(few, size, outputs, most);
   }
 }
 
@@ -261,6 +278,7 @@ void check_far_rows(const Function& function, const verdict::Outputs& outputs) {
     check_far_rows(function, "rows", {{"cols", cols}}, outputs);
   }
   check_most_rows(function, "rows", {{"cols", 3}}, outputs);
+  check_most_rows(function, "rows", {{"cols", 13}}, outputs, 7);  // not quite 2^32 elements
 }
 
 void sweep_column_sums(const CheckRows& check) {

@@ -120,6 +120,8 @@ void check_far_tokens(const Function& function, const verdict::Outputs& outputs)
   constexpr std::int64_t kHeads = 8;  // tokens * kHeads fits an int, and three pairs each do not
   check_most_rows(function, "tokens", {{"heads", kHeads}, {"head_dim", 6}}, outputs, kHeads);
   check_most_rows(function, "tokens", {{"heads", 1}, {"head_dim", 4}}, outputs);
+  // Not quite 2^32 pairs.
+  check_most_rows(function, "tokens", {{"heads", 3}, {"head_dim", 14}}, outputs, 11);
 }
 
 }  // namespace onepass::rope

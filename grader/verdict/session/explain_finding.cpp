@@ -235,8 +235,8 @@ bool is_out_of_memory(const std::string& error) {
 }
 
 const char* const kOverflowAdvice =
-    "In this call row * stride, the number of elements or threads, or that of rows rounded up, is "
-    "beyond 2^31: compute it in 64 bits, as int64_t.";
+    "In this call row * stride, the number of elements or threads, that of rows rounded up, or a "
+    "row's plus that of rows at once, is beyond 2^31: compute it in 64 bits, as int64_t.";
 
 std::string stride_advice(const Case& call, const std::string& buffer) {
   // A call without gaps was tried in one way only.

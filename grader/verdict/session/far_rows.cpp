@@ -178,8 +178,10 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
   const bool cut = !at_far.failure && at_far.is_cut();
   // So many blocks that they do not grow with the rows any more, each with its share of all rows:
   // the last row may be one's that the sample lacks.
-  const bool goes_on =
-      !at_far.failure && !fewer && at_far.is_whole() && at_far.share > 1.1 * at_near.share;
+  const auto go_on = [&](const FarRows& tried) {
+    return !tried.failure && tried.is_whole() && tried.share > 1.1 * at_near.share;
+  };
+  const bool goes_on = !fewer && go_on(at_far);
   if (!at_far.failure && !fewer && !cut && (goes_on || !right_near)) {
     expect_later_turns(few, spread, at_near, outputs);
     return;
@@ -209,7 +211,7 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
     const Case below = spread(apart.below);
     const FarRows at_below = try_far(few, below, outputs);
     in_float = at_near.right == true && at_below.right == false && !at_below.is_cut() &&
-               (at_far.failure || at_far.sampled.kernels.size() == 1) &&
+               !go_on(at_below) && (at_far.failure || at_far.sampled.kernels.size() == 1) &&
                is_within_int(below, at_below.sampled.blocks);
     // A grid that stops growing has more blocks than for fewer rows, one that has lost bits may
     // not.

@@ -11,6 +11,9 @@ namespace {
 // no divisor or multiple of what grids are made of.
 constexpr int kFewMultiprocessors = 10;
 
+// Of which an int can still count all threads.
+constexpr int kManyMultiprocessors = 1 << 16;
+
 }  // namespace
 
 std::string text_of(const wire::OtherDevice& device) {
@@ -34,6 +37,9 @@ Session::OnOtherDevice::~OnOtherDevice() {
 
 Session::FewMultiprocessors::FewMultiprocessors(Session& session)
     : OnOtherDevice(session, {.multiprocessors = kFewMultiprocessors}) {}
+
+Session::ManyMultiprocessors::ManyMultiprocessors(Session& session)
+    : OnOtherDevice(session, {.multiprocessors = kManyMultiprocessors}) {}
 
 Session::WithoutClusters::WithoutClusters(Session& session)
     : OnOtherDevice(session, {.has_clusters = false}) {}

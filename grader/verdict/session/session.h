@@ -103,6 +103,11 @@ class Session {
   struct FewMultiprocessors : OnOtherDevice {
     explicit FewMultiprocessors(Session& session);
   };
+  /// One of a great many. Blocks that fill it come from the first to the last of as many rows as
+  /// there may be in a few steps.
+  struct ManyMultiprocessors : OnOtherDevice {
+    explicit ManyMultiprocessors(Session& session);
+  };
   /// One that has no clusters, as GPUs before compute capability 9.0.
   struct WithoutClusters : OnOtherDevice {
     explicit WithoutClusters(Session& session);

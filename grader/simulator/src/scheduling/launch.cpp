@@ -127,6 +127,7 @@ void keep_traffic(Launch& launch, const LaunchShape& shape) {
   traffic.function = launch.inside == 0 ? "" : function_name(launch.inside);
   traffic.dynamic_shared_bytes = shape.dynamic_shared_bytes;
   traffic.in_clusters = launch.begin.has_clusters();
+  traffic.is_cooperative = shape.is_cooperative;
   machine.trace.emplace_back();
   launch.checkers.finish(traffic, machine.trace.back());
   machine.traffic.push_back(std::move(traffic));
@@ -239,6 +240,7 @@ void list(const Order& order) {
     traffic.function += " in clusters of " + shape_text(order.shape.cluster);
     traffic.in_clusters = true;
   }
+  traffic.is_cooperative = order.shape.is_cooperative;
   traffic.dynamic_shared_bytes = order.shape.dynamic_shared_bytes;
   device.traffic.push_back(std::move(traffic));
   device.trace.emplace_back();
