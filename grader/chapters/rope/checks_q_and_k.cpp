@@ -232,6 +232,11 @@ void check_beyond_32_bits(const Subject& subject) {
       function, "tokens",
       {{"q_heads", 1}, {"k_heads", 1}, {"head_dim", 10}, {"rotary_dim", 10}, {"table_rows", 300}},
       subject.outputs, kHeads);
+  // And not quite 2^32.
+  check_most_rows(
+      function, "tokens",
+      {{"q_heads", 2}, {"k_heads", 1}, {"head_dim", 14}, {"rotary_dim", 14}, {"table_rows", 300}},
+      subject.outputs, 11);
   check_far_positions(subject, false, 4, 270'000'001,
                       {"index-overflow",
                        "The place in the tables, position * rotary_dim / 2, is beyond 2^31 here: "
