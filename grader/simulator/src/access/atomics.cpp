@@ -54,13 +54,14 @@ void let_others_swap(Launch& launch, std::uintptr_t word, AtomicUpdate update,
   wait_for_others(launch);
 }
 
-void note_synchronisation(Launch& launch, std::uintptr_t word, CodeAddress atomic) {
+void note_synchronisation(Launch& launch, std::uintptr_t word, CodeAddress atomic,
+                          bool only_reads) {
   launch.met_others = true;
   const SharedMemory& shared = launch.machine.memory.shared;
   if (launch.block->cluster != nullptr && (shared.in_static(word) || shared.in_dynamic(word))) {
     word = shared.in_window(word, launch.block->seat);  // the same variable of two blocks is two
   }
-  launch.checkers.tell(Synchronisation{launch.thread->number, word, atomic});
+  launch.checkers.tell(Synchronisation{launch.thread->number, word, atomic, only_reads});
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ void check_volatile(const Access& access) {
   } else {
     launch->thread->spin = {};
   }
-  note_synchronisation(*launch, access.address, 0);
+  note_synchronisation(*launch, access.address, 0, access.type == AccessType::read);
   Access as_volatile = access;
   as_volatile.is_volatile = true;
   check_access(as_volatile);
@@ -101,7 +102,7 @@ OldWord atomic_update(void* address, int bytes, AtomicUpdate update, std::uint64
   Launch* launch = launch_of_kernel();
   if (launch != nullptr) {
     let_others_swap(*launch, word, update, comparand, size);
-    note_synchronisation(*launch, word, site);
+    note_synchronisation(*launch, word, site, update == keep);
   }
   Access access = {word, size, size, AccessType::atomic, site, true};
   access.is_in_block = scope == FenceScope::block;

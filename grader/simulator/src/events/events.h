@@ -138,7 +138,8 @@ struct IndexEvent {
 struct Synchronisation {
   unsigned thread;
   std::uintptr_t word;
-  CodeAddress atomic;  // where it is; 0: it is a volatile access
+  CodeAddress atomic;       // where it is; 0: it is a volatile access
+  bool only_reads = false;  // so that nobody learns from it what came before
 };
 
 /// fence.proxy.async

@@ -292,6 +292,7 @@ void Ordering::on(const Synchronisation& event) {
     }
   }
   if (event.atomic != 0) note_atomic(event);
+  if (event.only_reads) return;
   const Sight sight = published_by(event.thread);
   if (sight.interval == 0 && sight.some_interval == 0 && thread.fenced_within == 0) return;
   Word& word = published_[event.word];
