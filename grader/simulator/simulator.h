@@ -101,6 +101,9 @@ void hold_work(bool wanted);
 /// device of a few has few blocks. Code may keep what the device told, so this is for a fresh
 /// process.
 void set_multiprocessors(int number);
+/// Whether launchers get memory, as at the start. Else cudaMalloc() and its kin fail; allocate()
+/// does not.
+void give_memory(bool gives);
 /// Whether it has clusters, as it does at the start. Else a launch of clusters is refused.
 void set_clusters(bool has_them);
 

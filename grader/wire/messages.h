@@ -81,6 +81,7 @@ struct Call {
   std::uint64_t most_accesses = 0;  // stop each after so many; 0: never,
   std::uint64_t most_blocks = 0;    // run a sample of so many blocks of each; 0: all,
   OtherDevice device = {};          // on this one,
+  bool no_memory = false;           // with none to be had for what the launcher allocates,
   simulator::BlockOrder block_order = simulator::BlockOrder::rising;  // in this order
   std::uint64_t order_seed = 0;                                       // of a shuffled one
   bool profiled = false;  // on a GPU: its launcher returns when its work is done, so hold none back

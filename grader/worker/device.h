@@ -123,6 +123,9 @@ class Device {
   /// From now on no block of a launch runs, if the device can do without.
   virtual void run_no_blocks(bool) {}
 
+  /// From now on a launcher that allocates gets nothing, or memory again, if the device can choose.
+  virtual void give_memory(bool /*gives*/) {}
+
   /// From now on it is this one, if it can choose.
   virtual void become(const wire::OtherDevice& /*device*/) {}
 

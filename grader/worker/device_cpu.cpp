@@ -151,6 +151,8 @@ class CpuDevice : public Device {
 
   void run_no_blocks(bool wanted) override { simulator::run_no_blocks(wanted); }
 
+  void give_memory(bool gives) override { simulator::give_memory(gives); }
+
   void become(const wire::OtherDevice& device) override {
     const int number = device.multiprocessors;
     simulator::set_multiprocessors(number > 0 ? number : simulator::limits::kMultiprocessors);

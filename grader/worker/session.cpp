@@ -181,6 +181,7 @@ Message Session::run(const wire::Call& call, std::vector<Blob>& blobs) {
     return refusal("this device does not see requests");
   }
   device_.limit_accesses(call.most_accesses);
+  device_.give_memory(!call.no_memory);
   device_.become(call.device);
   device_.choose_blocks(call.most_blocks, call.block_order, call.order_seed);
   device_.hold_back(!call.profiled);
@@ -218,6 +219,7 @@ Message Session::ask(const wire::Question& question) {
   const Function function = find_function(device_, call);
   device_.observe_requests(false, 0);
   device_.become(call.device);
+  device_.give_memory(true);
   device_.run_no_blocks(true);
   std::vector<wire::Launched> answers(question.scalars.size());
   try {

@@ -63,8 +63,9 @@ void sweep_tensors(const Function& function, const CheckArguments& check,
 void sweep_vectors(const Function& function, const CheckArguments& check) {
   for (Dtype dtype : {Dtype::fp32, Dtype::fp16}) {
     for (const Arrangement& arrangement : columns_off_boundaries(function, dtype)) {
-      for (const std::int64_t space : {1, 3}) {  // for which a kernel may have other code
-        Arguments arguments = random_arguments(dtype, {2, 17, space});
+      // Where space is 1, a kernel may have other code, and whole vectors of channels.
+      for (const Shape& shape : {Shape{2, 17, 3}, Shape{2, 17, 1}, Shape{2, 16, 1}}) {
+        Arguments arguments = random_arguments(dtype, shape);
         arguments.arrangement = arrangement;
         check(std::move(arguments));
       }

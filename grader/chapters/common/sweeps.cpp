@@ -97,6 +97,7 @@ void sweep_rows(const Function& function, const CheckRows& check,
   }
   for (const Arrangement& arrangement : columns_off_boundaries(function, Dtype::fp32, only)) {
     check(Dtype::fp32, 9, 8, arrangement);
+    check(Dtype::fp32, 8, 8, arrangement);  // whole vectors of rows
   }
 }
 

@@ -194,7 +194,8 @@ void check_side_by_side(const std::function<void(std::int64_t rows)>& check);
 
 /// Calls in which another kernel may have been chosen: with each of the sizes in turn that a launch
 /// may look at larger and larger, each two calls at once, on two streams. Then larger ones, in
-/// which a few blocks show whether they keep to their memory. And check_without_clusters().
+/// which a few blocks show whether they keep to their memory. And check_without_clusters(); and
+/// calls in which a launcher that allocates gets no memory.
 void check_every_size(const Function& function, const CheckCall& check);
 
 /// A launcher that takes clusters for some sizes may ask whether the GPU has any, and have other

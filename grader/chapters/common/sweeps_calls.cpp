@@ -44,6 +44,24 @@ void check_classes_in_pairs(const Function& function, const CheckCall& check) {
   }
 }
 
+/// A launcher may allocate in some calls only.
+void check_without_memory(const Function& function) {
+  const verdict::Random draw = session().random();
+  std::uint64_t number = draw.bits(9);
+  for (const contract::Size& size : sizes_to_try(function)) {
+    for (const std::int64_t wanted : {kClasses[0], kClasses[2]}) {
+      const bool is_wide = is_shared(function, size);
+      const std::int64_t large = std::min(is_wide ? wanted : kClasses[0], size.most);
+      session().expect_safe_without_memory(
+          call(function, kEveryDtype[number++ % kEveryDtype.size()],
+               {.sizes = with_large(function, size.name, large, 2, 4), .seed = draw.bits(10)}));
+      if (!is_wide) {
+        break;
+      }
+    }
+  }
+}
+
 /// Do all products of them fit an int, as headers promise of some?
 bool are_within_int(const contract::Sizes& sizes) {
   std::int64_t product = 1;
@@ -97,6 +115,7 @@ void check_every_size(const Function& function, const CheckCall& check) {
   check_classes_in_pairs(function, check);
   check_beyond_classes(function);
   check_without_clusters(function, check);
+  check_without_memory(function);
 }
 
 }  // namespace onepass::common

@@ -99,6 +99,9 @@ std::optional<Case> one_element_off(const Case& call);
 /// call.
 std::optional<Case> with_outliers(const Case& call);
 
+/// The same call with the rows of these inputs turned round. Nothing of a hash filled call.
+std::optional<Case> turned_round(const Case& call);
+
 /// The call with the other one of two choices, such as a cast order; nothing if it has none.
 std::optional<Case> with_other_choice(const Case& call);
 

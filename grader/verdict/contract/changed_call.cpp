@@ -218,27 +218,44 @@ std::optional<Case> one_element_off(const Case& call) {
                                                  std::move(taken->arguments), taken->arrangement));
 }
 
-std::optional<Case> with_outliers(const Case& call) {
-  constexpr double kTimes = 32.0, kMost = 32768.0;  // which fp16 holds
+namespace {
+
+/// The same call with other numbers in the inputs that have rows, number(values, row, col).
+template <typename Number>
+std::optional<Case> with_rows_of(const Case& call, Number number) {
   std::optional<Taken> taken = taken_with_values(call);
   if (!taken) {
     return std::nullopt;
   }
-  const Random draw(0);
   for (auto& [name, values] : taken->arguments.values) {
     const Tensor& tensor = *call.contract()->find(name);
     if (tensor.rows != Extent(1) && tensor.cols != Extent(1) && !is_integer(values->dtype())) {
       const Matrix before = *values;
-      values = matrix_of(before.dtype(), before.rows(), before.cols(), [&](auto row, auto col) {
-        const auto number = static_cast<std::uint64_t>(row * before.cols() + col);
-        const double value = before.get(row, col);
-        const bool is_one = draw.integer(number, 0, 255) == 0 && std::abs(value) * kTimes < kMost;
-        return is_one ? value * kTimes : value;
-      });
+      values = matrix_of(before.dtype(), before.rows(), before.cols(),
+                         [&](auto row, auto col) { return number(before, row, col); });
     }
   }
   return contract::call(*call.contract(), call.dtype(), std::move(taken->arguments),
                         taken->arrangement);
+}
+
+}  // namespace
+
+std::optional<Case> with_outliers(const Case& call) {
+  constexpr double kTimes = 32.0, kMost = 32768.0;  // which fp16 holds
+  const Random draw(0);
+  return with_rows_of(call, [&](const Matrix& values, auto row, auto col) {
+    const auto number = static_cast<std::uint64_t>(row * values.cols() + col);
+    const double value = values.get(row, col);
+    const bool is_one = draw.integer(number, 0, 255) == 0 && std::abs(value) * kTimes < kMost;
+    return is_one ? value * kTimes : value;
+  });
+}
+
+std::optional<Case> turned_round(const Case& call) {
+  return with_rows_of(call, [](const Matrix& values, auto row, auto col) {
+    return values.get(row, values.cols() - 1 - col);
+  });
 }
 
 std::optional<Case> with_less_mean(const Case& call) {

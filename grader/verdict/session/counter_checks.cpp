@@ -94,24 +94,27 @@ void CounterChecks::drop_confined(std::vector<Suspect>& suspects, const Case& ca
 }
 
 void CounterChecks::drop_accidental(std::vector<Suspect>& suspects, const Case& call) const {
-  const bool any =
-      elements_of(call) >= kFew && std::any_of(suspects.begin(), suspects.end(), is_exact);
-  const std::optional<Case> other = any ? contract::with_outliers(call) : std::nullopt;
-  const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
-  if (!answer) {
-    return;
+  for (const auto& change : {contract::with_outliers, contract::turned_round}) {
+    const bool any =
+        elements_of(call) >= kFew && std::any_of(suspects.begin(), suspects.end(), is_exact);
+    const std::optional<Case> other = any ? change(call) : std::nullopt;
+    const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
+    if (!answer) {
+      continue;
+    }
+    const Expectation expectation = expected(*other);
+    const Comparison comparison = comparison_of(*answer, expectation);
+    if (comparison.right()) {
+      continue;
+    }
+    const std::vector<Suspect> left =
+        question(suspects, {*other, *answer, expectation, comparison});
+    std::erase_if(suspects, [&](const Suspect& suspect) {
+      return is_exact(suspect) && std::none_of(left.begin(), left.end(), [&](const Suspect& one) {
+               return one.oracle == suspect.oracle;
+             });
+    });
   }
-  const Expectation expectation = expected(*other);
-  const Comparison comparison = comparison_of(*answer, expectation);
-  if (comparison.right()) {
-    return;
-  }
-  const std::vector<Suspect> left = question(suspects, {*other, *answer, expectation, comparison});
-  std::erase_if(suspects, [&](const Suspect& suspect) {
-    return is_exact(suspect) && std::none_of(left.begin(), left.end(), [&](const Suspect& one) {
-             return one.oracle == suspect.oracle;
-           });
-  });
 }
 
 void CounterChecks::drop_without_mean(std::vector<Suspect>& suspects, const Case& call) const {

@@ -42,7 +42,8 @@ struct CounterChecks {
                      const std::vector<Oracle>& oracles) const;
 
   /// Drops those that fit by chance: of many columns the half of them comes to as much as another
-  /// half, as near as a bound for so many additions tells. Not so where a few are much larger.
+  /// half, as near as a bound for so many additions tells. Not so where a few are much larger, nor
+  /// of rows that are turned round.
   void drop_accidental(std::vector<Suspect>& suspects, const Case& call) const;
 
   /// Drops those that would have to show without a large mean too, where the call is right then.

@@ -144,6 +144,19 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
   return failure;
 }
 
+std::optional<Failure> judge_without_memory(const Case& call, const Run& run) {
+  // Launches and copies that are refused do no harm.
+  if (run.outcome == Outcome::ok || run.outcome == Outcome::launch_error) {
+    return std::nullopt;
+  }
+  std::optional<Failure> failure = judge_ending(call, run, {});
+  failure->mistake = "allocation-unchecked";
+  failure->message +=
+      "\nIn this call there was no memory to be had: look at what cudaMallocAsync() returns, and "
+      "return if it is not cudaSuccess.";
+  return failure;
+}
+
 std::optional<Failure> judge_launches(const Case& call, const Run& run) {
   const bool idle = run.traffic.empty() && has_work(call);
   const Buffer* written = idle ? first_written(call, run) : nullptr;

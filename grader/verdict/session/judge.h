@@ -18,6 +18,9 @@ namespace onepass::verdict {
 /// The call did not come to its end, or the simulator found an error in it.
 std::optional<Failure> judge_ending(const Case& call, const Run& run, const GoesWell& goes_well);
 
+/// Of a call in which a launcher got no memory: what kernels did wrong.
+std::optional<Failure> judge_without_memory(const Case& call, const Run& run);
+
 /// Something was written, yet no kernel was launched, in a call with something to do. Of a run on
 /// the simulator: a GPU does not tell its launches.
 std::optional<Failure> judge_launches(const Case& call, const Run& run);

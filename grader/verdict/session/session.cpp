@@ -160,6 +160,18 @@ void Session::judge(const Case& call, const Run& run, const GoesWell& goes_well)
   }
 }
 
+void Session::expect_safe_without_memory(const Case& call) {
+  if (device() != "cpu") {
+    return;
+  }
+  Turn turn = next_turn();
+  turn.no_memory = true;
+  if (const std::optional<Failure> failure =
+          judge_without_memory(call, attempt(call, turn, false))) {
+    fail(call, *failure);
+  }
+}
+
 /// A call that does not fit is left out.
 bool Session::can_hold(const Case& call) {
   if (fits(call)) {

@@ -146,6 +146,10 @@ class Session {
   /// do wrong ends the check. What takes more than moments says nothing.
   void expect_in_bounds(const Case& call);
 
+  /// A call in which a launcher that allocates gets no memory. It may leave everything undone, but
+  /// no kernel may go on with what there is not: that ends the check. Nothing on a GPU.
+  void expect_safe_without_memory(const Case& call);
+
   /// What such a call launches; none of it runs, and the same call is not made again. Nothing on a
   /// GPU. A call that goes wrong even so ends the check; on another device it launches nothing.
   using Launches = std::vector<wire::Launch>;

@@ -105,6 +105,10 @@ void set_multiprocessors(int number) {
   machine().multiprocessors = number;
 }
 
+void give_memory(bool gives) {
+  machine().memory.device.give_own(gives);
+}
+
 void set_clusters(bool has_them) {
   machine().has_clusters = has_them;
 }
