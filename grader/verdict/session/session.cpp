@@ -164,10 +164,12 @@ void Session::expect_safe_without_memory(const Case& call) {
   if (device() != "cpu") {
     return;
   }
-  Turn turn = next_turn();
-  turn.no_memory = true;
+  const Turn turn = next_turn();
+  Turn without = turn;
+  without.no_memory = true;
   if (const std::optional<Failure> failure =
-          judge_without_memory(call, attempt(call, turn, false))) {
+          judge_without_memory(call, attempt(call, without, false))) {
+    complete(call, turn, kNobodyAsked);  // is it wrong with memory, too?
     fail(call, *failure);
   }
 }

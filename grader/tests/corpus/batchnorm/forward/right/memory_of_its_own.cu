@@ -77,7 +77,7 @@ void batchnorm_forward(const T* x, const T* weight, const T* bias, T* y, float* 
   if (count == 0 || channels == 0) return;
   const size_t bytes = 2 * sizeof(double) * static_cast<size_t>(channels);
   void* memory = nullptr;
-  cudaMallocAsync(&memory, bytes, stream);
+  if (cudaMallocAsync(&memory, bytes, stream) != cudaSuccess) return;
   cudaMemsetAsync(memory, 0, bytes, stream);
   auto* sums = static_cast<double*>(memory);
   double* squares = sums + channels;
