@@ -57,7 +57,7 @@ TEST_SUITE("rewriter: inline PTX") {
     CHECK(contains(refused_ptx("ld.global.lu.nc.f32 %1, [%2];"), "lu.nc.f32 cannot"));
     CHECK(contains(refused_ptx("atom.global.exch.u32 %0, [%2], %3;"), "exch.u32 cannot"));
     CHECK(contains(refused_ptx("{ .reg .pred p; setp.lo.s32 p, %0, %3; }"), "lo.s32 cannot"));
-    CHECK(contains(refused_ptx("bar.sync 1;"), "are not those"));
+    CHECK(contains(refused_ptx("bar.red.popc.u32 %0, 1, %1;"), "bar.red"));
     CHECK(contains(refused_ptx("shfl.sync.idx.b32 %0, %3, 0, 0, -1;"), "are not those"));
     CHECK(contains(refused_ptx(".local .b32 x;"), ".local"));
     CHECK(contains(refused_ptx("cp.async.wait_group %3;"), "has to be a number"));

@@ -65,7 +65,7 @@ const std::string kOurs =
     R"(exceed_launch_bounds|wrong_block_shape|too_many_valid|make_undefined|compare_and_swap|)"
     R"(atomic_update|keep|use_unset|memory_fence|)"
     R"(async_copy|async_piece|commit_copies|wait_for_copies|)"
-    R"(init_barrier|invalidate_barrier|arrive_at_barrier|copies_arrive|wait_at_barrier|wait_for_parity|)"
+    R"(init_barrier|invalidate_barrier|meet_at_named_barrier|arrive_at_named_barrier|arrive_at_barrier|copies_arrive|wait_at_barrier|wait_for_parity|)"
     R"(expect_bytes|ask_barrier|ask_for_parity|store_async|bulk_copy_in|bulk_copy_out|commit_bulk_copies|)"
     R"(wait_for_bulk_copies|proxy_fence|read_only|)"
     R"(shared_address|shared_pointer|is_shared|is_global|global_pointer|load|store|keep_order|)"

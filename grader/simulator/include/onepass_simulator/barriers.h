@@ -19,6 +19,19 @@ ONEPASS_BARRIER(int, __syncthreads_and, (int predicate), all, predicate != 0)
 ONEPASS_BARRIER(int, __syncthreads_or, (int predicate), any, predicate != 0)
 #undef ONEPASS_BARRIER
 
+/// Number 0, for all threads of the block, is that of __syncthreads().
+__forceinline__ void __barrier_sync_count(unsigned barrier, unsigned threads) {
+  const unsigned all = (blockDim.x * blockDim.y * blockDim.z + 31) / 32 * 32;
+  if (barrier == 0 && threads == all) {
+    __syncthreads();
+  } else {
+    simulator::meet_at_named_barrier(barrier, threads);
+  }
+}
+__forceinline__ void __barrier_sync(unsigned barrier) {
+  __barrier_sync_count(barrier, (blockDim.x * blockDim.y * blockDim.z + 31) / 32 * 32);
+}
+
 __forceinline__ void __syncwarp(unsigned mask = 0xffffffffu) {
   simulator::warp_operation(simulator::WarpOperation::sync, mask, 0, 0, warpSize);
 }

@@ -65,6 +65,10 @@ enum class Barrier : int { plain, count, all, any };
 /// one call in the source from another.
 int block_barrier(Barrier kind, int predicate, const void* barrier);
 
+/// PTX's bar.sync and bar.arrive, for `threads` threads of the block at barrier number 0 to 15.
+void meet_at_named_barrier(std::uint32_t barrier, std::uint32_t threads);
+void arrive_at_named_barrier(std::uint32_t barrier, std::uint32_t threads);
+
 // ---- Barriers across blocks -----------------------------------------------------------------
 
 /// cooperative_groups::this_grid().sync(). `barrier` as above.

@@ -107,41 +107,6 @@ void let_others_run(Launch& launch) {
   launch.checkers.tell(LanesGoOn{thread.number / 32u, 1u << thread.lane});
 }
 
-/// Until the phase is complete. What it has brought has landed then.
-void wait_for_phase(Launch& launch, SplitBarrier& barrier, std::uintptr_t address,
-                    std::uint64_t phase, CodeAddress site) {
-  Thread& thread = *launch.thread;
-  bool gave_way = false;
-  while (barrier.phase <= phase) {
-    const bool needs_bytes = barrier.missing == 0 && !barrier.bulk.empty();  // and nothing else
-    if (needs_bytes && may_land(launch, barrier, gave_way)) {
-      land_bulk_copies(launch, barrier, address);
-      continue;
-    }
-    if (needs_bytes && !gave_way) {
-      let_others_run(launch);
-      gave_way = true;
-      continue;
-    }
-    thread.state = ThreadState::at_split_barrier;
-    thread.waits_at = address;
-    thread.wait_site = site;
-    launch.checkers.tell(SplitWait{thread.number, site, address, {barrier.missing, barrier.bytes}});
-    launch.checkers.tell(CatchUp{thread.number});
-    warp_lane_stopped(launch, thread);
-    wait_for_others(launch);
-  }
-  if (!barrier.copies.empty() && barrier.copies.front().batch <= phase) {
-    let_others_run(launch);  // those who do not wait will have read before it lands
-  }
-  launch.checkers.tell(SplitPass{thread.number, address});
-  barrier.copies.remove_if([&](const AsyncCopy& copy) {
-    if (copy.batch > phase) return false;
-    land(launch, copy);
-    return true;
-  });
-}
-
 /// The phase that is meant: the present one, or the one before, for no other can be asked for.
 std::uint64_t phase_of_parity(const SplitBarrier& barrier, bool parity) {
   return barrier.phase - (barrier.phase % 2 != static_cast<std::uint64_t>(parity));
@@ -180,6 +145,41 @@ void access_barrier(const void* barrier, AccessType type, CodeAddress site, bool
 }
 
 }  // namespace
+
+/// What the phase has brought has landed then.
+void wait_for_phase(Launch& launch, SplitBarrier& barrier, std::uintptr_t address,
+                    std::uint64_t phase, CodeAddress site) {
+  Thread& thread = *launch.thread;
+  bool gave_way = false;
+  while (barrier.phase <= phase) {
+    const bool needs_bytes = barrier.missing == 0 && !barrier.bulk.empty();  // and nothing else
+    if (needs_bytes && may_land(launch, barrier, gave_way)) {
+      land_bulk_copies(launch, barrier, address);
+      continue;
+    }
+    if (needs_bytes && !gave_way) {
+      let_others_run(launch);
+      gave_way = true;
+      continue;
+    }
+    thread.state = ThreadState::at_split_barrier;
+    thread.waits_at = address;
+    thread.wait_site = site;
+    launch.checkers.tell(SplitWait{thread.number, site, address, {barrier.missing, barrier.bytes}});
+    launch.checkers.tell(CatchUp{thread.number});
+    warp_lane_stopped(launch, thread);
+    wait_for_others(launch);
+  }
+  if (!barrier.copies.empty() && barrier.copies.front().batch <= phase) {
+    let_others_run(launch);  // those who do not wait will have read before it lands
+  }
+  launch.checkers.tell(SplitPass{thread.number, address});
+  barrier.copies.remove_if([&](const AsyncCopy& copy) {
+    if (copy.batch > phase) return false;
+    land(launch, copy);
+    return true;
+  });
+}
 
 void wake(Launch& launch, std::uintptr_t address) {
   for (Thread& thread : launch.block->threads) {

@@ -15,7 +15,13 @@ std::string lane_list(unsigned lanes) {
   return text;
 }
 
-std::string missing_text(const StillMissing& missing) {
+/// barrier: its address, or, of a named one, its number.
+std::string missing_text(const StillMissing& missing, std::uintptr_t barrier) {
+  if (barrier < kNamedBarriers) {
+    return "Barrier number " + std::to_string(barrier) + " of the block waits for " +
+           std::to_string(missing.arrivals) +
+           " more threads, which never come: as many must come to it, of whole warps, as they say.";
+  }
   const std::string expects = "A barrier in shared memory expects ";
   if (missing.arrivals == 0) {
     return expects + std::to_string(missing.bytes) +
@@ -125,7 +131,7 @@ void BarrierChecker::add_one_elsewhere(Finding& finding, unsigned thread) const 
 Finding BarrierChecker::deadlock_at_split_barrier(unsigned thread) const {
   const Thread& call = blocks_.running().threads[thread];
   const Party waiting = party_of(thread, call.site, "waits at the barrier");
-  const std::string message = missing_text(blocks_.running().missing.at(call.barrier));
+  const std::string message = missing_text(blocks_.running().missing.at(call.barrier), call.barrier);
   Finding finding{Kind::deadlock, launch_.kernel, message, false, {waiting}};
   add_one_elsewhere(finding, thread);
   return finding;

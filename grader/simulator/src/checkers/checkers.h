@@ -191,6 +191,11 @@ class Checkers {
   /// The program uses what this one found.
   void use_exchanged(std::uint64_t number) { initialised_.use_exchanged(number); }
 
+  /// Does the thread come to that barrier of the block behind all who have met there?
+  bool is_behind_phase(unsigned thread, std::uintptr_t barrier) const {
+    return !wanted_.races || races_.is_behind_phase(thread, barrier);
+  }
+
   /// Must the thread wait for the others of its warp, before its next plain access?
   bool is_ahead(unsigned thread) const { return traffic_.is_ahead(thread); }
 

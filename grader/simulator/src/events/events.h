@@ -291,6 +291,9 @@ struct GridMissed {
   CodeAddress last_site;
 };
 
+/// A named barrier of a block (bar.sync) is told as one in shared memory, at its number.
+constexpr std::uintptr_t kNamedBarriers = 16;
+
 /// What a barrier in shared memory still waits for, to the end of the present phase.
 struct StillMissing {
   std::uint32_t arrivals;

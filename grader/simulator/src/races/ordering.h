@@ -121,6 +121,11 @@ class Ordering {
     block.split.complete(event.barrier);
     block.far.complete(event.barrier, event.has_stores, event.number, event.phases);
   }
+  /// Does the thread come to that barrier behind all who have met there?
+  bool is_behind_phase(unsigned thread, std::uintptr_t barrier) const {
+    const Block& block = blocks_.running();
+    return block.split.knows_phase(thread, barrier, block.clocks[thread / 32].seen[thread % 32]);
+  }
   void on(const SplitPass& event) {
     blocks_.running().split.pass(event.thread, event.barrier);
     blocks_.running().far.pass(event.thread, event.barrier);

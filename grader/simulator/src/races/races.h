@@ -99,6 +99,9 @@ class RaceChecker {
     fences_.running().fence(ordering_.record(event.thread, 0));
   }
   void on(const SplitComplete& event) { ordering_.on(event); }
+  bool is_behind_phase(unsigned thread, std::uintptr_t barrier) const {
+    return ordering_.is_behind_phase(thread, barrier);
+  }
   void on(const StoreCall& event) {
     report_.settle();
     ordering_.on(event);

@@ -54,6 +54,20 @@ class SplitClocks {
     if (!known.empty() && !views_.empty()) join(views_[thread], known);
   }
 
+  /// Does the thread know all that had been left there when the last phase was complete?
+  bool knows_phase(unsigned thread, std::uintptr_t barrier,
+                   const std::uint8_t (&of_warp)[32]) const {
+    const auto found = barriers_.find(barrier);
+    if (found == barriers_.end()) return true;
+    const View& left = found->second.known;
+    for (unsigned other = 0; other < left.size(); ++other) {
+      std::uint8_t known = views_.empty() ? 0 : views_[thread][other];
+      if (other / 32 == thread / 32) known = std::max(known, of_warp[other % 32]);
+      if (other != thread && known < left[other]) return false;
+    }
+    return true;
+  }
+
   /// These lanes, from thread `first` on, wait for each other at a __syncwarp(); steps(thread) is
   /// the first one after it.
   template <typename Steps>

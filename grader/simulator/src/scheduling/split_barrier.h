@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 
 #include "events/events.h"
 
@@ -20,6 +21,7 @@ struct SplitBarrier {
   std::uint32_t number = 0;     // among all of the launch
   bool has_stores = false;      // asynchronous ones, in this phase
   bool all_wait = false;        // no block of the cluster can do more before they land
+  std::map<unsigned, std::uint32_t> lanes = {};  // of a named one, by warp: who have come to it
 };
 
 }  // namespace simulator
