@@ -131,9 +131,10 @@ enum class Outcome {
   out_of_memory,  // of the device
   crashed,        // ended by a signal
   timed_out,
-  ended_early,   // exited, closed its pipes, answered nonsense, took too much
-  refused,       // it says that it cannot, as after out_of_memory: is that so?
-  grader_fault,  // it could not be started, or the machine ended it: never the student's fault
+  ended_early,      // exited, closed its pipes, answered nonsense
+  too_much_memory,  // it took more of this computer's than it may
+  refused,          // it says that it cannot, as after out_of_memory: is that so?
+  grader_fault,     // it could not be started, or the machine ended it: never the student's fault
 };
 
 /// To "prepare", and a part of other replies.

@@ -76,7 +76,7 @@ bool could(const std::string& attempt) {
 void check_hog_is_noticed(WorkerClient& client, const char* way, const char* size) {
   CAPTURE(way);
   const Run hog = client.run(call_of(way), {}, 20.0);
-  CHECK(hog.outcome == Outcome::ended_early);
+  CHECK(hog.outcome == Outcome::too_much_memory);
   CHECK(contains(hog.error, size));
   CHECK(client.run(call_of("honest"), {}, 5.0).outcome == Outcome::ok);
 }

@@ -35,7 +35,8 @@ struct Failure {
   std::optional<double> error_over_bound = {};
   std::optional<std::string> location = {};  // "file:line" in the student's file
 
-  std::string past = {};  // the tensor that was left, if one was
+  bool took_memory = false;  // more of this computer's than a program may
+  std::string past = {};     // the tensor that was left, if one was
 
   // Where there is a number to show.
   std::string where = {};     // "y[3][256]"

@@ -23,6 +23,7 @@ Status status_of(Outcome outcome) {
     case Outcome::timed_out:
       return Status::timed_out;
     case Outcome::ended_early:
+    case Outcome::too_much_memory:
       return Status::ended_early;
     case Outcome::out_of_memory:  // the sizes are the grader's choice
     case Outcome::refused:
@@ -116,6 +117,7 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
     return std::nullopt;
   }
   Failure failure{status_of(run.outcome), run.error};
+  failure.took_memory = run.outcome == Outcome::too_much_memory;
   if (finding != nullptr) {
     failure.location = location_of(*finding);
   }
@@ -150,6 +152,9 @@ std::optional<Failure> judge_without_memory(const Case& call, const Run& run) {
     return std::nullopt;
   }
   std::optional<Failure> failure = judge_ending(call, run, {});
+  if (run.outcome != Outcome::device_error && run.outcome != Outcome::crashed) {
+    return failure;
+  }
   failure->mistake = "allocation-unchecked";
   failure->message +=
       "\nIn this call there was no memory to be had: look at what cudaMallocAsync() returns, and "

@@ -9,6 +9,7 @@
 
 #include "verdict/compare.h"
 #include "verdict/contract/call.h"
+#include "verdict/session/judge.h"
 #include "verdict/session/session.h"
 #include "verdict/worker/worker_client.h"
 
@@ -149,15 +150,17 @@ double Session::time_limit(const Turn& turn) const {
   return turn.most_accesses > 0 && turn.most_blocks == 0 ? kFullLimit : settings_.time_limit;
 }
 
-/// `work`, unless it runs out of time: of so many threads that says nothing. Did it not? Threads of
-/// which it is known that they wait for each other are no matter of time: theirs is a mistake.
+/// `work`, unless it runs out of time, or of this computer's memory: of so many threads that says
+/// nothing. Did it not? Threads of which it is known that they wait for each other are no matter of
+/// time: theirs is a mistake.
 bool Session::in_time(const std::function<void()>& work) {
   try {
     work();
     return true;
   } catch (const CheckFailed&) {
     const Failure& failure = *check_.failure;
-    if (failure.status != Status::timed_out || failure.mistake || is_out_of_time()) {
+    const bool too_long = failure.status == Status::timed_out && !failure.mistake;
+    if ((!too_long && !failure.took_memory) || is_out_of_time()) {
       throw;
     }
   }
@@ -196,15 +199,33 @@ bool Session::is_right_in_sample(const Case& call, Turn turn, const Outputs& out
   return all_right;
 }
 
+Turn Session::turn_in_bounds() {
+  Turn turn = {next_turn().poison};
+  turn.most_blocks = kFewBlocks;
+  turn.most_accesses = kAccessesInBounds;
+  return turn;
+}
+
 void Session::expect_in_bounds(const Case& call) {
   if (device() != "cpu") {
     return;  // of which every block would run
   }
+  in_time([&] { complete(call, turn_in_bounds(), kNobodyAsked); });
+}
+
+void Session::expect_safe_without_memory(const Case& call) {
+  if (device() != "cpu") {
+    return;
+  }
   in_time([&] {
-    Turn turn = {next_turn().poison};
-    turn.most_blocks = kFewBlocks;
-    turn.most_accesses = kAccessesInBounds;
-    complete(call, turn, kNobodyAsked);
+    const Turn turn = turn_in_bounds();
+    Turn without = turn;
+    without.no_memory = true;
+    const Run run = attempt(call, without, false);
+    if (const std::optional<Failure> failure = judge_without_memory(call, run)) {
+      complete(call, turn, kNobodyAsked);  // is it wrong with memory, too?
+      fail(call, *failure);
+    }
   });
 }
 

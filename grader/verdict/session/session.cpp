@@ -160,20 +160,6 @@ void Session::judge(const Case& call, const Run& run, const GoesWell& goes_well)
   }
 }
 
-void Session::expect_safe_without_memory(const Case& call) {
-  if (device() != "cpu") {
-    return;
-  }
-  const Turn turn = next_turn();
-  Turn without = turn;
-  without.no_memory = true;
-  if (const std::optional<Failure> failure =
-          judge_without_memory(call, attempt(call, without, false))) {
-    complete(call, turn, kNobodyAsked);  // is it wrong with memory, too?
-    fail(call, *failure);
-  }
-}
-
 /// A call that does not fit is left out.
 bool Session::can_hold(const Case& call) {
   if (fits(call)) {

@@ -251,6 +251,7 @@ class Session {
   Turn next_turn();
   void in_turn(const Case& call, const Turn& turn, const std::function<void(const Turn&)>& look);
   double time_limit(const Turn& turn) const;
+  Turn turn_in_bounds();
   bool in_time(const std::function<void()>& work);
   bool can_hold(const Case& call);
   struct FarRows;

@@ -134,7 +134,7 @@ Reply WorkerClient::lost(worker::Transfer transfer, Waited waited, Clock::time_p
                                most_tasks(expected_device_)));
   }
   if (waited == Waited::too_much_memory) {
-    return failure(Outcome::ended_early,
+    return failure(Outcome::too_much_memory,
                    fmt::format("The program took more than {:.1f} GB of this computer's memory.",
                                static_cast<double>(most_memory_) * 1e-9));
   }
