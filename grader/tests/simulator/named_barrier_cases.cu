@@ -99,7 +99,7 @@ __global__ void hands_on_and_on(float* y, bool waits) {
   __shared__ float made[32];
   for (int step = 0; step < 3; ++step) {
     if (threadIdx.x < 32) {
-      made[threadIdx.x] = static_cast<float>(step);    // made
+      made[threadIdx.x] = static_cast<float>(step);  // made
       asm volatile("bar.arrive 1, 64;" ::: "memory");
       if (waits) meet(2, 64);
     } else {

@@ -131,7 +131,8 @@ void BarrierChecker::add_one_elsewhere(Finding& finding, unsigned thread) const 
 Finding BarrierChecker::deadlock_at_split_barrier(unsigned thread) const {
   const Thread& call = blocks_.running().threads[thread];
   const Party waiting = party_of(thread, call.site, "waits at the barrier");
-  const std::string message = missing_text(blocks_.running().missing.at(call.barrier), call.barrier);
+  const std::string message =
+      missing_text(blocks_.running().missing.at(call.barrier), call.barrier);
   Finding finding{Kind::deadlock, launch_.kernel, message, false, {waiting}};
   add_one_elsewhere(finding, thread);
   return finding;
