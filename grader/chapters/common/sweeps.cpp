@@ -199,7 +199,7 @@ void expect_far(const Case& few, const std::string& size, const verdict::Outputs
 /// Has a launch so few blocks that it may have taken as many as the device holds, or as it has
 /// multiprocessors? (Of a cooperative one every block runs.)
 bool has_long_walks(const Case& call, std::int64_t rows) {
-  const verdict::Session::Launches& launches = session().launches_of(call);
+  const verdict::Session::Launches& launches = session().launches_of(call, false);
   const auto walks = [&](const wire::Launch& launch) {
     return launch.blocks * kLongWalk < static_cast<std::uint64_t>(rows) && !launch.is_cooperative;
   };

@@ -151,11 +151,11 @@ class Session {
   void expect_safe_without_memory(const Case& call);
 
   /// What such a call launches; none of it runs, and the same call is not made again. Nothing on a
-  /// GPU. A call that goes wrong even so ends the check; on another device it launches nothing.
+  /// GPU. A call that goes wrong even so ends the check, if it may; not on another device.
   using Launches = std::vector<wire::Launch>;
-  const Launches& launches_of(const Case& call);
+  const Launches& launches_of(const Case& call, bool may_end = true);
   /// Asks for several calls of one function and type at once, which costs less.
-  void ask(const std::vector<Case>& calls);
+  void ask(const std::vector<Case>& calls, bool may_end = true);
 
   /// Of such a call: how much of a row of that tensor, of so many elements, the first block of a
   /// launch reads that reads of no other row; the most. 0 on a GPU, which does not tell.
