@@ -27,11 +27,7 @@ std::uint32_t arrivals_of(Launch& launch, std::uint32_t number) {
   const auto come = [&]() -> std::uint32_t& {
     return launch.block->split_barriers[number].lanes[warp];
   };
-  while ((come() & lane) != 0) {
-    launch.checkers.tell(CatchUp{thread.number});
-    wait_for_others(launch);
-    launch.checkers.tell(LanesGoOn{warp, lane});
-  }
+  while ((come() & lane) != 0) let_others_run(launch);
   come() |= lane;
   if ((launch.block->warps[warp].live & ~come()) != 0) return 0;
   come() = 0;

@@ -27,6 +27,14 @@
 #include "scheduling/waiting.h"
 
 namespace simulator {
+
+void let_others_run(Launch& launch) {
+  const Thread& thread = *launch.thread;
+  launch.checkers.tell(CatchUp{thread.number});
+  wait_for_others(launch);
+  launch.checkers.tell(LanesGoOn{thread.number / 32u, 1u << thread.lane});
+}
+
 namespace {
 
 constexpr unsigned kBytes = 8;
@@ -97,14 +105,6 @@ void land_bulk_copies(Launch& launch, SplitBarrier& barrier, std::uintptr_t addr
     barrier.bulk.pop_front();
   }
   if (barrier.bytes == 0) complete(launch, {barrier, *launch.block, address});
-}
-
-/// Gives each other thread that can run a turn.
-void let_others_run(Launch& launch) {
-  const Thread& thread = *launch.thread;
-  launch.checkers.tell(CatchUp{thread.number});
-  wait_for_others(launch);
-  launch.checkers.tell(LanesGoOn{thread.number / 32u, 1u << thread.lane});
 }
 
 /// The phase that is meant: the present one, or the one before, for no other can be asked for.

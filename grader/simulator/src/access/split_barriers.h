@@ -21,6 +21,9 @@ UsedBarrier use_barrier(Launch& launch, const void* barrier, AccessType type, Co
 /// The running thread has arrived, announced bytes or begun a copy: is the phase complete?
 void note_arrival(Launch& launch, const UsedBarrier& used);
 
+/// Gives each other thread that can run a turn.
+void let_others_run(Launch& launch);
+
 /// The running thread waits until that phase is complete.
 void wait_for_phase(Launch& launch, SplitBarrier& barrier, std::uintptr_t address,
                     std::uint64_t phase, CodeAddress site);
