@@ -128,8 +128,8 @@ TEST_SUITE("CUDA's language") {
   }
 
   TEST_CASE("what cannot be simulated stops the compile with its reason and place") {
-    stops_with("\n__device__ void f() { asm volatile(\"bar.arrive 1, 64;\"); }\n",
-               "the PTX instruction bar.arrive", "student.cu:2");
+    stops_with("\n__device__ void f() { asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\"); }\n",
+               "the PTX instruction setmaxnreg.dec", "student.cu:2");
     for (const char* header : {"mma.h", "thrust/device_vector.h"}) {
       stops_with(std::string("#include <") + header + ">\n", header, "student.cu:1");
     }
