@@ -4,7 +4,7 @@
 //
 // A wrong entry is graded until its mistake is named. On the simulator good verdicts are remembered
 // (corpus/remembered.h). `make check` leaves a part out, see quick_run(); `make check_all` does
-// not.
+// not, unless ONEPASS_CORPUS_SHARE says which share() is wanted: "1/3", "2/3" or "3/3".
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -39,10 +39,15 @@ const fs::path kRepository = ONEPASS_SOURCE_DIR;
 // of some hundred comes to three quarters at most.
 constexpr double kMostOfBound = 0.75;
 
-/// Right kernels are graded under these: 1 and 2, in the quick run 1, or as many as
-/// ONEPASS_CORPUS_SEEDS says.
+std::string share() {
+  return environment("ONEPASS_CORPUS_SHARE", "");
+}
+
+/// Right kernels are graded under these: 1 and 2, where a part of the corpus is graded 1, or as
+/// many as ONEPASS_CORPUS_SEEDS says.
 std::vector<int> seeds() {
-  std::vector<int> all(std::stoul(environment("ONEPASS_CORPUS_SEEDS", is_quick() ? "1" : "2")));
+  const bool is_part = is_quick() || !share().empty();
+  std::vector<int> all(std::stoul(environment("ONEPASS_CORPUS_SEEDS", is_part ? "1" : "2")));
   std::iota(all.begin(), all.end(), 1);
   return all;
 }
@@ -111,8 +116,8 @@ void grade_all(const std::vector<Job*>& jobs) {
   const auto work = [&] {
     for (std::size_t index; (index = next++) < jobs.size();) {
       Job& job = *jobs[index];
-      // What spoils the grading of honest ones spoils it for good: the quick run asks at the end.
-      const bool then_honest = !is_quick() || index + 1 == jobs.size();
+      // What spoils the grading of honest ones spoils it for good: asked at the end.
+      const bool then_honest = index + 1 == jobs.size();
       job.complaint = onepass::corpus::complaint(*job.entry, job.seed, then_honest, job.margin);
     }
   };
@@ -157,9 +162,18 @@ std::vector<Job> grade_entries(const std::vector<Entry>& entries, const std::str
 /// What is graded: as much of the corpus as this run is asked for.
 std::vector<Entry> entries() {
   const std::string part = environment("ONEPASS_CORPUS", "");
+  std::vector<Entry> all;
+  if (is_quick()) {
+    all = onepass::corpus::quick_run(kRepository);
+  } else if (!share().empty()) {
+    const std::size_t slash = share().find('/');
+    const int shares = std::stoi(share().substr(slash + 1));
+    all = onepass::corpus::share(kRepository, std::stoi(share()) % shares, shares);
+  } else {
+    all = onepass::corpus::entries(kRepository);
+  }
   std::vector<Entry> wanted;
-  for (const Entry& entry : is_quick() ? onepass::corpus::quick_run(kRepository)
-                                       : onepass::corpus::entries(kRepository)) {
+  for (const Entry& entry : all) {
     if (entry.name.find(part) != std::string::npos) {
       wanted.push_back(entry);
     }

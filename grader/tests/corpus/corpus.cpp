@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -185,6 +186,21 @@ std::vector<Entry> quick_run(const fs::path& repository) {
   std::vector<Entry> chosen;
   for (const auto& [point, entry] : shortest) {
     chosen.push_back(entry);
+  }
+  return chosen;
+}
+
+std::vector<Entry> share(const fs::path& repository, int remainder, int shares) {
+  std::set<std::string> quick;
+  for (const Entry& entry : quick_run(repository)) {
+    quick.insert(entry.name);
+  }
+  std::vector<Entry> chosen;
+  int number = 0;
+  for (const Entry& entry : entries(repository)) {
+    if (quick.count(entry.name) != 0 || number++ % shares == remainder) {
+      chosen.push_back(entry);
+    }
   }
   return chosen;
 }
