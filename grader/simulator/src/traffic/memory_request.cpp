@@ -34,6 +34,22 @@ unsigned distinct_bytes(const SortedAddresses& sorted, unsigned bytes) {
   return sum;
 }
 
+/// Of what distinct_bytes() counts: what no lane reads, for a copy's end is filled with zeros.
+unsigned unread_bytes(const MemoryRequest& request) {
+  unsigned sum = 0;
+  for (unsigned left = request.lanes & request.short_lanes; left != 0; left &= left - 1) {
+    const int lane = __builtin_ctz(left);
+    bool is_counted = false;  // or read, by another lane: copies that overlap begin at one address
+    for (unsigned others = request.lanes & ~(1u << lane); others != 0; others &= others - 1) {
+      const int other = __builtin_ctz(others);
+      is_counted = is_counted || (request.address[other] == request.address[lane] &&
+                                  (other < lane || (request.short_lanes >> other & 1) == 0));
+    }
+    sum += is_counted ? 0 : request.unread[lane];
+  }
+  return sum;
+}
+
 void list_sectors(const SortedAddresses& sorted, unsigned bytes, Sectors& sectors) {
   std::uintptr_t next = 0;  // the first sector that is not in the list yet
   for (int i = 0; i < sorted.count; ++i) {
@@ -105,6 +121,7 @@ RequestCost global_cost(const MemoryRequest& request, Sectors& sectors) {
     cost.bytes = distinct_bytes(sorted, request.bytes);
     list_sectors(sorted, request.bytes, sectors);
   }
+  if (request.short_lanes != 0) cost.bytes -= unread_bytes(request);
   cost.units = static_cast<unsigned>(sectors.count);
   cost.least_units = round_up_divide(cost.bytes, kSectorBytes);
   return cost;

@@ -29,6 +29,8 @@ struct MemoryRequest {
   unsigned bytes = 0;       // of one lane's access
   std::uint32_t order = 0;  // among the requests of its warp
   std::uintptr_t address[kWarpLanes];
+  unsigned short_lanes = 0;         // of them: an asynchronous copy that fills its end with zeros
+  std::uint8_t unread[kWarpLanes];  // the bytes at its end that such a lane does not read
 
   std::uintptr_t first_address() const { return address[__builtin_ctz(lanes)]; }
 };

@@ -40,6 +40,7 @@ void WarpRequests::open_request(Place& place, unsigned bytes) {
   MemoryRequest& fresh = place.requests[place.count++];
   fresh.lanes = 0;
   fresh.bytes = bytes;
+  fresh.short_lanes = 0;
   fresh.order = order_++;
 }
 

@@ -27,8 +27,8 @@ class WarpRequests {
   /// Forgets everything: a warp begins, of this number in its block.
   void begin(std::uint64_t block, int warp, unsigned lanes);
 
-  [[gnu::always_inline]] void add(unsigned lane, const Access& access, MemorySpace space,
-                                  TrafficCounter& counter) {
+  [[gnu::always_inline]] MemoryRequest& add(unsigned lane, const Access& access, MemorySpace space,
+                                            TrafficCounter& counter) {
     if (__builtin_expect(++made_[lane] >= kWindow, 0)) run_ahead(lane, counter);
     Place& place = place_of(access, space);
     const std::uint32_t number = place.next[lane]++;
@@ -36,6 +36,7 @@ class WarpRequests {
     MemoryRequest& request = place.requests[number];
     request.lanes |= 1u << lane;
     request.address[lane] = access.address;
+    return request;
   }
 
   /// True if the lane must let the others of its warp catch up, before its next plain access.

@@ -43,4 +43,14 @@ void Traffic::add_pieces(AccessEvent event) {
   }
 }
 
+/// An asynchronous copy that reads less than it writes is one request with those that do not.
+void Traffic::add_short(AccessEvent event) {
+  const unsigned lane = event.thread % 32;
+  Access whole = event.access;
+  whole.size = whole.alignment;
+  MemoryRequest& request = warp_of(event.thread).add(lane, whole, event.place.space, counter_);
+  request.short_lanes |= 1u << lane;
+  request.unread[lane] = static_cast<std::uint8_t>(whole.size - event.access.size);
+}
+
 }  // namespace simulator

@@ -27,8 +27,8 @@ class Traffic {
       counter_.count_bytes(event.access.type, event.access.size);
     }
     if (!counts_requests_ || event.access.is_barrier) return;
-    if (__builtin_expect(event.access.alignment < event.access.size, 0)) {
-      add_pieces(event);
+    if (__builtin_expect(event.access.alignment != event.access.size, 0)) {
+      event.access.alignment < event.access.size ? add_pieces(event) : add_short(event);
     } else {
       warp_of(event.thread).add(event.thread % 32, event.access, event.place.space, counter_);
     }
@@ -65,6 +65,7 @@ class Traffic {
 
  private:
   [[gnu::noinline]] void add_pieces(AccessEvent event);
+  [[gnu::noinline]] void add_short(AccessEvent event);
   WarpRequests& warp_of(unsigned thread) { return warps_.running()[thread / 32]; }
   void stop(unsigned thread) {
     if (counts_requests_) warp_of(thread).stop(thread % 32, counter_);
