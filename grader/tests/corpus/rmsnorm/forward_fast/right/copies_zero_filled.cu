@@ -1,6 +1,5 @@
-// Right: one asynchronous copy of 16 bytes to a pack, also to the last of a row, whose end it fills with zeros. No element is loaded twice.
-// RMSNorm with asynchronous copies of 16 bytes to shared memory, also of rows that end within 16
-// bytes: the last copy is told how many bytes there are, and fills the rest with zeros.
+// Right: asynchronous copies of 16 bytes to shared memory, also of rows that end within 16 bytes: the
+// last copy is told how many bytes there are, and fills the rest with zeros. No element is loaded twice.
 #include <cuda_pipeline.h>
 #include <onepass/rmsnorm.h>
 
