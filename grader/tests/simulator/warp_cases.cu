@@ -35,6 +35,38 @@ CASE(warp_operations, "") {
   warp_calls<<<1, 64>>>(zeros<float>());
 }
 
+/// Behind a loop that some lanes leave earlier a GPU need not let them meet again.
+__global__ void sum_of_who_is_there(const float* x, float* y, bool all) {
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < 40; i += 32) sum += x[i];
+  const unsigned mask = all ? ~0u : __activemask();  // asked
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(mask, sum, d);  // together
+  y[threadIdx.x] = sum;
+}
+CASE(active_behind_a_loop, "warning: inactive-lane-read",
+     {"does not take part (mask 0x000000ff)", "The mask is from __activemask()"},
+     {{"together", 0}, {"asked", 0}}) {
+  sum_of_who_is_there<<<1, 32>>>(counting(), zeros<float>(), false);
+}
+CASE(all_behind_a_loop, "") {
+  sum_of_who_is_there<<<1, 32>>>(counting(), zeros<float>(), true);
+}
+
+/// Whoever is there, together: each lane in one group, and all have met again behind __syncwarp().
+__global__ void groups_behind_a_loop(const float* x, int* count, float* y) {
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < 40; i += 32) sum += x[i];
+  const auto together = cg::coalesced_threads();
+  if (together.thread_rank() == 0) atomicAdd(count, static_cast<int>(together.num_threads()));
+  y[threadIdx.x] = sum;
+  __syncwarp();
+  assert(__activemask() == ~0u);
+  assert(*static_cast<volatile int*>(count) == 32);
+}
+CASE(any_groups_behind_a_loop, "") {
+  groups_behind_a_loop<<<1, 32>>>(counting(), zeros<int>(1), zeros<float>());
+}
+
 __global__ void half_warp_of_a_small_block(float* y) {
   y[threadIdx.x] = __reduce_add_sync(~0u, 1u) == 16 && __ballot_sync(~0u, 1) == 0xffff;
 }

@@ -127,12 +127,19 @@ void BarrierChecker::on(const UndefinedSource& event) {
   std::vector<Party> parties = {
       party_of(event.thread, reader.site, "reads lane " + std::to_string(event.lane))};
   if (has_returned) parties.push_back(party_of(source, 0, "had returned before"));
+  const bool asked =
+      !has_returned && reader.asked_at != 0 && reader.mask == reader.active_mask;
+  if (asked) parties.push_back(party_of(event.thread, reader.asked_at, "asks for the mask"));
   findings_.add(
       kind, launch_.kernel,
       name + " reads a lane " +
           (has_returned ? "whose thread has returned before"
                         : "that does not take part (mask " + mask_text(reader.mask) + ')') +
-          ": the value is undefined. This is harmless only where the result is not used.",
+          ": the value is undefined. This is harmless only where the result is not used." +
+          (asked ? " The mask is from __activemask(), which tells who is there at that moment: "
+                   "behind a loop or a branch lanes may come one by one. Name the lanes that are "
+                   "meant, 0xffffffff for all."
+                 : ""),
       std::move(parties), true);
 }
 

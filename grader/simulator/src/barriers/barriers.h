@@ -58,6 +58,11 @@ class BarrierChecker {
     blocks_.at(event.seat).missing[event.barrier] = event.missing;
   }
   void on(const ActiveMaskCall& event) { thread(event.thread).site = event.site; }
+  void on(const ActiveMaskAnswer& event) {
+    Thread& asker = thread(event.thread);
+    asker.asked_at = asker.site;
+    asker.active_mask = event.mask;
+  }
   void on(const LanesGoOn& event) {
     Warp& warp = blocks_.running().warps[event.warp];
     warp.in_operation &= ~event.lanes;
@@ -88,6 +93,9 @@ class BarrierChecker {
     // Of its last warp operation:
     WarpOperation operation = WarpOperation::sync;
     unsigned mask = 0;
+    // Of its last __activemask():
+    CodeAddress asked_at = 0;
+    unsigned active_mask = 0;
   };
 
   struct Block {

@@ -352,6 +352,12 @@ struct ActiveMaskCall {
   CodeAddress site;
 };
 
+/// The lane has its answer.
+struct ActiveMaskAnswer {
+  unsigned thread;
+  unsigned mask;
+};
+
 /// A lane waits until the others of its warp have come as far.
 struct CatchUp {
   unsigned thread;

@@ -56,6 +56,7 @@ int block_barrier(Barrier kind, int predicate, const void* barrier) {
     warp_lane_stopped(*launch, thread);
     wait_for_others(*launch);
   }
+  begin_path(*launch);
   return block.barrier_answer;
 }
 

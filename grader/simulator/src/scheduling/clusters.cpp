@@ -55,6 +55,7 @@ void wait(Launch& launch, Thread& thread, CodeAddress site) {
     wait_for_others(launch);
   }
   thread.cluster_waits = thread.cluster_arrivals;
+  begin_path(launch);
   launch.checkers.tell(ClusterWaited{thread.number});
 }
 

@@ -75,6 +75,7 @@ void grid_barrier(const void* barrier) {
   ++launch->block->at_grid_barrier;
   warp_lane_stopped(*launch, thread);
   wait_for_others(*launch);
+  begin_path(*launch);
 }
 
 }  // namespace simulator

@@ -46,6 +46,7 @@ struct Launch {
   Machine& machine;
   const bool is_shuffled;       // see BlockOrder
   std::uint64_t accesses_left;  // from 0 on it is never down to 0 again
+  std::uint64_t turn_from = 0;  // what was left when the running thread's turn began
   Checkers checkers;
   UndefinedResults undefined_results;
 
@@ -97,11 +98,25 @@ inline std::size_t thread_or_turn(const Launch& launch, std::size_t turn) {
   return launch.is_shuffled ? launch.block->threads.size() - 1 - turn : turn;
 }
 
+/// The running thread has met its warp.
+[[gnu::always_inline]] inline void begin_path(Launch& launch) {
+  launch.thread->path = 0;
+  launch.turn_from = launch.accesses_left;
+}
+
+/// Its path ends here, for now. Lanes that come to one place by paths of different length have
+/// diverged.
+[[gnu::always_inline]] inline void count_path(Launch& launch) {
+  launch.thread->path += launch.turn_from - launch.accesses_left;
+  launch.turn_from = launch.accesses_left;
+}
+
 /// The round goes on, on whose stack this is called on waits: the turn is that of the running
 /// block's next ready thread from turn `next` on, or of the scheduler if there is none. False
 /// only if the scheduler calls and no thread is ready.
 [[gnu::always_inline]] inline bool pass_turn(Launch& launch, Fiber& from, std::size_t next) {
   std::vector<Thread>& threads = launch.block->threads;
+  if (launch.thread != nullptr) count_path(launch);
   while (next < threads.size() &&
          threads[thread_or_turn(launch, next)].state != ThreadState::ready) {
     ++next;
@@ -109,6 +124,7 @@ inline std::size_t thread_or_turn(const Launch& launch, std::size_t turn) {
   if (next < threads.size() && !launch.failed) {
     Thread& thread = threads[thread_or_turn(launch, next)];
     launch.thread = &thread;
+    launch.turn_from = launch.accesses_left;
     running_thread = thread.index;
     thread.gave_way = false;
     from.switch_to(thread.fiber);

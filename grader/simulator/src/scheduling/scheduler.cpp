@@ -102,6 +102,7 @@ void Scheduler::begin(Block& block, std::uint64_t number) {
     thread.spin = {};
     thread.gave_way = thread.has_updated = thread.let_others_swap = thread.is_woken = false;
     thread.last_site = thread.wait_site = 0;
+    thread.path = 0;
     thread.cluster_arrivals = thread.cluster_waits = 0;
   }
   if (block.cluster == nullptr) {

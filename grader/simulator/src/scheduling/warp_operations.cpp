@@ -63,7 +63,8 @@ void try_complete(Launch& launch, Thread& any_lane, int lane) {
 }
 
 /// When every lane of the warp waits for something, the lanes that ask for __activemask() at one
-/// place are the active ones there.
+/// place are the active ones there, if they came together. Those that have gone round a loop more
+/// often come later: a GPU may let them meet the others there again, and need not.
 void try_answer_active_mask(Launch& launch, Thread& any_lane) {
   Block& block = *launch.block;
   Warp& warp = block.warp_of(any_lane);
@@ -73,12 +74,11 @@ void try_answer_active_mask(Launch& launch, Thread& any_lane) {
       return;
     }
   }
-  const CodeAddress site = block.lane_of(any_lane, __builtin_ctz(warp.asking)).wait_site;
+  const Thread& first = block.lane_of(any_lane, __builtin_ctz(warp.asking));
   unsigned group = 0;
-  for (int lane = 0; lane < 32; ++lane) {
-    if ((warp.asking >> lane & 1) && block.lane_of(any_lane, lane).wait_site == site) {
-      group |= 1u << lane;
-    }
+  for (unsigned left = warp.asking; left != 0; left &= left - 1) {
+    const Thread& other = block.lane_of(any_lane, __builtin_ctz(left));
+    if (other.wait_site == first.wait_site && other.path == first.path) group |= left & -left;
   }
   for (unsigned left = group; left != 0; left &= left - 1) {
     warp.answer[__builtin_ctz(left)] = group;
@@ -116,6 +116,7 @@ std::uint64_t warp_operation(WarpOperation operation, unsigned mask, std::uint64
     try_answer_active_mask(*launch, thread);
     wait_for_others(*launch);
   }
+  begin_path(*launch);
   return warp.answer[thread.lane];
 }
 
@@ -130,9 +131,13 @@ unsigned active_mask() {
   warp.asking |= 1u << thread.lane;
   launch->checkers.tell(ActiveMaskCall{thread.number, site});
   thread.state = ThreadState::in_warp_operation;
+  count_path(*launch);
   try_answer_active_mask(*launch, thread);
   if (thread.state != ThreadState::ready) wait_for_others(*launch);
-  return static_cast<unsigned>(warp.answer[thread.lane]);
+  begin_path(*launch);
+  const unsigned answer = static_cast<unsigned>(warp.answer[thread.lane]);
+  launch->checkers.tell(ActiveMaskAnswer{thread.number, answer});
+  return answer;
 }
 
 }  // namespace simulator
