@@ -1,4 +1,4 @@
-// check_not_finite(): infinite numbers and NaN in the inputs of a call.
+// check_not_finite(): infinite numbers and NaN in the inputs of a call, and in fp16 in its results.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -99,6 +99,62 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
   }
 }
 
+/// With infinity for what fp16 has no room for, and nothing for what is near there.
+Expectation rounded_to_half(Expectation expectation) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNear = 0.01;
+  const auto is_beyond = [](double value) {
+    return std::isinf(verdict::round_to(Dtype::fp16, value));
+  };
+  for (std::size_t i = 0; i < expectation.value.values.size(); ++i) {
+    double& value = expectation.value.values[i];
+    if (is_beyond((1.0 - kNear) * value)) {
+      value = std::copysign(kInfinity, value);
+      expectation.bound.values[i] = 0.0;
+    } else if (is_beyond((1.0 + kNear) * value)) {
+      expectation.bound.values[i] = kInfinity;
+    }
+  }
+  return expectation;
+}
+
+/// Finite results that fp16 has no room for, of inputs as large as it has. Nothing that is computed
+/// from one.
+void check_beyond_half(const Case& call, const verdict::Outputs& outputs,
+                       const CheckOutputs& check) {
+  constexpr double kLarge = 65000.0;
+  std::vector<verdict::Buffer> buffers = call.buffers();
+  for (verdict::Buffer& input : buffers) {
+    if (!holds_numbers(input) || input.dtype != Dtype::fp16) {
+      continue;
+    }
+    const std::vector<double> values = input.values.field().values;
+    double largest = 0.0;
+    for (double value : values) {
+      largest = std::max(largest, std::abs(value));
+    }
+    input.values = changed(input.values, [&](auto, auto, double value) {
+      const double size = largest > 0.0 ? 0.75 + 0.25 * std::abs(value) / largest : 0.0;
+      return std::copysign(size * kLarge, value);
+    });
+  }
+  const Case large = call.with(buffers);
+  verdict::Outputs beyond;
+  for (const auto& expected : outputs) {
+    const std::vector<double> values = expected(large).value.values;
+    const auto is_beyond = [](double value) {
+      return std::isinf(verdict::round_to(Dtype::fp16, value));
+    };
+    const bool is_half = large.buffer(expected(large).output).dtype == Dtype::fp16;
+    if (is_half && std::any_of(values.begin(), values.end(), is_beyond) &&
+        std::none_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) {
+      beyond.push_back([=](const Case& other) { return rounded_to_half(expected(other)); });
+    }
+  }
+  if (!beyond.empty()) {
+    check(large, beyond);
+  }
+}
+
 }  // namespace
 
 void check_one_not_finite(const Case& call, const verdict::Outputs& outputs,
@@ -116,11 +172,17 @@ void check_one_not_finite(const Case& call, const verdict::Outputs& outputs,
       check(call.with(buffers), lenient(outputs, call.with(buffers)));
     }
   }
+  if (call.dtype() == Dtype::fp16) {
+    check_beyond_half(call, outputs, check);
+  }
 }
 
 void check_not_finite(const Case& call, const verdict::Outputs& outputs,
                       const CheckOutputs& check) {
   check_each_not_finite(call, outputs, check);
+  if (call.dtype() == Dtype::fp16) {
+    check_beyond_half(call, outputs, check);
+  }
   // The upper half of a GPU's NaN in fp32, 0x7fffffff, rounded up by hand to bf16, is a number.
   const bool has_fp32 =
       std::any_of(call.buffers().begin(), call.buffers().end(), [](const verdict::Buffer& buffer) {

@@ -60,10 +60,12 @@ void check_any_numbers(const Function& function, const CheckCall& check);
 /// at a time; infinite in the middle also with each other input 0 throughout, and the rest as it is
 /// or 1. What the formula makes infinite or NaN of it must be one of them. What else depends on it
 /// is left open, as are statistics: the ways to compute them differ. All other numbers are what
-/// they were. Where a call of fp16 has inputs of fp32, the same in bf16.
+/// they were. Where a call of fp16 has inputs of fp32, the same in bf16. And in fp16 inputs so
+/// large that finite results are beyond it: rounded they are infinite.
 using CheckOutputs = std::function<void(const Case& call, const verdict::Outputs& outputs)>;
 void check_not_finite(const Case& call, const verdict::Outputs& outputs, const CheckOutputs& check);
-/// NaN in the middle and infinity at the end alone, with all other inputs as they are.
+/// NaN in the middle and infinity at the end alone, with all other inputs as they are; and results
+/// beyond fp16.
 void check_one_not_finite(const Case& call, const verdict::Outputs& outputs,
                           const CheckOutputs& check);
 

@@ -39,7 +39,7 @@ CASE(warp_operations, "") {
 __global__ void sum_of_who_is_there(const float* x, float* y, bool all) {
   float sum = 0.0f;
   for (int i = threadIdx.x; i < 40; i += 32) sum += x[i];
-  const unsigned mask = all ? ~0u : __activemask();  // asked
+  const unsigned mask = all ? ~0u : __activemask();                      // asked
   for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(mask, sum, d);  // together
   y[threadIdx.x] = sum;
 }

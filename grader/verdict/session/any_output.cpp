@@ -48,6 +48,24 @@ std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong) {
                                *input)};
 }
 
+std::optional<Diagnosis> explain_saturated(const WrongOutput& wrong) {
+  constexpr double kLargestHalf = 65504.0;
+  const Matrix& got = wrong.answer[wrong.expectation.output];
+  for (std::int64_t row = 0; row < got.rows(); ++row) {
+    for (std::int64_t col = 0; col < got.cols(); ++col) {
+      const double value = wrong.expectation.value(row, col);
+      const bool is_beyond = std::isinf(round_to(got.dtype(), value));
+      if (wrong.comparison.wrong_mask(row, col) &&
+          (!is_beyond || std::abs(got.get(row, col)) != kLargestHalf)) {
+        return std::nullopt;
+      }
+    }
+  }
+  return Diagnosis{"result-saturated",
+                   "What is beyond fp16 comes out as its largest number, 65504. Rounded to fp16 it "
+                   "is infinite: nothing cuts it off."};
+}
+
 std::optional<Diagnosis> explain_spread(const WrongOutput& wrong, const TryAgain& again) {
   const Matrix& got = wrong.answer[wrong.expectation.output];
   for (std::int64_t row = 0; row < got.rows(); ++row) {

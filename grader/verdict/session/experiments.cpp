@@ -221,6 +221,9 @@ Causes find_causes(const WrongOutput& wrong,
   if (wrong.comparison.unwritten > 0) {
     return {};  // what memory held before is nobody's result
   }
+  if (const std::optional<Diagnosis> saturated = explain_saturated(wrong)) {
+    return {{*saturated}, true};
+  }
   // What is right with an ordinary number in place of an infinite one has no wrong formula.
   if (const std::optional<Diagnosis> hidden = explain_hidden(wrong)) {
     const Case usual = made_finite(wrong.call);

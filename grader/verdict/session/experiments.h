@@ -66,6 +66,9 @@ using TryAgain = std::function<std::optional<std::pair<Comparison, Threads>>(con
 /// Are exactly those elements wrong in which a NaN or an infinity of an input must show?
 std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong);
 
+/// Are exactly those elements wrong that fp16 has no room for, and its largest number?
+std::optional<Diagnosis> explain_saturated(const WrongOutput& wrong);
+
 /// Is what does not depend on such an element NaN as well, and right with a number there?
 std::optional<Diagnosis> explain_spread(const WrongOutput& wrong, const TryAgain& again);
 

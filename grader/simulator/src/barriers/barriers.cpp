@@ -127,8 +127,7 @@ void BarrierChecker::on(const UndefinedSource& event) {
   std::vector<Party> parties = {
       party_of(event.thread, reader.site, "reads lane " + std::to_string(event.lane))};
   if (has_returned) parties.push_back(party_of(source, 0, "had returned before"));
-  const bool asked =
-      !has_returned && reader.asked_at != 0 && reader.mask == reader.active_mask;
+  const bool asked = !has_returned && reader.asked_at != 0 && reader.mask == reader.active_mask;
   if (asked) parties.push_back(party_of(event.thread, reader.asked_at, "asks for the mask"));
   findings_.add(
       kind, launch_.kernel,

@@ -50,7 +50,7 @@ struct Thread {
   bool has_updated = false;      // by an atomic
   bool let_others_swap = false;  // before an atomic of its own, where blocks are shuffled
   std::uint32_t cluster_arrivals = 0, cluster_waits = 0;  // at the barrier of its cluster
-  std::uint64_t path = 0;        // its accesses since its warp met last, up to its last stop
+  std::uint64_t path = 0;       // its accesses since its warp met last, up to its last stop
   CodeAddress last_site = 0;    // of the last load, store or call that the simulator saw
   CodeAddress wait_site = 0;    // where it waits, if it does
   std::uintptr_t waits_at = 0;  // the barrier in shared memory, if it waits there
