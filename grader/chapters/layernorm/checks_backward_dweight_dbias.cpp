@@ -102,6 +102,7 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
     check_cols(200, 40, 20);
     check_cols(100, 17, 6);  // fewer than a warp has lanes, and more than a block has threads
     check_cols(20, 1032, 4);
+    check_repeats_of_many(kBackwardDweightDbias, {expected_dweight, expected_dbias});
   }
 
   CHECK_CASE("no rows, wide rows, many rows", points(1), todo(2)) {

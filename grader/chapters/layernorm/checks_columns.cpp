@@ -34,4 +34,14 @@ void check_repeats(const Case& call, int times, const Outputs& outputs) {
   }
 }
 
+void check_repeats_of_many(const common::Function& function, const Outputs& outputs) {
+  constexpr std::int64_t kCols = 8;
+  common::for_kernels_of_many(
+      function, "rows", {{"cols", kCols}}, [&](Dtype dtype, std::int64_t rows) {
+        if (dtype == Dtype::fp32) {  // in 16 bits the last digits do not show
+          check_repeats(backward_call(function, random_gradients(dtype, rows, kCols)), 3, outputs);
+        }
+      });
+}
+
 }  // namespace onepass::layernorm

@@ -72,6 +72,7 @@ void BackwardChecks::same_bits_again() const {
   check_repeats(backward_call(function_, random_gradients(Dtype::fp32, 100, 17)), 6, kOfBackward);
   // dx is made of two warps' sums there, which no order changes.
   check_repeats(backward_call(function_, random_gradients(Dtype::fp32, 9, 1000)), 4, kOfBackward);
+  check_repeats_of_many(function_, kOfBackward);
 }
 
 void BackwardChecks::calls_of_every_size() const {

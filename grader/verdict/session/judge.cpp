@@ -148,10 +148,11 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
 
 std::optional<Failure> judge_without_memory(const Case& call, const Run& run) {
   if (run.outcome == Outcome::ok && run.traffic.empty() && has_work(call)) {
-    return Failure{.message = "In this call there was no memory to be had. The launcher returns "
-                              "without a launch, and whoever calls it finds no error and takes for "
-                              "a result what is none: cudaGetLastError() takes the error away, "
-                              "and cudaPeekAtLastError() leaves it.",
+    return Failure{.message =
+                       "In this call there was no memory to be had. The launcher returns "
+                       "without a launch, and whoever calls it finds no error and takes for "
+                       "a result what is none: cudaGetLastError() takes the error away, "
+                       "and cudaPeekAtLastError() leaves it.",
                    .mistake = "allocation-unchecked"};
   }
   // Launches and copies that are refused do no harm.
