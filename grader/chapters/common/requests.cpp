@@ -62,6 +62,11 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
 
 namespace {
 
+/// "7.5 %", "14 %", "100 %".
+std::string percent(double share) {
+  return fmt::format("{:.{}f} %", 100.0 * share, share < 0.1 ? 1 : 0);
+}
+
 /// How many times over the tensor was loaded, or stored.
 double times_over(const verdict::Case& call, const Requests& requests, const std::string& buffer) {
   const verdict::Buffer& tensor = call.buffer(buffer);
@@ -84,9 +89,9 @@ void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traf
   }
   if (times > kOnce) {
     fail(call, "loaded-twice", loads,
-         fmt::format("a part of {} was loaded again, {:.2g} % of it in all: load each element only "
+         fmt::format("a part of {} was loaded again, {} of it in all: load each element only "
                      "once, those at the ends of a row or of a thread's part too.",
-                     buffer, 100.0 * (times - 1.0)));
+                     buffer, percent(times - 1.0)));
   }
 }
 
@@ -131,10 +136,10 @@ void require_shared_rows(std::int64_t least, const verdict::Case& call, const st
   const double share = verdict::session().share_of_first_block(call, tensor, row);
   if (share * static_cast<double>(least) > kUneven) {
     verdict::session().fail(
-        call, {.message = fmt::format("One block reads {:.2g} % of a channel's {} elements of {}, "
+        call, {.message = fmt::format("One block reads {} of a channel's {} elements of {}, "
                                       "and no other channel: share a channel among {} blocks at "
                                       "least, however many channels there are.",
-                                      100.0 * share, row, tensor, least),
+                                      percent(share), row, tensor, least),
                .mistake = "few-blocks"});
   }
 }
