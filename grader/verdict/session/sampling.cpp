@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "verdict/compare.h"
 #include "verdict/contract/call.h"
@@ -72,6 +73,26 @@ std::vector<const Buffer*> alike(const Case& call, const Buffer& output) {
   return inputs;
 }
 
+/// Do the blocks of a sample go on in a loop, each by all blocks' rows at a time, to the end?
+/// there: which rows they have written. A block has one row at a time, or one for each of its
+/// warps, or those of a cluster have one together.
+bool goes_round(const std::vector<bool>& there, const Blocks& blocks) {
+  constexpr std::int64_t kMostOfCluster = 16, kMostWarps = 32;
+  for (std::int64_t each = 1; each <= kMostOfCluster * kMostWarps; each *= 2) {
+    const std::int64_t step = blocks.all * each / kMostOfCluster;
+    if (2 * step > static_cast<std::int64_t>(there.size())) {
+      return false;
+    }
+    if (step * kMostOfCluster == blocks.all * each &&
+        std::count(there.begin(), there.begin() + step, true) * kMostOfCluster >=
+            blocks.run * each &&
+        std::equal(there.begin() + step, there.end(), there.begin())) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// How many numbers the blocks of a sample have written; 0 if some are wrong, or if they are not
 /// their share. If the grid has a block for each few rows, the last row must be among them; of sums
 /// down the columns the last one, and of what else wide rows give all. Where the last row is not,
@@ -96,7 +117,9 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
                       }));
   };
   std::int64_t left = 0;
+  std::vector<bool> there(static_cast<std::size_t>(got.rows()));
   for (std::int64_t row = 0; row < got.rows(); ++row) {
+    there[static_cast<std::size_t>(row)] = !unwritten(row, 0);
     for (std::int64_t col = 0; col < got.cols(); ++col) {
       const bool is_left = unwritten(row, col);
       const bool is_good = is_left || comparison.wrong_mask(row, col) == 0;
@@ -114,9 +137,11 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   // The last block of a flat grid may have no more than the end of the last row.
   const bool last_left = unwritten(got.rows() - 1, 0) && unwritten(got.rows() - 1, got.cols() - 1);
   const std::int64_t written = got.size() - left;
+  // (The first blocks of a loop may have a row more than the others.)
   const bool too_few = written * blocks.all < blocks.run * got.size();
-  const bool good = comparison.wrong == left && written >= share &&
-                    !(last_left && (too_few || blocks.all > kBlocksForRows)) &&
+  const bool lost =
+      last_left && (too_few || blocks.all > kBlocksForRows) && !goes_round(there, blocks);
+  const bool good = comparison.wrong == left && written >= share && !lost &&
                     !(is_sum && unwritten(0, got.cols() - 1));
   return good ? written : 0;
 }
