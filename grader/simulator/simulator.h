@@ -71,11 +71,11 @@ void mark_initialised(void* device, std::size_t bytes, bool initialised = true);
 void set_block_order(BlockOrder order, std::uint64_t seed = 0);
 
 /// Of the next launches, only a sample of so many blocks runs (blocks_of_sample()), spread evenly
-/// over the grid, the first and the last among them; 0, as at the start: all. The launch itself is
-/// checked as a whole. That blocks of a sample wait for others in vain is no finding; nor is, in
-/// launches behind the first that has more blocks, a read of unwritten memory, for who should have
-/// written it may not have run. The blocks of a cooperative launch wait for each other, so that all
-/// of them run.
+/// over the grid, the first and the last among them (of one: that with which the order begins); 0,
+/// as at the start: all. The launch itself is checked as a whole. That blocks of a sample wait for
+/// others in vain is no finding; nor is, in launches behind the first that has more blocks, a read
+/// of unwritten memory, for who should have written it may not have run. The blocks of a
+/// cooperative launch wait for each other, so that all of them run.
 void run_sample_of_blocks(std::uint64_t most);
 
 /// Wanted, no block of the next launches runs. Each is checked and listed as any other; which
@@ -115,6 +115,12 @@ void set_time_limit(double cpu_seconds_per_launch);
 /// Loads, stores and atomics that one launch may make before it is stopped as endless; 0, as at the
 /// start: any number. Unlike the time they do not depend on the computer.
 void limit_accesses(std::uint64_t per_launch);
+
+/// Wanted, the next launches are only looked at for accesses out of bounds and for barriers, not
+/// for races and traffic: what these keep beside the memory that is touched is many times as large.
+/// Of the accesses that a launch may make, a write counts as many, which may take a page of memory,
+/// and a wait for other threads as some.
+void watch_bounds_only(bool wanted);
 
 /// Forgets the error of a failed launch, and findings and traffic not yet taken. (On a GPU such an
 /// error ends the process's use of the device.)

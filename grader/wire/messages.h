@@ -80,6 +80,7 @@ struct Call {
   std::int64_t trace = 0;           // keep the first so many requests of each launch,
   std::uint64_t most_accesses = 0;  // stop each after so many; 0: never,
   std::uint64_t most_blocks = 0;    // run a sample of so many blocks of each; 0: all,
+  bool bounds_only = false;         // look for accesses out of bounds, and not for races,
   OtherDevice device = {};          // on this one,
   bool no_memory = false;           // with none to be had for what the launcher allocates,
   simulator::BlockOrder block_order = simulator::BlockOrder::rising;  // in this order

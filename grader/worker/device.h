@@ -118,6 +118,7 @@ class Device {
   /// From now on, so many blocks of a launch run at most (0: all), in this order, if the device can
   /// choose.
   virtual void limit_accesses(uint64_t /*of_launch*/) {}
+  virtual void watch_bounds_only(bool /*wanted*/) {}
   virtual void choose_blocks(uint64_t /*most*/, simulator::BlockOrder, uint64_t /*seed*/) {}
 
   /// From now on no block of a launch runs, if the device can do without.

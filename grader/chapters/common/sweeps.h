@@ -160,6 +160,13 @@ void check_row_counts(const Function& function, const CheckRows& check);
 /// As many rows as check_far_rows() takes, and check_most_rows().
 void check_far_rows(const Function& function, const verdict::Outputs& outputs);
 
+/// One size as large as there is, in a loop of which some thread comes to the end of int: whether
+/// it keeps to its memory there.
+void check_long_walk(const Function& function, const std::string& size,
+                     const verdict::contract::Sizes& others);
+/// The same of the rows of which sums are made; and whether the last one of all is in the sums.
+void check_last_row(const Function& function, const verdict::Outputs& sums);
+
 /// For sums down the columns: rows that no number of groups divides, columns that no number of
 /// threads does.
 void sweep_column_sums(const CheckRows& check);

@@ -143,6 +143,14 @@ CASE(a_sample_of_the_blocks, "") {
   assert(ran == 10);
 }
 
+CASE(a_sample_of_one_block_is_where_the_order_begins, "") {
+  for (const BlockOrder order : {BlockOrder::rising, BlockOrder::falling}) {
+    const Asked asked(order, 0, 1);
+    const std::vector<unsigned> turns = turns_of(dim3(1000));
+    const unsigned first = order == BlockOrder::rising ? 0 : 999;
+    for (unsigned i = 0; i < 1000; ++i) assert(turns[i] == (i == first ? 1 : 0));
+  }
+}
 CASE(a_sample_has_fewer_large_blocks, "") {
   const Asked asked(BlockOrder::falling, 0, 20);
   const unsigned cases[][3] = {{989, 128, 52}, {1000, 256, 111}, {1000, 1024, 333}};

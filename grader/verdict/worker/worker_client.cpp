@@ -31,6 +31,7 @@ Request request_of(const Case& call, const Turn& turn) {
   request.call.order_seed = turn.order_seed;
   request.call.most_blocks = turn.most_blocks;
   request.call.most_accesses = turn.most_accesses;
+  request.call.bounds_only = turn.bounds_only;
   request.call.no_memory = turn.no_memory;
   return request;
 }

@@ -122,6 +122,11 @@ void limit_accesses(std::uint64_t per_launch) {
   machine().settings.wanted.initialised = true;  // until a launch has been under the limit
 }
 
+void watch_bounds_only(bool wanted) {
+  machine().settings.wanted.races = !wanted;
+  machine().settings.wanted.traffic = !wanted;
+}
+
 void reset() {
   machine().errors.clear();
   machine().shadow.initialised.host_writes.clear();

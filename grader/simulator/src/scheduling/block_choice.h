@@ -62,10 +62,14 @@ class ChosenBlocks {
     return Wide{a} * b + added;
   }
 
-  /// A sample is spread evenly along the long side, from the first block to the last.
+  /// A sample is spread evenly along the long side, from the first block to the last. If it has one
+  /// place there, that is where the order begins.
   std::uint64_t spread(std::uint64_t turn) const {
-    const std::uint64_t last = std::max<std::uint64_t>(1, count_ / side_.across - 1);
-    const std::uint64_t place = multiplied(turn / side_.across, side_.length - 1, 0) / last;
+    const std::uint64_t places = count_ / side_.across;
+    const std::uint64_t step =
+        places == 1 && order_ == BlockOrder::falling ? 1 : turn / side_.across;
+    const std::uint64_t last = std::max<std::uint64_t>(1, places - 1);
+    const std::uint64_t place = multiplied(step, side_.length - 1, 0) / last;
     const std::uint64_t across = turn % side_.across;
     return across % side_.below + side_.below * (place + side_.length * (across / side_.below));
   }

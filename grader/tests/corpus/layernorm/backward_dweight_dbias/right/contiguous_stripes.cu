@@ -46,8 +46,8 @@ Summation layernorm_backward_dweight_dbias(const T* dy, int64_t dy_stride, const
                                            int64_t x_stride, const float* mean, const float* rstd,
                                            T* dweight, T* dbias, float* scratch, int rows, int cols,
                                            cudaStream_t stream) {
-  const int stripe = (rows + 39) / 40;
-  const int groups = rows == 0 ? 0 : (rows + stripe - 1) / stripe;
+  const int stripe = rows == 0 ? 1 : (rows - 1) / 40 + 1;
+  const int groups = rows == 0 ? 0 : (rows - 1) / stripe + 1;
   float2* partial = reinterpret_cast<float2*>(scratch);
   if (groups > 0) {
     stripes_kernel<<<groups, 96, 0, stream>>>(dy, dy_stride, x, x_stride, mean, rstd, partial, rows,

@@ -83,8 +83,8 @@ Summation layernorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t
     dx_rows_kernel<<<rows, 32, 0, stream>>>(dy, dy_stride, x, x_stride, weight, mean, rstd, dx,
                                             dx_stride, rows, cols);
   }
-  const int stripe = (rows + 39) / 40;
-  const int groups = rows == 0 ? 0 : (rows + stripe - 1) / stripe;
+  const int stripe = rows == 0 ? 1 : (rows - 1) / 40 + 1;
+  const int groups = rows == 0 ? 0 : (rows - 1) / stripe + 1;
   float2* partial = reinterpret_cast<float2*>(scratch);
   if (groups > 0) {
     stripes_kernel<<<groups, 96, 0, stream>>>(dy, dy_stride, x, x_stride, mean, rstd, partial, rows,

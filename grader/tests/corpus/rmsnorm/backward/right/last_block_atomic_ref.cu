@@ -75,7 +75,8 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
     cudaMemsetAsync(dweight, 0, cols * sizeof(T), stream);
     return;
   }
-  const int blocks = (rows + 1) / 2 < kMostBlocks ? (rows + 1) / 2 : kMostBlocks;
+  const int pairs = (rows - 1) / 2 + 1;
+  const int blocks = pairs < kMostBlocks ? pairs : kMostBlocks;
   auto* blocks_done = reinterpret_cast<unsigned*>(scratch + static_cast<int64_t>(blocks) * cols);
   if (blocks > 1) {
     cudaMemsetAsync(blocks_done, 0, sizeof(unsigned), stream);
