@@ -99,18 +99,19 @@ void check_each_not_finite(const Case& call, const verdict::Outputs& outputs,
   }
 }
 
+bool is_beyond_half(double value) {
+  return std::isinf(verdict::round_to(Dtype::fp16, value));
+}
+
 /// With infinity for what fp16 has no room for, and nothing for what is near there.
 Expectation rounded_to_half(Expectation expectation) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNear = 0.01;
-  const auto is_beyond = [](double value) {
-    return std::isinf(verdict::round_to(Dtype::fp16, value));
-  };
   for (std::size_t i = 0; i < expectation.value.values.size(); ++i) {
     double& value = expectation.value.values[i];
-    if (is_beyond((1.0 - kNear) * value)) {
+    if (is_beyond_half((1.0 - kNear) * value)) {
       value = std::copysign(kInfinity, value);
       expectation.bound.values[i] = 0.0;
-    } else if (is_beyond((1.0 + kNear) * value)) {
+    } else if (is_beyond_half((1.0 + kNear) * value)) {
       expectation.bound.values[i] = kInfinity;
     }
   }
@@ -141,11 +142,8 @@ void check_beyond_half(const Case& call, const verdict::Outputs& outputs,
   verdict::Outputs beyond;
   for (const auto& expected : outputs) {
     const std::vector<double> values = expected(large).value.values;
-    const auto is_beyond = [](double value) {
-      return std::isinf(verdict::round_to(Dtype::fp16, value));
-    };
     const bool is_half = large.buffer(expected(large).output).dtype == Dtype::fp16;
-    if (is_half && std::any_of(values.begin(), values.end(), is_beyond) &&
+    if (is_half && std::any_of(values.begin(), values.end(), is_beyond_half) &&
         std::none_of(values.begin(), values.end(), [](double v) { return std::isnan(v); })) {
       beyond.push_back([=](const Case& other) { return rounded_to_half(expected(other)); });
     }
