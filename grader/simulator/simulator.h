@@ -113,13 +113,14 @@ void set_clusters(bool has_them);
 void set_time_limit(double cpu_seconds_per_launch);
 
 /// Loads, stores and atomics that one launch may make before it is stopped as endless; 0, as at the
-/// start: any number. Unlike the time they do not depend on the computer.
+/// start: any number. A wait for other threads counts as four. Unlike the time they do not depend
+/// on the computer.
 void limit_accesses(std::uint64_t per_launch);
 
 /// Wanted, the next launches are only looked at for accesses out of bounds and for barriers, not
 /// for races and traffic: what these keep beside the memory that is touched is many times as large.
 /// Of the accesses that a launch may make, a write counts as many, which may take a page of memory,
-/// and a wait for other threads as some.
+/// and a wait for other threads as more.
 void watch_bounds_only(bool wanted);
 
 /// Forgets the error of a failed launch, and findings and traffic not yet taken. (On a GPU such an
