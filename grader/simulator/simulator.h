@@ -113,7 +113,7 @@ void set_clusters(bool has_them);
 void set_time_limit(double cpu_seconds_per_launch);
 
 /// Loads, stores and atomics that one launch may make before it is stopped as endless; 0, as at the
-/// start: any number. A wait for other threads counts as four. Unlike the time they do not depend
+/// start: any number. A wait for other threads counts as one. Unlike the time they do not depend
 /// on the computer.
 void limit_accesses(std::uint64_t per_launch);
 

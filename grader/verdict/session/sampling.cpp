@@ -25,7 +25,7 @@ constexpr std::uint64_t kBlocksOfWide = 257;
 // Accesses of one launch, which take half a second or so; of one that has too much to do; and of
 // all blocks. The time is limited only for what makes none: a verdict that hangs on it would depend
 // on the computer.
-constexpr std::uint64_t kFewAccesses = 16'000'000;
+constexpr std::uint64_t kFewAccesses = 12'000'000;
 constexpr std::uint64_t kFarAccesses = 1'000'000;
 constexpr std::uint64_t kAccessesInBounds = 100'000;
 constexpr std::uint64_t kFullAccesses = 384'000'000;

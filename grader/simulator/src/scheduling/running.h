@@ -39,8 +39,7 @@ struct Launch {
   void count_write() {
     if (__builtin_expect(counts_all, 0)) count(64);
   }
-  /// A switch of threads takes as long as some accesses.
-  void count_wait() { count(__builtin_expect(counts_all, 0) ? 16 : 4); }
+  void count_wait() { count(__builtin_expect(counts_all, 0) ? 16 : 1); }
   void count(std::uint64_t accesses) {
     const bool is_limited = accesses_left > 0 && accesses_left <= machine.access_limit;
     accesses_left -= is_limited ? std::min(accesses, accesses_left - 1) : 0;
