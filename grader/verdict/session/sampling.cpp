@@ -119,11 +119,13 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   std::int64_t left = 0;
   std::vector<bool> there(static_cast<std::size_t>(got.rows()));
   for (std::int64_t row = 0; row < got.rows(); ++row) {
-    there[static_cast<std::size_t>(row)] = !unwritten(row, 0);
     for (std::int64_t col = 0; col < got.cols(); ++col) {
       const bool is_left = unwritten(row, col);
       const bool is_good = is_left || comparison.wrong_mask(row, col) == 0;
       left += is_left ? 1 : 0;
+      if (col == 0) {
+        there[static_cast<std::size_t>(row)] = !is_left;
+      }
       (row == 0 ? seen.first_right : seen.later_right) &= is_good;
     }
   }
