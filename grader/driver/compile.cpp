@@ -12,6 +12,7 @@
 #include "driver/files.h"
 #include "driver/includes.h"
 #include "driver/object/device_code.h"
+#include "driver/object/guards.h"
 #include "driver/object/inspect.h"
 #include "driver/object/parts.h"
 #include "driver/parallel.h"
@@ -185,6 +186,7 @@ Builder::Attempt Builder::compile_part(const Implementation& implementation,
     write_file(assembly, with_names_for_all(read_file(assembly), part == kFirstPart));
   }
   if (rewritten) {
+    write_file(assembly, with_room_behind_shared(read_file(assembly)));
     const ToolResult assembled = run({toolchain_.compiler.string(), "-c", assembly, "-o", object});
     if (!assembled.succeeded) {
       return explain(assembled, "assembler", implementation);

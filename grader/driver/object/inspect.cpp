@@ -92,16 +92,33 @@ bool is_usual_section(const std::string& name) {
   return std::regex_search(name.substr(0, 500), pattern, std::regex_constants::match_continuous);
 }
 
+/// A directive with one string, such as g++ writes: closed at the line's end and not before.
+bool is_string(const std::string& line) {
+  const std::size_t open = line.find('"');
+  if (line.rfind("\t.string\t\"", 0) != 0 && line.rfind("\t.ascii\t\"", 0) != 0) {
+    return false;
+  }
+  std::size_t at = open + 1;
+  while (at < line.size() && line[at] != '"') {
+    at += line[at] == '\\' ? 2 : 1;
+  }
+  return at + 1 == line.size();
+}
+
 /// A line of the one block in which nvcc hands on the kernels' code; or the one that g++ 13's
-/// <iostream> has, which asks for a function of its library.
+/// <iostream> has, which asks for a function of its library. Or one of the constants of the
+/// function that follows: where part of that is cold, g++ writes them before it says that the block
+/// has ended.
 bool is_known_assembly(const std::string& line) {
   static const std::regex pattern(
       R"re(\s*(?:\.section \.nv_fatbin, "a"|\.align \d+|fatbinData:|\.text|\.previous|)re"
-      R"re(\.globl _ZSt21ios_base_library_initv)?\s*)re");
+      R"re(\.globl _ZSt21ios_base_library_initv|)re"
+      R"re(\.section\t\.rodata(?:\.(?:str|cst)[\d.]+)?(?:,"aMS?",@progbits,\d+)?|\.LC\d+:|)re"
+      R"re(\.(?:byte|value|long|quad|zero)\t-?\d+)?\s*)re");
   if (line.rfind(".quad ", 0) == 0) {
     return line.find_first_not_of("0123456789abcdefx, ", 6) == std::string::npos;
   }
-  return line.size() < 100 && std::regex_match(line, pattern);
+  return is_string(line) || (line.size() < 100 && std::regex_match(line, pattern));
 }
 
 }  // namespace
@@ -161,19 +178,22 @@ std::optional<CompileError> refused_object(const ObjectFile& object, const std::
 
 std::optional<CompileError> refused_assembly(const std::string& assembly, const std::string& source,
                                              const std::string& shown_file) {
-  static const std::string begin = "#APP\n";
-  static const std::string end = "#NO_APP\n";
-  for (std::size_t at = assembly.find(begin); at != std::string::npos;
-       at = assembly.find(begin, at)) {
-    at += begin.size();
-    const std::string block = assembly.substr(at, assembly.find(end, at) - at);
-    const std::vector<std::string> lines = lines_of(block);
-    if (!std::all_of(lines.begin(), lines.end(), is_known_assembly)) {
-      return at_word("an exercise may not have assembly (asm) outside of kernels",
-                     {"asm", "__asm__", "__asm"}, source, shown_file);
-    }
+  // g++ marks what is not its own, once: all assembly outside of functions stands before the first
+  // of them. Up to the last mark, as assembly may bear marks too, and in functions it stands after
+  // them.
+  const std::size_t begin = assembly.find("#APP\n");
+  if (begin == std::string::npos) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  const std::size_t first = begin + std::string("#APP\n").size();
+  const std::size_t end = assembly.rfind("#NO_APP\n");
+  const std::vector<std::string> lines =
+      lines_of(assembly.substr(first, std::max(first, end) - first));
+  if (std::all_of(lines.begin(), lines.end(), is_known_assembly)) {
+    return std::nullopt;
+  }
+  return at_word("an exercise may not have assembly (asm) outside of kernels",
+                 {"asm", "__asm__", "__asm"}, source, shown_file);
 }
 
 }  // namespace onepass::driver

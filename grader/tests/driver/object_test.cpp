@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "driver/files.h"
+#include "driver/object/guards.h"
 #include "driver/object/inspect.h"
 #include "driver/object/names.h"
 #include "process/process.h"
@@ -213,17 +214,32 @@ TEST_CASE("code that is not C++") {
         "a.cu:1: an exercise may not have assembly (asm) outside of kernels");
   CHECK(refused("asm(\".globl _ZSt21ios_base_library_initv\");\n") == "");  // g++ 13's <iostream>
   CHECK(has(refused("asm(\".globl _ZSt21ios_base_library_initw\");\n"), "assembly"));
-  for (const std::string& text : {by_macro + "void f() { HIDDEN(\"syscall\"); }",
-                                  by_macro + "HIDDEN(\".globl main\\nmain: ret\");"}) {
-    CHECK_MESSAGE(has(refused(text), "assembly"), text);
+  // Between it and a function whose throw is cold, g++ writes the function's constants.
+  const std::string text =
+      "asm(\".globl _ZSt21ios_base_library_initv\");\n"
+      "bool differ(const char*);\nfloat use(float, const char*);\n"
+      "float f(const char* a) {\n"
+      "  if (differ(\"cols: \\\"#NO_APP\\n\\\\\")) throw 1;\n"
+      "  return use(1.5f * a[0], \"rows\");\n}\n";
+  const std::string assembly = compiled(text, {"-O3"}).assembly;
+  CHECK(assembly.find("rows\"\n") < assembly.find("#NO_APP\n"));
+  CHECK(!refused_assembly(assembly, text, "a.cu"));
+  for (const std::string& hidden :
+       {by_macro + "void f() { HIDDEN(\"syscall\"); }",
+        by_macro + "HIDDEN(\".globl main\\nmain: ret\");",
+        by_macro + "HIDDEN(\"\\n#NO_APP\\nmain: ret\");\nvoid f() {}",
+        by_macro + "HIDDEN(\"\\n#NO_APP\\nmain: ret\\n#APP\");\nvoid f() {}",
+        by_macro + "void g();\nvoid f() { HIDDEN(\"\\n#NO_APP\\nsyscall\\n#APP\"); g(); }",
+        by_macro + "HIDDEN(\".string \\\"\\\"; ret; .string \\\"\\\"\");\nvoid f() {}"}) {
+    CHECK_MESSAGE(has(refused(hidden), "assembly"), hidden);
   }
-  for (const char* text :
+  for (const char* other :
        {"__attribute__((section(\".text\"))) const unsigned char code[] = {0x0f, 0x05};\n"
         "int f() { return ((int (*)())code)(); }",
         "__attribute__((section(\".mine\"))) int x = 1;",
         "static int one() { return 1; }\nextern \"C\" void* choose() { return (void*)one; }\n"
         "__attribute__((ifunc(\"choose\"))) int which();\nint f() { return which(); }"}) {
-    CHECK_MESSAGE(refused(text) != "", text);
+    CHECK_MESSAGE(refused(other) != "", other);
   }
 }
 
@@ -271,4 +287,26 @@ TEST_CASE("an object that is none") {
   CHECK_THROWS(read_object(""));
   CHECK_THROWS(read_object(std::string("\x7f") + "ELF\x02\x01\x01"));
   CHECK_THROWS(read_object(std::string(4096, '\xff')));
+}
+
+TEST_CASE("room behind shared variables") {
+  const std::string text =
+      "template <int N> float* of() { static thread_local float more[N]; return more; }\n"
+      "static thread_local float a[3], b[3];\nfloat initialised[4];\n"
+      "float* get(int i) { return i == 0 ? a : i == 1 ? b : i == 2 ? of<40>() : of<2000>(); }\n";
+  const std::string assembly = compiled(text).assembly;
+  const std::string with_room = with_room_behind_shared(assembly);
+  const auto count = [&](const std::string& line) {
+    int found = 0;
+    for (std::size_t at = with_room.find(line); at != std::string::npos;
+         at = with_room.find(line, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  CHECK(count("\t.zero\t12\n\t.zero\t128\n") == 2);
+  CHECK(count("\t.zero\t160\n\t.zero\t256\n") == 1);
+  CHECK(count("\t.zero\t8000\n\t.zero\t4096\n") == 1);
+  CHECK(count("\t.zero\t16\n\t.zero") == 0);
+  CHECK(with_room_behind_shared("\t.text\n\t.zero\t8\n") == "\t.text\n\t.zero\t8\n");
 }
