@@ -78,6 +78,12 @@ void set_block_order(BlockOrder order, std::uint64_t seed = 0);
 /// cooperative launch wait for each other, so that all of them run.
 void run_sample_of_blocks(std::uint64_t most);
 
+/// gridDim tells the kernels of the next launches of so many blocks at least along the grid's
+/// longest side, however many there are: a loop that goes on by the size of the grid comes to its
+/// end in fewer turns. Not those of clusters and cooperative launches. 0, as at the start: of what
+/// there is.
+void tell_of_blocks(std::uint64_t least);
+
 /// Wanted, no block of the next launches runs. Each is checked and listed as any other; which
 /// function it is, is told in other words than of one that ran.
 void run_no_blocks(bool wanted);

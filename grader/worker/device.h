@@ -119,6 +119,7 @@ class Device {
   /// choose.
   virtual void limit_accesses(uint64_t /*of_launch*/) {}
   virtual void watch_bounds_only(bool /*wanted*/) {}
+  virtual void tell_of_blocks(uint64_t /*least*/) {}
   virtual void choose_blocks(uint64_t /*most*/, simulator::BlockOrder, uint64_t /*seed*/) {}
 
   /// From now on no block of a launch runs, if the device can do without.

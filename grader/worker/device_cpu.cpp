@@ -172,6 +172,8 @@ class CpuDevice : public Device {
     simulator::watch_bounds_only(wanted);
   }
 
+  void tell_of_blocks(uint64_t least) override { simulator::tell_of_blocks(least); }
+
   void run_no_blocks(bool wanted) override { simulator::run_no_blocks(wanted); }
 
   void give_memory(bool gives) override { simulator::give_memory(gives); }

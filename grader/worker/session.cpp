@@ -182,6 +182,7 @@ Message Session::run(const wire::Call& call, std::vector<Blob>& blobs) {
   }
   device_.limit_accesses(call.most_accesses);
   device_.watch_bounds_only(call.bounds_only);
+  device_.tell_of_blocks(call.told_blocks);
   device_.give_memory(!call.no_memory);
   device_.become(call.device);
   device_.choose_blocks(call.most_blocks, call.block_order, call.order_seed);

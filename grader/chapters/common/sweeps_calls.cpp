@@ -90,6 +90,24 @@ void check_beyond_classes(const Function& function) {
   }
 }
 
+/// As much of each as an int can count, with all others as small as they get; of tokens as many as
+/// have so many heads. (There are not that many heads.)
+void check_strides(const Function& function) {
+  const auto heads = std::count_if(
+      function.sizes.begin(), function.sizes.end(),
+      [](const contract::Size& size) { return size.name.find("heads") != std::string::npos; });
+  for (const contract::Size& size : sizes_to_try(function)) {
+    const auto with = [&](std::int64_t number) {
+      return contract::hollow(function, Dtype::bf16, with_large(function, size.name, number, 1, 1),
+                              session().random().bits(8));
+    };
+    if (size.least == 0 && !is_limited(size)) {
+      const std::int64_t most = size.most / std::max<std::int64_t>(1, heads);
+      session().expect_stride_in_bounds(with(most), with(most / 2 + 1));
+    }
+  }
+}
+
 }  // namespace
 
 void check_again(const CheckRows& check) {
@@ -114,6 +132,7 @@ void check_side_by_side(const std::function<void(std::int64_t rows)>& check) {
 void check_every_size(const Function& function, const CheckCall& check) {
   check_classes_in_pairs(function, check);
   check_beyond_classes(function);
+  check_strides(function);
   check_without_clusters(function, check);
   check_without_memory(function);
 }

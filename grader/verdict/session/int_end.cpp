@@ -1,6 +1,8 @@
 // Loops over so many rows or elements that their counters come to the end of what an int can count.
 // On the simulator nobody can wait for all of it. But a part of a launch is a beginning that a GPU
 // could make as well, whichever part: what that does wrong is wrong.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -13,6 +15,11 @@
 
 namespace onepass::verdict {
 namespace {
+
+// Loops by the size of a grid have few turns in one of so many blocks: if each thread, each warp or
+// each block takes a row. And as many accesses are in those.
+constexpr std::uint64_t kToldBlocks[] = {1 << 18, 1 << 23};
+constexpr std::uint64_t kStrideAccesses = 60'000'000;
 
 // In so many a thread of 512 comes to the end of 2^31 elements, if it reads one tensor.
 constexpr std::uint64_t kTurns = 4'500'000;
@@ -97,11 +104,12 @@ struct Session::OneBlock {
 };
 
 Session::OneBlock Session::try_one_block(const Case& call, simulator::BlockOrder order,
-                                         std::uint64_t most_accesses) {
+                                         std::uint64_t most_accesses, std::uint64_t told_blocks) {
   Turn turn = {Poison::nan, order};
   turn.most_blocks = 1;
   turn.most_accesses = most_accesses;
   turn.bounds_only = true;
+  turn.told_blocks = told_blocks;
   const Run run = attempt(call, turn, false);
   worker_->stop();  // what blocks that did not run would have cleared must not count later
   OneBlock tried;
@@ -116,6 +124,34 @@ Session::OneBlock Session::try_one_block(const Case& call, simulator::BlockOrder
     }
   }
   return tried;
+}
+
+/// The counter of such a loop wraps in a larger grid as it does in the one that there is: in both
+/// it goes on to the first number beyond the call's. If it does not count up to that number but
+/// makes so many turns as the host has found, it goes too far with half as much, too.
+void Session::expect_stride_in_bounds(const Case& call, const Case& half) {
+  if (device() != "cpu") {
+    return;
+  }
+  for (const std::uint64_t blocks : kToldBlocks) {
+    const auto try_told = [&](const Case& one) {
+      return try_one_block(one, simulator::BlockOrder::rising, kStrideAccesses, blocks);
+    };
+    const OneBlock tried = try_told(call);
+    if (tried.failure && tried.failure->status == Status::launch_error) {
+      fail(call, *tried.failure);
+    }
+    if (tried.failure && try_told(half).answer) {
+      fail(call,
+           with_reason(*tried.failure, "index-overflow",
+                       fmt::format("{} (gridDim told of {} blocks here, so that a loop by the "
+                                   "size of the grid comes to its end in a few turns.)",
+                                   kOverflowAdvice, blocks)));
+    }
+    if (tried.failure || tried.answer) {
+      return;
+    }
+  }
 }
 
 /// What a block does before it waits for others it may do on a GPU, too. If it is misled by what

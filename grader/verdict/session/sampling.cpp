@@ -30,6 +30,7 @@ constexpr std::uint64_t kFarAccesses = 1'000'000;
 constexpr std::uint64_t kAccessesInBounds = 100'000;
 constexpr std::uint64_t kFullAccesses = 384'000'000;
 constexpr double kFullLimit = 60.0;  // seconds
+constexpr double kMorePatience = 2.5;
 
 constexpr std::size_t kTracedRequests = 8192;
 
@@ -174,7 +175,10 @@ Session::Sampling::~Sampling() {
 }
 
 double Session::time_limit(const Turn& turn) const {
-  return turn.most_accesses > 0 && turn.most_blocks == 0 ? kFullLimit : settings_.time_limit;
+  if (turn.most_accesses > 0) {
+    return turn.most_blocks == 0 ? kFullLimit : settings_.time_limit;
+  }
+  return has_ended_ ? kMorePatience * settings_.time_limit : settings_.time_limit;
 }
 
 /// `work`, unless it runs out of time, or of this computer's memory: of so many threads that says

@@ -106,6 +106,7 @@ Run Session::attempt(const Case& call, const Turn& turn, bool count_lines, const
   };
   Run run = timed([&] { return ask(*worker_); });
   settle_refusal(ask, run);
+  has_ended_ = has_ended_ || (run.outcome == wire::Outcome::ok && turn.most_blocks == 0);
   check_.output = (check_.output + run.output).substr(0, kMostOutput);
   const Finding* warning = telling_warning(run.findings);
   check_.doubt = warning != nullptr ? std::optional(*warning) : std::nullopt;

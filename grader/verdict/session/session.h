@@ -42,7 +42,7 @@ class Session {
     std::string device;     // "cpu" or "gpu"
     std::uint64_t seed = 0;
     const Measurement* measurement = nullptr;  // the exercise's: it outlives the session
-    double time_limit = 4.0;                   // seconds for one launch, see WorkerClient::run()
+    double time_limit = 4.0;                   // seconds for one launch, see time_limit()
     double check_limit = 200.0;                // seconds by the clock for all calls of a check
     std::function<void()> on_call;             // before each call; may be empty
   };
@@ -145,6 +145,12 @@ class Session {
   /// A call so large that nobody looks at its numbers. On the simulator a few blocks run: what they
   /// do wrong ends the check. What takes more than moments says nothing.
   void expect_in_bounds(const Case& call);
+
+  /// A call with as much of a size as an int can count, and half as much. On the simulator the
+  /// first block of a launch runs, in what gridDim tells it is so large a grid that a loop by its
+  /// size ends in moments. If it leaves its memory where it does not with half as much, that ends
+  /// the check, as does a launch that is refused.
+  void expect_stride_in_bounds(const Case& call, const Case& half);
 
   /// A call with a loop of which an int can just count the turns; and a shorter one. On the
   /// simulator the first block goes as far as it comes in moments; if it leaves its memory where it
@@ -261,13 +267,15 @@ class Session {
  private:
   Turn next_turn();
   void in_turn(const Case& call, const Turn& turn, const std::function<void(const Turn&)>& look);
+  /// Seconds for one launch, see WorkerClient::run(). A function that has come to its end in other
+  /// calls may have much to do in this one: it gets more.
   double time_limit(const Turn& turn) const;
   Turn turn_in_bounds();
   bool in_time(const std::function<void()>& work);
   bool can_hold(const Case& call);
   struct OneBlock;
-  OneBlock try_one_block(const Case& call, simulator::BlockOrder order,
-                         std::uint64_t most_accesses);
+  OneBlock try_one_block(const Case& call, simulator::BlockOrder order, std::uint64_t most_accesses,
+                         std::uint64_t told_blocks = 0);
   struct FarRows;
   FarRows try_far(const Case& few, const Case& call, const Outputs& outputs);
   void expect_later_turns(const Case& few, const std::function<Case(std::int64_t apart)>& spread,
@@ -321,6 +329,7 @@ class Session {
   std::optional<Case> last_;    // of them
   std::optional<Speed> speed_;  // once it was asked for
   std::set<Launched> launched_for_speed_;
+  bool has_ended_ = false;                    // some call, with all of its blocks
   std::map<std::string, Launches> launches_;  // by the call and the device, in words
   std::optional<double> memory_bytes_;        // of the device, once it was asked
 };

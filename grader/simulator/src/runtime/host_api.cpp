@@ -83,6 +83,10 @@ void run_sample_of_blocks(std::uint64_t most) {
   machine().settings.wanted.initialised = true;  // until some blocks have not run
 }
 
+void tell_of_blocks(std::uint64_t least) {
+  machine().blocks.told = least;
+}
+
 void run_no_blocks(bool wanted) {
   machine().blocks.none = wanted;
 }

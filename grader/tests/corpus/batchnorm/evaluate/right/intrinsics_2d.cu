@@ -10,9 +10,9 @@ __global__ void evaluate_kernel(const T* x, const T* weight, const T* bias, cons
                                 float eps) {
   const int c = blockIdx.x;
   const float rstd = __fdividef(1.0f, sqrtf(var[c] + eps));
-  for (int n = blockIdx.y; n < batch; n += gridDim.y) {
-    const int64_t start = (static_cast<int64_t>(n) * channels + c) * space;
-    for (int s = threadIdx.x; s < space; s += blockDim.x) {
+  for (int64_t n = blockIdx.y; n < batch; n += gridDim.y) {
+    const int64_t start = (n * channels + c) * space;
+    for (int64_t s = threadIdx.x; s < space; s += blockDim.x) {
       const float x_hat = (static_cast<float>(x[start + s]) - mean[c]) * rstd;
       y[start + s] = static_cast<T>(
           __fmaf_rn(x_hat, static_cast<float>(weight[c]), static_cast<float>(bias[c])));

@@ -136,7 +136,13 @@ void layernorm_forward_fast(const T* x, int64_t x_stride, const T* weight, const
   }
   const bool packs = fits(x, x_stride) && fits(weight, cols) && fits(bias, cols) && fits(y, y_stride);
   const auto launcher = packs ? launch<T, 16 / sizeof(T)> : launch<T, 1>;
-  launcher(x, x_stride, weight, bias, y, y_stride, mean, rstd, rows, cols, eps, stream);
+  // A grid has 2^31 - 1 blocks at most.
+  constexpr int kMostRows = 1 << 28;
+  for (int64_t row = 0; row < rows; row += kMostRows) {
+    const int some = rows - row < kMostRows ? static_cast<int>(rows - row) : kMostRows;
+    launcher(x + row * x_stride, x_stride, weight, bias, y + row * y_stride, y_stride, mean + row, rstd + row, some,
+             cols, eps, stream);
+  }
 }
 
 }  // namespace onepass

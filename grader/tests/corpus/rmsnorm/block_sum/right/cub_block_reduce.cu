@@ -13,7 +13,7 @@ template <typename T>
 __global__ void block_sum_kernel(const T* x, int64_t x_stride, float* sums, int rows, int cols) {
   using BlockReduce = cub::BlockReduce<float, kThreads>;
   __shared__ typename BlockReduce::TempStorage temp;
-  for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     float share = 0.0f;
     for (int col = threadIdx.x; col < cols; col += kThreads) {
       share += static_cast<float>(x[row * x_stride + col]);
