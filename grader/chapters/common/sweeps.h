@@ -191,7 +191,7 @@ void check_long_walks_in_sample(const CheckRows& check);
 /// has at a time, of 512 groups, say, are those of three columns.
 void check_long_walks(const CheckRows& check, const CheckRows& check_sums);
 /// The same of rows too wide for some kernels, of blocks or of clusters of them.
-void check_long_walks_of_wide(const CheckRows& check);
+void check_long_walks_of_wide(const Function& function, const CheckRows& check);
 
 /// The same function on other numbers and on the same, then other shapes: at the same addresses, as
 /// far as the device gives them again. And side by side with other calls.

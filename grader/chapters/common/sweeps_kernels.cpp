@@ -260,6 +260,18 @@ void look_at_ends(const Function& function, const contract::Size& size,
   }
 }
 
+/// Each tensor that has a stride has another one, and whole vectors between its rows.
+Arrangement rows_apart(const Function& function) {
+  Arrangement apart;
+  std::int64_t gap = 0;
+  for (const contract::Tensor& tensor : function.tensors) {
+    if (tensor.traits.strided) {
+      apart.places[tensor.name].gap = gap += kVector;
+    }
+  }
+  return apart;
+}
+
 }  // namespace
 
 void for_ends_of_kernels(const Function& function, const contract::Size& size,
@@ -315,7 +327,7 @@ void for_kernels_of_many(const Function& function, const std::string& size,
 
 void check_without_clusters(const Function& function, const CheckCall& check) {
   struct Place {
-    std::string size;
+    contract::Size size;
     Dtype dtype;
     std::int64_t number;
   };
@@ -329,7 +341,7 @@ void check_without_clusters(const Function& function, const CheckCall& check) {
           const Launches& launches = asked.launches_at(step);
           if (std::any_of(launches.begin(), launches.end(),
                           [](const Launch& launch) { return launch.in_clusters; })) {
-            in_clusters.push_back({size.name, dtype, asked.number(step)});
+            in_clusters.push_back({size, dtype, asked.number(step)});
           }
         }
       }
@@ -341,11 +353,14 @@ void check_without_clusters(const Function& function, const CheckCall& check) {
   const verdict::Session::WithoutClusters without(session());
   std::set<std::set<std::string>> seen = {{}};
   for (const Place& place : in_clusters) {
-    const Asked asked(function, place.dtype, place.size, place.number % 2 == 1);
+    const std::string& size = place.size.name;
+    const Asked asked(function, place.dtype, size, place.number % 2 == 1);
     if (seen.insert(alone(asked.launches(place.number))).second) {
+      const std::int64_t others = is_limited(place.size) ? 2 : 3;  // wide rows take long
       check(call(function, place.dtype,
-                 {.sizes = sizes_at_end(function, place.size, place.number),
-                  .seed = session().random().bits(13)}));
+                 {.sizes = with_large(function, size, place.number, others, kOtherWidth),
+                  .seed = session().random().bits(13)},
+                 rows_apart(function)));
     }
   }
 }

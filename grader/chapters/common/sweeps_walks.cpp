@@ -1,9 +1,12 @@
 // The sweeps over more rows than blocks have at a time, so that each goes on to a next one, and to
 // a next, until the places of a ring are used again.
+#include <algorithm>
+
 #include "chapters/common/sweeps.h"
 
 namespace onepass::common {
 
+namespace contract = verdict::contract;
 using verdict::session;
 
 namespace {
@@ -40,12 +43,25 @@ void check_long_walks(const CheckRows& check, const CheckRows& check_sums) {
   check_sums(Dtype::fp16, blocks + 3, 4104, {});
 }
 
-void check_long_walks_of_wide(const CheckRows& check) {
+void check_long_walks_of_wide(const Function& function, const CheckRows& check) {
   const verdict::Session::FewMultiprocessors few(session());
-  const std::int64_t rows = session().multiprocessors() + 3;
   const Dtype half = kSixteenBit[session().random().bits(0) % kSixteenBit.size()];
-  check(half, rows, 8193, {});
-  check(half, rows, 8200, {});
+  const std::int64_t blocks = session().multiprocessors();
+  check(half, blocks + 3, 8193, {});
+  check(half, blocks + 3, 8200, {});
+  // Of clusters there are fewer than that, unless a multiprocessor has several blocks.
+  const std::int64_t rows = 2 * blocks + 3;
+  for (const Dtype dtype : {Dtype::fp32, half}) {
+    for (const std::int64_t cols : {8200, 16392, 32776}) {
+      const Case asked = contract::hollow(function, dtype, {{"rows", rows}, {"cols", cols}}, 0);
+      const verdict::Session::Launches& launches = session().launches_of(asked);
+      if (std::any_of(launches.begin(), launches.end(),
+                      [](const wire::Launch& launch) { return launch.in_clusters; })) {
+        check(dtype, rows, cols, {});
+        return;
+      }
+    }
+  }
 }
 
 }  // namespace onepass::common

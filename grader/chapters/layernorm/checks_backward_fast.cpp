@@ -161,7 +161,7 @@ TEST_SUITE("layernorm/backward_fast") {
   CHECK_CASE("dweight and dbias of wide rows, to 65,536 columns", points(2), todo(4)) {
     checks.calls_of_every_size();
     const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
-    check_long_walks_of_wide(checks.rows_of(kOfBackward));
+    check_long_walks_of_wide(kBackwardFast, checks.rows_of(kOfBackward));
     check_widest(kBackwardFast, checks.rows_of(kOfSums));
     for_ends_of_kernels(kBackwardFast, kWideCols,
                         [](Dtype dtype, std::int64_t rows, std::int64_t cols) {

@@ -189,7 +189,7 @@ TEST_SUITE("rmsnorm/backward_fast") {
 
   CHECK_CASE("dweight of wide rows, to 65,536 columns", points(2), todo(4)) {
     // More rows than their kernel has groups of, or than there are blocks or clusters at a time.
-    check_long_walks_of_wide(checks.rows_of(kOfBoth));
+    check_long_walks_of_wide(kBackwardFast, checks.rows_of(kOfBoth));
     checks.calls_of_every_size();
     const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_wide);
     check_widest(kBackwardFast, checks.rows_of(kOfDweight));

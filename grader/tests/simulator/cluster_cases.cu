@@ -308,6 +308,7 @@ CASE(a_copy_to_a_neighbour, "invalid-copy", {"to shared memory of another block"
   cudaLaunchKernelEx(&config, copies, zeros<float>(), zeros<float>(), true, 1);
 }
 
+#ifndef __NVCC__  // which has no other device
 /// A device without clusters, for as long as it lives.
 struct WithoutClusters {
   WithoutClusters() { simulator::set_clusters(false); }
@@ -332,5 +333,6 @@ CASE(no_clusters_asked_for, "") {
   }
   assert(has_clusters() == 1);
 }
+#endif
 
 }  // namespace

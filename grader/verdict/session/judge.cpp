@@ -96,6 +96,15 @@ bool only_far_rows_wrong(const Case& call, const Comparison& comparison) {
   return std::find(wrong.values.begin(), end, 1) == end;
 }
 
+const char* const kErrorLeftAdvice =
+    "No launch was refused: another call of the launcher has left this error, and whoever comes "
+    "next "
+    "takes it for one of their own. cudaFuncSetAttribute(), for instance, allows no more shared "
+    "memory "
+    "than a block can have (cudaDevAttrMaxSharedMemoryPerBlockOptin). Ask for no more than there "
+    "is, "
+    "or take the error away with cudaGetLastError().";
+
 /// Is every wrong element of a tensor that is changed in place what it was before the call?
 bool left_as_it_was(const Case& call, const std::string& output, const Matrix& got,
                     const Comparison& comparison) {
@@ -124,10 +133,13 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
   const bool is_copy = finding != nullptr && finding->kind == Kind::refused_copy;
   if (run.outcome == Outcome::launch_error && !is_copy) {
     const std::string error = run.error + (finding != nullptr ? finding->message : "");
+    // On the simulator a launch that is refused is a finding.
+    const bool all_launched = finding == nullptr && !run.traffic.empty();
     const Diagnosis diagnosis =
         !is_out_of_memory(error) && first_far_row(call) && goes_well_nearer(call, goes_well)
             ? Diagnosis{"index-overflow", kOverflowAdvice}
-            : explain_launch_error(call, error);
+        : all_launched ? Diagnosis{"launch-failed", kErrorLeftAdvice}
+                       : explain_launch_error(call, error);
     failure.message =
         (finding != nullptr ? account_of(*finding) : run.error) + "\n" + diagnosis.sentence;
     failure.mistake = diagnosis.mistake;
