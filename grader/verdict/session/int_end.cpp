@@ -1,6 +1,7 @@
 // Loops over so many rows or elements that their counters come to the end of what an int can count.
 // On the simulator nobody can wait for all of it. But a part of a launch is a beginning that a GPU
-// could make as well, whichever part: what that does wrong is wrong.
+// could make as well, whichever part: what that does wrong is wrong. And a counter that goes on by
+// the size of the grid comes to its end sooner in one that is told to be larger.
 #include <fmt/format.h>
 
 #include <algorithm>

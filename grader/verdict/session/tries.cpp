@@ -53,14 +53,23 @@ void Session::look_for_wider_race(const Case& call, Run& run) {
     return;
   }
   check_.causes_left = !check_.find_causes;
-  const Observe observe = [this](const Case& other) {
+  if (!check_.find_causes) {
+    return;
+  }
+  bool any_tried = false;
+  const Observe observe = [&](const Case& other) {
     const std::optional<Run> tried = retry(other);
+    any_tried = any_tried || tried;
     return tried ? tried->findings : std::vector<Finding>();
   };
-  if (check_.find_causes && reaches_other_warps(call, *told, observe)) {
-    Finding& race = run.findings[static_cast<std::size_t>(told - run.findings.data())];
+  Finding& race = run.findings[static_cast<std::size_t>(told - run.findings.data())];
+  if (reaches_other_warps(call, *told, observe)) {
     race.missing = Missing::barrier;
     race.message += " In other shapes two warps race at these lines.";
+  } else if (!any_tried) {  // of so large a call
+    race.message +=
+        " If threads of two warps can come to these lines for one place, it takes a "
+        "__syncthreads().";
   }
 }
 
