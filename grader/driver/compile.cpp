@@ -179,14 +179,14 @@ Builder::Attempt Builder::compile_part(const Implementation& implementation,
     return assemble(implementation, ptx, folder);
   }
 
-  if (const auto asm_error = refused_assembly(read_file(assembly), source, implementation.shown)) {
+  const std::string assembled_from = read_file(assembly);
+  if (const auto asm_error = refused_assembly(assembled_from, source, implementation.shown)) {
     return {{"", asm_error, ""}};
   }
-  if (part != kWhole) {
-    write_file(assembly, with_names_for_all(read_file(assembly), part == kFirstPart));
-  }
   if (rewritten) {
-    write_file(assembly, with_room_behind_shared(read_file(assembly)));
+    const std::string with_room = with_room_behind_shared(assembled_from);
+    write_file(assembly,
+               part == kWhole ? with_room : with_names_for_all(with_room, part == kFirstPart));
     const ToolResult assembled = run({toolchain_.compiler.string(), "-c", assembly, "-o", object});
     if (!assembled.succeeded) {
       return explain(assembled, "assembler", implementation);
