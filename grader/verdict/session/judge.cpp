@@ -98,12 +98,9 @@ bool only_far_rows_wrong(const Case& call, const Comparison& comparison) {
 
 const char* const kErrorLeftAdvice =
     "No launch was refused: another call of the launcher has left this error, and whoever comes "
-    "next "
-    "takes it for one of their own. cudaFuncSetAttribute(), for instance, allows no more shared "
-    "memory "
-    "than a block can have (cudaDevAttrMaxSharedMemoryPerBlockOptin). Ask for no more than there "
-    "is, "
-    "or take the error away with cudaGetLastError().";
+    "next takes it for one of their own. cudaFuncSetAttribute(), for instance, allows no more "
+    "shared memory than a block can have (cudaDevAttrMaxSharedMemoryPerBlockOptin). Ask for no "
+    "more than there is, or take the error away with cudaGetLastError().";
 
 /// Is every wrong element of a tensor that is changed in place what it was before the call?
 bool left_as_it_was(const Case& call, const std::string& output, const Matrix& got,
