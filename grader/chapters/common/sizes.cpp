@@ -55,4 +55,9 @@ bool is_shared(const Function& function, const contract::Size& size) {
           }));
 }
 
+bool any_in_clusters(const verdict::Session::Launches& launches) {
+  return std::any_of(launches.begin(), launches.end(),
+                     [](const wire::Launch& launch) { return launch.in_clusters; });
+}
+
 }  // namespace onepass::common

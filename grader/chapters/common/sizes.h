@@ -1,4 +1,4 @@
-// The sizes that a launcher may look at.
+// The sizes that a launcher may look at, and what it launches for them.
 #pragma once
 
 #include <cstdint>
@@ -23,5 +23,8 @@ bool is_limited(const verdict::contract::Size& size);
 /// Do threads share it, however large it is? Else it may be a number of blocks: columns are shared,
 /// and what is added up over, unless it is a number of rows.
 bool is_shared(const Function& function, const verdict::contract::Size& size);
+
+/// Is any of the launches one of clusters?
+bool any_in_clusters(const verdict::Session::Launches& launches);
 
 }  // namespace onepass::common

@@ -338,9 +338,7 @@ void check_without_clusters(const Function& function, const CheckCall& check) {
       for (const bool is_odd : {false, true}) {
         const Asked asked(function, dtype, size.name, is_odd);
         for (const std::int64_t step : doublings(asked, std::min(size.most, kMostInClusters))) {
-          const Launches& launches = asked.launches_at(step);
-          if (std::any_of(launches.begin(), launches.end(),
-                          [](const Launch& launch) { return launch.in_clusters; })) {
+          if (any_in_clusters(asked.launches_at(step))) {
             in_clusters.push_back({size, dtype, asked.number(step)});
           }
         }

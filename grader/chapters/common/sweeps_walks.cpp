@@ -1,7 +1,6 @@
 // The sweeps over more rows than blocks have at a time, so that each goes on to a next one, and to
 // a next, until the places of a ring are used again.
-#include <algorithm>
-
+#include "chapters/common/sizes.h"
 #include "chapters/common/sweeps.h"
 
 namespace onepass::common {
@@ -54,9 +53,7 @@ void check_long_walks_of_wide(const Function& function, const CheckRows& check) 
   for (const Dtype dtype : {Dtype::fp32, half}) {
     for (const std::int64_t cols : {8200, 16392, 32776}) {
       const Case asked = contract::hollow(function, dtype, {{"rows", rows}, {"cols", cols}}, 0);
-      const verdict::Session::Launches& launches = session().launches_of(asked);
-      if (std::any_of(launches.begin(), launches.end(),
-                      [](const wire::Launch& launch) { return launch.in_clusters; })) {
+      if (any_in_clusters(session().launches_of(asked))) {
         check(dtype, rows, cols, {});
         return;
       }
