@@ -326,6 +326,10 @@ Diagnosis explain_launch_error(const Case& call, const std::string& error) {
   if (error.find("nvcc allows") != std::string::npos) {
     return {"launch-failed", "The simulator ran it; for a GPU it would not be compiled."};
   }
+  if (error.find("cudaDevAttrClusterLaunch") != std::string::npos) {
+    return {"launch-failed",
+            "Where the GPU has none, launch no clusters for any call: not for the largest either."};
+  }
   if (error.find("cudaErrorInvalidClusterSize") != std::string::npos) {
     return {"launch-failed",
             "Launch clusters of 8 blocks or fewer, and as many blocks as give whole clusters."};

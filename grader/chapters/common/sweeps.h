@@ -208,9 +208,10 @@ void check_side_by_side(const std::function<void(std::int64_t rows)>& check);
 void check_every_size(const Function& function, const CheckCall& check);
 
 /// A launcher that takes clusters for some sizes may ask whether the GPU has any, and have other
-/// kernels for those that have none. They are called there, each once: the smallest call, among
-/// doublings of a size, in which it takes the place of a cluster. A launcher that takes clusters
-/// everywhere is not blamed.
+/// kernels for those that have none. They are called there: the smallest call, among doublings of a
+/// size, in which a kernel takes the place of a cluster, of as many rows as are summed up in groups
+/// where rows are not too wide for that; and the largest. A launcher that takes clusters everywhere
+/// is not blamed.
 void check_without_clusters(const Function& function, const CheckCall& check);
 
 /// Shapes drawn from the seed, so that no list of shapes can be learned by heart.

@@ -6,21 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "chapters/common/sizes.h"
-#include "chapters/common/sweeps.h"
+#include "chapters/common/asked.h"
 
 namespace onepass::common {
 
 namespace contract = verdict::contract;
 using verdict::session;
 using Launch = onepass::wire::Launch;
-using Launches = verdict::Session::Launches;
 
 namespace {
 
-constexpr std::int64_t kVector = 8;        // fills vectors of every type
-constexpr std::int64_t kTwoOthers = 4096;  // to which there are two of all other sizes
-constexpr std::int64_t kOtherWidth = 40;
 constexpr std::int64_t kMostInRows = 1024;  // many have checks of their own
 // Doublings of a size of which some numbers are tried, one in each of so many cells.
 constexpr std::int64_t kFirstOctave = 64, kCells = 8;
@@ -33,7 +28,6 @@ constexpr std::int64_t kPopular[] = {
 // In wider calls than these a kernel for narrow ones has nothing to do.
 constexpr std::int64_t kMostNarrow = 1024;
 constexpr std::int64_t kMostOfMany = 8192;  // narrow rows, or the like
-constexpr std::int64_t kMostInClusters = 1 << 18;
 
 /// Of two numbers of which `look` sees different things: the last that has what the first one has,
 /// as far as it is known, and the next.
@@ -48,64 +42,14 @@ std::pair<std::int64_t, std::int64_t> end_between(std::int64_t before, std::int6
   return {before, after};
 }
 
-std::int64_t others_at_end(std::int64_t number) {
-  return number > kTwoOthers ? 1 : 2;
+/// Of two steps at which `look` sees different launches: the numbers on both sides of the place.
+template <typename Look>
+std::pair<std::int64_t, std::int64_t> ends_between(const Asked& asked, std::int64_t before,
+                                                   std::int64_t after, Look look) {
+  const auto [last, next] =
+      end_between(before, after, [&](std::int64_t step) { return look(asked.launches_at(step)); });
+  return {asked.number(last), asked.number(next)};
 }
-
-contract::Sizes sizes_at_end(const Function& function, const std::string& size,
-                             std::int64_t number) {
-  return with_large(function, size, number, others_at_end(number), kOtherWidth);
-}
-
-/// A launcher that is asked what it launches for so much of a size, by calls of which no kernel
-/// runs. It is asked in steps. is_odd: for sizes that fill no vector of 16 bytes; else for such as
-/// do.
-class Asked {
- public:
-  Asked(const Function& function, Dtype dtype, const std::string& size, bool is_odd)
-      : function_(function), dtype_(dtype), size_(size), is_odd_(is_odd) {}
-
-  std::int64_t first() const { return is_odd_ ? 0 : 1; }
-  std::int64_t number(std::int64_t step) const { return is_odd_ ? 2 * step + 1 : whole() * step; }
-  /// Of the largest number that is no more.
-  std::int64_t step(std::int64_t number) const {
-    return is_odd_ ? (number - 1) / 2 : number / whole();
-  }
-
-  const Launches& launches_at(std::int64_t step) const { return launches(number(step)); }
-  const Launches& launches(std::int64_t number) const {
-    return session().launches_of(call(number));
-  }
-  /// Asks for all of these steps, at once.
-  void ask(const std::set<std::int64_t>& steps) const {
-    std::vector<Case> calls;
-    for (const std::int64_t step : steps) {
-      calls.push_back(call(number(step)));
-    }
-    session().ask(calls);
-  }
-
-  /// Of two steps at which `look` sees different launches: the numbers on both sides of the place.
-  template <typename Look>
-  std::pair<std::int64_t, std::int64_t> ends_between(std::int64_t before, std::int64_t after,
-                                                     Look look) const {
-    const auto [last, next] =
-        end_between(before, after, [&](std::int64_t step) { return look(launches_at(step)); });
-    return {number(last), number(next)};
-  }
-
- private:
-  Case call(std::int64_t number) const {
-    return contract::hollow(function_, dtype_, sizes_at_end(function_, size_, number),
-                            session().random().bits(9));
-  }
-  std::int64_t whole() const { return size_ == "head_dim" ? 2 * kVector : kVector; }  // either half
-
-  const Function& function_;
-  const Dtype dtype_;
-  const std::string& size_;
-  const bool is_odd_;
-};
 
 std::set<std::pair<std::string, std::uint64_t>> with_threads(const Launches& launches) {
   std::set<std::pair<std::string, std::uint64_t>> kernels;
@@ -115,34 +59,16 @@ std::set<std::pair<std::string, std::uint64_t>> with_threads(const Launches& lau
   return kernels;
 }
 
-std::set<std::string> alone(const Launches& launches) {
-  std::set<std::string> kernels;
-  for (const Launch& launch : launches) {
-    kernels.insert(launch.kernel);
-  }
-  return kernels;
-}
-
-/// 1, 3, 7, ...: of numbers up to `most`.
-std::vector<std::int64_t> doublings(const Asked& asked, std::int64_t most) {
-  std::vector<std::int64_t> steps;
-  for (std::int64_t step = asked.first(); asked.number(step) <= most; step = 2 * step + 1) {
-    steps.push_back(step);
-  }
-  asked.ask({steps.begin(), steps.end()});
-  return steps;
-}
-
 /// Sizes from 1 to `most` at which the launcher turns to another kernel, or gives it other threads:
 /// the last before and the first after, of the first such place in each doubling. Nothing on a GPU,
 /// which does not tell its kernels.
 std::vector<std::int64_t> ends_in_doublings(const Asked& asked, std::int64_t most) {
   std::vector<std::int64_t> ends;
-  const std::vector<std::int64_t> steps = doublings(asked, most);
+  const std::vector<std::int64_t> steps = asked.doublings(most);
   for (std::size_t i = 1; session().device() == "cpu" && i < steps.size(); ++i) {
     if (with_threads(asked.launches_at(steps[i - 1])) !=
         with_threads(asked.launches_at(steps[i]))) {
-      const auto [before, after] = asked.ends_between(steps[i - 1], steps[i], with_threads);
+      const auto [before, after] = ends_between(asked, steps[i - 1], steps[i], with_threads);
       ends.insert(ends.end(), {before, after});
     }
   }
@@ -199,12 +125,12 @@ std::vector<std::int64_t> ends_at_steps(const Asked& asked, bool is_odd, std::in
   for (std::size_t i = 1; i < steps.size(); ++i) {
     const Launches& before = asked.launches_at(steps[i - 1]);
     const Launches& launches = asked.launches_at(steps[i]);
-    if (alone(before) != alone(launches)) {
-      const auto [last, next] = asked.ends_between(steps[i - 1], steps[i], alone);
+    if (kernels_of(before) != kernels_of(launches)) {
+      const auto [last, next] = ends_between(asked, steps[i - 1], steps[i], kernels_of);
       ends.insert(ends.end(), {last, next});
     } else if (i + 1 < steps.size()) {
       const Launches& after = asked.launches_at(steps[i + 1]);
-      if (alone(launches) == alone(after) && sticks_out(before, launches, after)) {
+      if (kernels_of(launches) == kernels_of(after) && sticks_out(before, launches, after)) {
         ends.push_back(asked.number(steps[i]));
       }
     }
@@ -221,8 +147,9 @@ std::vector<std::int64_t> between_vectors(const Asked& asked, std::int64_t most)
     const std::int64_t whole =
         octave + 16 * draw.integer(static_cast<std::uint64_t>(octave), 0, octave / 16 - 1);
     for (const std::int64_t part : {2, 4}) {
-      const auto kernels = alone(asked.launches(whole + part));
-      if (kernels != alone(asked.launches(whole)) && kernels != alone(asked.launches(whole + 1))) {
+      const auto kernels = kernels_of(asked.launches(whole + part));
+      if (kernels != kernels_of(asked.launches(whole)) &&
+          kernels != kernels_of(asked.launches(whole + 1))) {
         sizes.push_back(whole + part);
       }
     }
@@ -258,18 +185,6 @@ void look_at_ends(const Function& function, const contract::Size& size,
       }
     }
   }
-}
-
-/// Each tensor that has a stride has another one, and whole vectors between its rows.
-Arrangement rows_apart(const Function& function) {
-  Arrangement apart;
-  std::int64_t gap = 0;
-  for (const contract::Tensor& tensor : function.tensors) {
-    if (tensor.traits.strided) {
-      apart.places[tensor.name].gap = gap += kVector;
-    }
-  }
-  return apart;
 }
 
 }  // namespace
@@ -315,50 +230,12 @@ void for_kernels_of_many(const Function& function, const std::string& size,
     }
     session().ask(doublings);
     const auto kernels = [&](std::int64_t number) {
-      return alone(session().launches_of(call(number)));
+      return kernels_of(session().launches_of(call(number)));
     };
     for (std::int64_t number = 2; 2 * number <= kMostOfMany; number *= 2) {
       if (kernels(number) != kernels(2 * number)) {
         look(dtype, end_between(number, 2 * number, kernels).second);
       }
-    }
-  }
-}
-
-void check_without_clusters(const Function& function, const CheckCall& check) {
-  struct Place {
-    contract::Size size;
-    Dtype dtype;
-    std::int64_t number;
-  };
-  std::vector<Place> in_clusters;
-  const Dtype half = kSixteenBit[session().random().bits(12) % kSixteenBit.size()];
-  for (const contract::Size& size : sizes_to_try(function)) {
-    for (const Dtype dtype : {Dtype::fp32, half}) {
-      for (const bool is_odd : {false, true}) {
-        const Asked asked(function, dtype, size.name, is_odd);
-        for (const std::int64_t step : doublings(asked, std::min(size.most, kMostInClusters))) {
-          if (any_in_clusters(asked.launches_at(step))) {
-            in_clusters.push_back({size, dtype, asked.number(step)});
-          }
-        }
-      }
-    }
-  }
-  if (in_clusters.empty()) {
-    return;
-  }
-  const verdict::Session::WithoutClusters without(session());
-  std::set<std::set<std::string>> seen = {{}};
-  for (const Place& place : in_clusters) {
-    const std::string& size = place.size.name;
-    const Asked asked(function, place.dtype, size, place.number % 2 == 1);
-    if (seen.insert(alone(asked.launches(place.number))).second) {
-      const std::int64_t others = is_limited(place.size) ? 2 : 3;  // wide rows take long
-      check(call(function, place.dtype,
-                 {.sizes = with_large(function, size, place.number, others, kOtherWidth),
-                  .seed = session().random().bits(13)},
-                 rows_apart(function)));
     }
   }
 }

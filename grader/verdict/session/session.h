@@ -167,8 +167,9 @@ class Session {
   /// no kernel may go on with what there is not: that ends the check. Nothing on a GPU.
   void expect_safe_without_memory(const Case& call);
 
-  /// What such a call launches; none of it runs, and the same call is not made again. Nothing on a
-  /// GPU. A call that goes wrong even so ends the check, if it may; not on another device.
+  /// What such a call launches, or wants to; none of it runs, and the same call is not made again.
+  /// Nothing on a GPU. A call that goes wrong even so ends the check, if it may; not on another
+  /// device.
   using Launches = std::vector<wire::Launch>;
   const Launches& launches_of(const Case& call, bool may_end = true);
   /// Asks for several calls of one function and type at once, which costs less.

@@ -226,7 +226,7 @@ std::uint64_t run(const Order& order, void* arguments, std::size_t argument_byte
   return next;
 }
 
-/// A launch of which no block runs.
+/// A launch of which no block runs; it may be one that is refused.
 void list(const Order& order) {
   Machine& device = machine();
   LaunchTraffic traffic;
@@ -289,6 +289,8 @@ void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   device.host_calls.note_work(shape.stream, std::string("The launch of ") + kernel.written, site,
                               device.findings);
+  Order order = {kernel, shape, body, site};
+  if (device.blocks.none) list(order);
   const KernelNames names = kernel_names(kernel);
   const std::string wrong = complaint(names, shape, device.attributes);
   if (!wrong.empty()) {
@@ -316,12 +318,10 @@ void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)
   }
   // Held work of several streams runs by turns: which kernel is before this one is not known then.
   const bool holds = device.streams.hold_work();
-  Order order = {kernel, shape, body, site};
   order.shape.may_begin_early &= !holds && device.kernel_before == shape.stream;
   device.kernel_before = shape.stream;
-  if (device.blocks.none) {
-    list(order);
-  } else if (holds) {
+  if (device.blocks.none) return;
+  if (holds) {
     device.streams.put(shape.stream, held(order, arguments, argument_bytes));
   } else {
     run(order, arguments, argument_bytes, 0, Share::all);

@@ -1,0 +1,57 @@
+// A launcher that is asked what it launches, at more sizes than could be calculated with.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "chapters/common/sizes.h"
+#include "chapters/common/sweeps.h"
+
+namespace onepass::common {
+
+using Launches = verdict::Session::Launches;
+
+/// How much there is of all other sizes, where there is so much of one; and columns, where it is
+/// not these.
+std::int64_t others_at_end(std::int64_t number);
+constexpr std::int64_t kOtherWidth = 40;
+verdict::contract::Sizes sizes_at_end(const Function& function, const std::string& size,
+                                      std::int64_t number);
+
+/// What a launcher launches for so much of a size: asked by calls of which no kernel runs. It is
+/// asked in steps. is_odd: for sizes that fill no vector of 16 bytes; else for such as do.
+class Asked {
+ public:
+  Asked(const Function& function, Dtype dtype, const std::string& size, bool is_odd)
+      : function_(function), dtype_(dtype), size_(size), is_odd_(is_odd) {}
+
+  std::int64_t first() const { return is_odd_ ? 0 : 1; }
+  std::int64_t number(std::int64_t step) const { return is_odd_ ? 2 * step + 1 : whole() * step; }
+  /// Of the largest number that is no more.
+  std::int64_t step(std::int64_t number) const {
+    return is_odd_ ? (number - 1) / 2 : number / whole();
+  }
+  /// 1, 3, 7, ...: of numbers up to `most`. All are asked for at once, which costs less.
+  std::vector<std::int64_t> doublings(std::int64_t most) const;
+
+  const Launches& launches_at(std::int64_t step) const { return launches(number(step)); }
+  const Launches& launches(std::int64_t number) const;
+  /// Asks for all of these steps, at once.
+  void ask(const std::set<std::int64_t>& steps) const;
+
+ private:
+  Case call(std::int64_t number) const;
+  std::int64_t whole() const;
+
+  const Function& function_;
+  const Dtype dtype_;
+  const std::string& size_;
+  const bool is_odd_;
+};
+
+/// The kernels of launches, each with the shape of its clusters.
+std::set<std::string> kernels_of(const Launches& launches);
+
+}  // namespace onepass::common
