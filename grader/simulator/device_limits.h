@@ -1,6 +1,6 @@
-// The device that the simulator plays: an NVIDIA GPU of compute capability 9.0 with the limits that
-// CUDA's programming guide states for it ("Compute Capabilities"), and with as many multiprocessors
-// and as much memory as an H200 has. Its speed is not simulated.
+// The device that the simulator plays: an NVIDIA GPU of compute capability 9.0, or of another if it
+// is told so, with the limits that CUDA's programming guide states for it ("Compute Capabilities"),
+// and with as many multiprocessors and as much memory as an H200 has. Its speed is not simulated.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,31 @@
 
 namespace simulator::limits {
 
-constexpr int kComputeMajor = 9;
-constexpr int kComputeMinor = 0;
+/// In what the generations of GPUs differ, as far as launches have to do with it.
+struct Generation {
+  int capability;  // 90 for 9.0
+  bool has_clusters;
+  int threads, blocks;                  // of a multiprocessor at one time
+  std::size_t shared, shared_reserved;  // a multiprocessor's, and of it for each block
+  std::size_t shared_of_block;          // after cudaFuncSetAttribute
+};
+constexpr std::size_t kKilo = 1024;
+constexpr Generation kGenerations[] = {
+    {90, true, 2048, 32, 228 * kKilo, kKilo, 227 * kKilo},  // what it is at the start
+    {75, false, 1024, 16, 64 * kKilo, 0, 64 * kKilo},
+    {80, false, 2048, 32, 164 * kKilo, kKilo, 163 * kKilo},
+    {120, true, 1536, 24, 100 * kKilo, kKilo, 99 * kKilo},
+};
+
 constexpr unsigned kWarpSize = 32;
 constexpr unsigned kThreadsPerBlock = 1024;
 constexpr unsigned kBlockX = 1024, kBlockY = 1024, kBlockZ = 64;
 constexpr unsigned kGridX = 2147483647, kGridY = 65535, kGridZ = 65535;
 
-constexpr std::size_t kSharedPerBlock = 48 * 1024;        // without asking for more
-constexpr std::size_t kSharedPerBlockOptin = 227 * 1024;  // after cudaFuncSetAttribute
-constexpr std::size_t kSharedPerMultiprocessor = 228 * 1024;
-constexpr std::size_t kSharedReservedPerBlock = 1024;
+constexpr std::size_t kSharedPerBlock = 48 * 1024;  // without asking for more
+constexpr std::size_t kMostSharedPerBlock = kGenerations[0].shared_of_block;  // of all of them
 
 constexpr int kMultiprocessors = 132;
-constexpr int kThreadsPerMultiprocessor = 2048;
-constexpr int kBlocksPerMultiprocessor = 32;
 constexpr int kRegistersPerBlock = 65536;
 constexpr unsigned kPortableCluster = 8, kLargestCluster = 16;  // blocks
 constexpr std::size_t kL2Bytes = std::size_t{50} << 20;

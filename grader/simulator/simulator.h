@@ -110,8 +110,9 @@ void set_multiprocessors(int number);
 /// Whether launchers get memory, as at the start. Else cudaMalloc() and its kin fail; allocate()
 /// does not.
 void give_memory(bool gives);
-/// Whether it has clusters, as it does at the start. Else a launch of clusters is refused.
-void set_clusters(bool has_them);
+/// Of which compute capability it is: 75, 80, 90 as at the start, or 120. A launch that asks for
+/// what such a GPU has not is refused: clusters, so much shared memory. What kernels may do stays.
+void set_generation(int capability);
 
 // ---- Limits and errors ----------------------------------------------------------------------
 

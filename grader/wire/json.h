@@ -74,7 +74,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Outcome, {{Outcome::ok, "ok"},
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HashFill, seed, mean, scale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferSpec, name, dtype, rows, cols, stride, offset, in,
                                    is_output, is_null, over, fill, blob, byte, hash, send_back)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OtherDevice, multiprocessors, has_clusters)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OtherDevice, multiprocessors, capability)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Call, function, dtype, scalars, buffers, time_limit_s, lines,
                                    trace, most_accesses, most_blocks, bounds_only, told_blocks,
                                    device, no_memory, block_order, order_seed, profiled, sets,

@@ -66,7 +66,7 @@ struct BufferSpec {
 /// What the simulator's device is, if it is not the one that it is at the start.
 struct OtherDevice {
   int multiprocessors = 0;  // 0: as many as at the start
-  bool has_clusters = true;
+  int capability = 90;      // of simulator::limits::kGenerations
 };
 
 /// "run" and "prepare": a call of the student's function.

@@ -181,7 +181,7 @@ class CpuDevice : public Device {
   void become(const wire::OtherDevice& device) override {
     const int number = device.multiprocessors;
     simulator::set_multiprocessors(number > 0 ? number : simulator::limits::kMultiprocessors);
-    simulator::set_clusters(device.has_clusters);
+    simulator::set_generation(device.capability);
   }
 
   void choose_blocks(uint64_t most, simulator::BlockOrder order, uint64_t seed) override {

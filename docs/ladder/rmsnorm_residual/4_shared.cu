@@ -389,7 +389,7 @@ Variant<T> unaligned_variant(int cols) {
   const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - 1024;  // 1024: row_sum_of()
   for (int blocks = 1; blocks <= most; blocks *= 2) {
     const int bytes = 32 * ((cols - 1) / V / blocks + 2);
-    if (bytes <= kMostBytes || (blocks == most && bytes <= room)) {
+    if (bytes <= room && (bytes <= kMostBytes || blocks == most)) {
       return {shared_kernel<T>, 8 * V, blocks, bytes};
     }
   }

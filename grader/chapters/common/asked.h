@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chapters/common/sizes.h"
@@ -50,6 +51,28 @@ class Asked {
   const std::string& size_;
   const bool is_odd_;
 };
+
+/// Of two numbers of which `look` sees different things: the last that has what the first one has,
+/// as far as it is known, and the next.
+template <typename Look>
+std::pair<std::int64_t, std::int64_t> end_between(std::int64_t before, std::int64_t after,
+                                                  Look look) {
+  const auto of_first = look(before);
+  while (after - before > 1) {
+    const std::int64_t middle = before + (after - before) / 2;
+    (look(middle) == of_first ? before : after) = middle;
+  }
+  return {before, after};
+}
+
+/// Of two steps at which `look` sees different launches: the numbers on both sides of the place.
+template <typename Look>
+std::pair<std::int64_t, std::int64_t> ends_between(const Asked& asked, std::int64_t before,
+                                                   std::int64_t after, Look look) {
+  const auto [last, next] =
+      end_between(before, after, [&](std::int64_t step) { return look(asked.launches_at(step)); });
+  return {asked.number(last), asked.number(next)};
+}
 
 /// The kernels of launches, each with the shape of its clusters.
 std::set<std::string> kernels_of(const Launches& launches);

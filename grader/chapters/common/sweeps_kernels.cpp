@@ -29,28 +29,6 @@ constexpr std::int64_t kPopular[] = {
 constexpr std::int64_t kMostNarrow = 1024;
 constexpr std::int64_t kMostOfMany = 8192;  // narrow rows, or the like
 
-/// Of two numbers of which `look` sees different things: the last that has what the first one has,
-/// as far as it is known, and the next.
-template <typename Look>
-std::pair<std::int64_t, std::int64_t> end_between(std::int64_t before, std::int64_t after,
-                                                  Look look) {
-  const auto of_first = look(before);
-  while (after - before > 1) {
-    const std::int64_t middle = before + (after - before) / 2;
-    (look(middle) == of_first ? before : after) = middle;
-  }
-  return {before, after};
-}
-
-/// Of two steps at which `look` sees different launches: the numbers on both sides of the place.
-template <typename Look>
-std::pair<std::int64_t, std::int64_t> ends_between(const Asked& asked, std::int64_t before,
-                                                   std::int64_t after, Look look) {
-  const auto [last, next] =
-      end_between(before, after, [&](std::int64_t step) { return look(asked.launches_at(step)); });
-  return {asked.number(last), asked.number(next)};
-}
-
 std::set<std::pair<std::string, std::uint64_t>> with_threads(const Launches& launches) {
   std::set<std::pair<std::string, std::uint64_t>> kernels;
   for (const Launch& launch : launches) {

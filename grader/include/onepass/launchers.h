@@ -16,7 +16,9 @@
 //              CUDA's. So a launcher need not, and neither prints nor throws. (cudaGetLastError()
 //              would take the error away from the caller; cudaPeekAtLastError() leaves it.)
 //   asking     It may ask about the device, a kernel's attributes and its occupancy, and set
-//              attributes: cudaDeviceGetAttribute(), cudaFuncSetAttribute() and their kin.
+//              attributes: cudaDeviceGetAttribute(), cudaFuncSetAttribute() and their kin. Who asks
+//              what this GPU has, clusters or so much shared memory, is right on those with less as
+//              well, from compute capability 7.5 on. Who does not ask has written for his own.
 //   memory     What a call needs comes with its arguments. Who wants more takes it with
 //              cudaMallocAsync() and gives it back with cudaFreeAsync(). (cudaMalloc() is of little
 //              use: what gives its memory back waits.) If there is none to be had, return: the

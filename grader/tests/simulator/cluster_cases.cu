@@ -311,8 +311,8 @@ CASE(a_copy_to_a_neighbour, "invalid-copy", {"to shared memory of another block"
 #ifndef __NVCC__  // which has no other device
 /// A device without clusters, for as long as it lives.
 struct WithoutClusters {
-  WithoutClusters() { simulator::set_clusters(false); }
-  ~WithoutClusters() { simulator::set_clusters(true); }
+  WithoutClusters() { simulator::set_generation(80); }
+  ~WithoutClusters() { simulator::set_generation(90); }
 };
 int has_clusters() {
   int has_them = -1;

@@ -1,6 +1,7 @@
 // Calls on another device than the simulator's usual one.
 #include <fmt/format.h>
 
+#include "simulator/device_limits.h"
 #include "verdict/session/session.h"
 #include "verdict/worker/worker_client.h"
 
@@ -17,11 +18,20 @@ constexpr int kManyMultiprocessors = 1 << 16;
 }  // namespace
 
 std::string text_of(const wire::OtherDevice& device) {
-  const std::string few = device.multiprocessors == 0
-                              ? ""
-                              : fmt::format(" of {} multiprocessors", device.multiprocessors);
-  const std::string without = device.has_clusters ? "" : " without clusters";
-  return few.empty() && without.empty() ? "" : ", on a GPU" + few + without;
+  std::string text;
+  if (device.multiprocessors > 0) {
+    text += fmt::format(" of {} multiprocessors", device.multiprocessors);
+  }
+  for (const simulator::limits::Generation& known : simulator::limits::kGenerations) {
+    if (known.capability == device.capability &&
+        known.capability != wire::OtherDevice().capability) {
+      text +=
+          fmt::format(", of compute capability {}.{}, with {} KB of shared memory a block and {}",
+                      known.capability / 10, known.capability % 10, known.shared_of_block / 1024,
+                      known.has_clusters ? "clusters" : "no clusters");
+    }
+  }
+  return text.empty() ? "" : ", on a GPU" + text;
 }
 
 Session::OnOtherDevice::OnOtherDevice(Session& session, const wire::OtherDevice& device)
@@ -41,8 +51,8 @@ Session::FewMultiprocessors::FewMultiprocessors(Session& session)
 Session::ManyMultiprocessors::ManyMultiprocessors(Session& session)
     : OnOtherDevice(session, {.multiprocessors = kManyMultiprocessors}) {}
 
-Session::WithoutClusters::WithoutClusters(Session& session)
-    : OnOtherDevice(session, {.has_clusters = false}) {}
+Session::OtherGeneration::OtherGeneration(Session& session, int capability)
+    : OnOtherDevice(session, {.multiprocessors = kFewMultiprocessors, .capability = capability}) {}
 
 int Session::multiprocessors() {
   if (other_device_.multiprocessors > 0) {

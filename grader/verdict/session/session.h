@@ -108,9 +108,10 @@ class Session {
   struct ManyMultiprocessors : OnOtherDevice {
     explicit ManyMultiprocessors(Session& session);
   };
-  /// One that has no clusters, as GPUs before compute capability 9.0.
-  struct WithoutClusters : OnOtherDevice {
-    explicit WithoutClusters(Session& session);
+  /// One of few multiprocessors and of another compute capability, such as 75 for 7.5, with other
+  /// limits to what can be launched.
+  struct OtherGeneration : OnOtherDevice {
+    OtherGeneration(Session& session, int capability);
   };
   /// Those of the device, as far as it tells.
   int multiprocessors();

@@ -14,7 +14,7 @@ void InitialisedChecker::on(const BlockBegin& event) {
   Block& block = blocks_.begin(event);
   if (block.is_new) {
     block.statics = InitialisedBits(memory_.shared.static_size());
-    block.dynamic = InitialisedBits(limits::kSharedPerBlockOptin);
+    block.dynamic = InitialisedBits(limits::kMostSharedPerBlock);
     block.is_new = false;
   }
   block.number = event.number;

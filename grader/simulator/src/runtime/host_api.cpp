@@ -113,8 +113,10 @@ void give_memory(bool gives) {
   machine().memory.device.give_own(gives);
 }
 
-void set_clusters(bool has_them) {
-  machine().has_clusters = has_them;
+void set_generation(int capability) {
+  for (const limits::Generation& known : limits::kGenerations) {
+    if (known.capability == capability) machine().generation = &known;
+  }
 }
 
 void set_time_limit(double cpu_seconds_per_launch) {

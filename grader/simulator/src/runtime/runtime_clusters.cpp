@@ -21,7 +21,8 @@ uint3 cluster_of(const cudaLaunchConfig_t& config) {
 bool is_possible(const void* kernel, const cudaLaunchConfig_t& config) {
   const bool may_be_large =
       machine().attributes.allows_large_clusters(KernelAttributes::names(kernel));
-  return cluster_complaint(config.gridDim, cluster_of(config), may_be_large, machine().has_clusters)
+  return cluster_complaint(config.gridDim, cluster_of(config), may_be_large,
+                           machine().generation->has_clusters)
       .empty();
 }
 

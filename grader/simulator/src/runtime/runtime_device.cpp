@@ -2,6 +2,7 @@
 // values are those of limits.h; what they cannot know (registers) is stated as none.
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "device_limits.h"
 #include "occupancy.h"
@@ -35,20 +36,21 @@ void describe(cudaDeviceProp& p) {
   p.maxGridSize[1] = kGridY;
   p.maxGridSize[2] = kGridZ;
   p.totalConstMem = kConstantBytes;
-  p.major = kComputeMajor;
-  p.minor = kComputeMinor;
+  const Generation& generation = *machine().generation;
+  p.major = generation.capability / 10;
+  p.minor = generation.capability % 10;
   p.multiProcessorCount = machine().multiprocessors;
   p.unifiedAddressing = 1;
   p.memoryBusWidth = kMemoryBusBits;
   p.l2CacheSize = to_int(kL2Bytes);
-  p.maxThreadsPerMultiProcessor = kThreadsPerMultiprocessor;
+  p.maxThreadsPerMultiProcessor = generation.threads;
   p.globalL1CacheSupported = p.localL1CacheSupported = 1;
-  p.sharedMemPerMultiprocessor = kSharedPerMultiprocessor;
-  p.sharedMemPerBlockOptin = kSharedPerBlockOptin;
-  p.maxBlocksPerMultiProcessor = kBlocksPerMultiprocessor;
-  p.reservedSharedMemPerBlock = kSharedReservedPerBlock;
+  p.sharedMemPerMultiprocessor = generation.shared;
+  p.sharedMemPerBlockOptin = generation.shared_of_block;
+  p.maxBlocksPerMultiProcessor = generation.blocks;
+  p.reservedSharedMemPerBlock = generation.shared_reserved;
   p.cooperativeLaunch = 1;
-  p.clusterLaunch = machine().has_clusters ? 1 : 0;
+  p.clusterLaunch = generation.has_clusters ? 1 : 0;
 }
 
 struct Attribute {
@@ -71,18 +73,36 @@ constexpr Attribute kAttributes[] = {
     {cudaDevAttrMaxRegistersPerMultiprocessor, limits::kRegistersPerBlock},
     {cudaDevAttrGlobalMemoryBusWidth, kMemoryBusBits},
     {cudaDevAttrL2CacheSize, limits::kL2Bytes},
-    {cudaDevAttrMaxThreadsPerMultiProcessor, limits::kThreadsPerMultiprocessor},
-    {cudaDevAttrComputeCapabilityMajor, limits::kComputeMajor},
-    {cudaDevAttrComputeCapabilityMinor, limits::kComputeMinor},
-    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, limits::kSharedPerMultiprocessor},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, limits::kSharedPerBlockOptin},
-    {cudaDevAttrMaxBlocksPerMultiprocessor, limits::kBlocksPerMultiprocessor},
-    {cudaDevAttrReservedSharedMemoryPerBlock, limits::kSharedReservedPerBlock},
     {cudaDevAttrConcurrentKernels, 0},
     {cudaDevAttrManagedMemory, 0},
     {cudaDevAttrCooperativeLaunch, 1},
     {cudaDevAttrMemoryPoolsSupported, 0},
 };
+
+/// What only some generations have, or have more of.
+std::optional<std::size_t> attribute_of(const limits::Generation& generation,
+                                        cudaDeviceAttr attribute) {
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return generation.threads;
+    case cudaDevAttrComputeCapabilityMajor:
+      return generation.capability / 10;
+    case cudaDevAttrComputeCapabilityMinor:
+      return generation.capability % 10;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return generation.shared;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return generation.shared_of_block;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return generation.blocks;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return generation.shared_reserved;
+    case cudaDevAttrClusterLaunch:
+      return generation.has_clusters ? 1 : 0;
+    default:
+      return std::nullopt;
+  }
+}
 
 }  // namespace
 
@@ -110,8 +130,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     *value = machine().multiprocessors;
     return result(kSuccess);
   }
-  if (attribute == cudaDevAttrClusterLaunch) {
-    *value = machine().has_clusters ? 1 : 0;
+  if (const auto own = attribute_of(*machine().generation, attribute)) {
+    *value = to_int(*own);
     return result(kSuccess);
   }
   for (const Attribute& known : kAttributes) {
@@ -134,7 +154,7 @@ cudaError_t cudaDriverGetVersion(int* version) {
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
-    if (value < 0 || static_cast<std::size_t>(value) > limits::kSharedPerBlockOptin) {
+    if (value < 0 || static_cast<std::size_t>(value) > machine().generation->shared_of_block) {
       return result(kErrorInvalidValue);
     }
     machine().attributes.allow_dynamic_shared(kernel, static_cast<std::size_t>(value));
@@ -147,8 +167,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel) {
   *attributes = {};
   attributes->maxThreadsPerBlock = limits::kThreadsPerBlock;
-  attributes->ptxVersion = attributes->binaryVersion =
-      limits::kComputeMajor * 10 + limits::kComputeMinor;
+  attributes->ptxVersion = attributes->binaryVersion = machine().generation->capability;
   attributes->maxDynamicSharedSizeBytes =
       to_int(machine().attributes.allowed_dynamic_shared(kernel));
   return result(kSuccess);
@@ -164,7 +183,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   if (block_size <= 0) return result(kErrorInvalidValue);
   Machine& device = machine();
   const std::size_t statics = device.memory.shared.static_bytes_of(KernelAttributes::names(kernel));
-  *blocks = blocks_at_once(0, static_cast<std::size_t>(block_size), statics + dynamic_shared_bytes);
+  *blocks = blocks_at_once(0, static_cast<std::size_t>(block_size), statics + dynamic_shared_bytes,
+                           *device.generation);
   device.attributes.note_occupancy(kernel, static_cast<std::size_t>(*blocks));
   return result(kSuccess);
 }

@@ -28,10 +28,9 @@ class KernelAttributes {
     return allowed_dynamic_shared(names(kernel));
   }
 
-  /// What a block of it may have, static and dynamic.
-  std::size_t allowed_shared(const KernelNames& kernel) const {
-    return most_of(allowed_, kernel) != nullptr ? limits::kSharedPerBlockOptin
-                                                : limits::kSharedPerBlock;
+  /// What a block of it may have, static and dynamic. most: of any kernel, once it is asked for.
+  std::size_t allowed_shared(const KernelNames& kernel, std::size_t most) const {
+    return most_of(allowed_, kernel) != nullptr ? most : limits::kSharedPerBlock;
   }
 
   /// Another one of that name, as an instance of the same template, to which more was allowed.

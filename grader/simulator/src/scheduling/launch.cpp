@@ -67,10 +67,10 @@ std::string complaint(const KernelNames& kernel, const LaunchShape& shape,
     return "The block is " + shape_text(block) + ": it may have 1024 threads, and 64 in z.";
   }
   const std::size_t shared = shape.dynamic_shared_bytes;
-  if (shared > kSharedPerBlockOptin) {
+  const std::size_t most = machine().generation->shared_of_block;
+  if (shared > most) {
     return "The launch asks for " + std::to_string(shared) +
-           " bytes of dynamic shared memory: a block can have " +
-           std::to_string(kSharedPerBlockOptin) + '.';
+           " bytes of dynamic shared memory: a block can have " + std::to_string(most) + '.';
   }
   return more_than_allowed(kernel, shared, attributes);
 }
@@ -80,7 +80,8 @@ std::string too_large(const KernelNames& kernel, const LaunchShape& shape,
                       const SharedMemory& memory) {
   const std::uint64_t threads = volume(shape.block);
   const std::size_t shared = shape.dynamic_shared_bytes + memory.static_bytes_of(kernel);
-  const auto fit = static_cast<std::uint64_t>(blocks_at_once(0, threads, shared));
+  const auto fit =
+      static_cast<std::uint64_t>(blocks_at_once(0, threads, shared, *machine().generation));
   const std::uint64_t blocks = volume(shape.grid);
   const int multiprocessors = machine().multiprocessors;
   if (blocks <= fit * static_cast<std::uint64_t>(multiprocessors)) return "";
@@ -155,7 +156,8 @@ void refuse_in_hindsight(const Launch& launch, const Order& order) {
   const std::size_t asked = order.shape.dynamic_shared_bytes;
   const std::size_t used = device.memory.shared.static_bytes_used();
   const KernelNames names = names_of(launch);
-  const std::size_t allowed = device.attributes.allowed_shared(names);
+  const std::size_t allowed =
+      device.attributes.allowed_shared(names, device.generation->shared_of_block);
   const std::string more = more_than_allowed(names, asked, device.attributes);
   if (!more.empty()) {
     refuse(device, kernel, more, kErrorInvalidConfiguration, {host_party(order.site, "launches")});
@@ -170,7 +172,7 @@ void refuse_in_hindsight(const Launch& launch, const Order& order) {
            "The kernel's __shared__ arrays have " + std::to_string(used) +
                " bytes, and the launch asks for " + std::to_string(asked) +
                " more: a block can have " + std::to_string(allowed) +
-               (allowed < limits::kSharedPerBlockOptin
+               (allowed < device.generation->shared_of_block
                     ? " unless more dynamic shared memory is allowed first: "
                       "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, "
                       "bytes)."
@@ -196,7 +198,7 @@ std::uint64_t run_in_clusters(const Launch& launch, Order order, void* arguments
     order.shape.cluster = wanted;
     wrong = cluster_complaint(order.shape.grid, order.shape.cluster,
                               device.attributes.allows_large_clusters(names_of(launch)),
-                              device.has_clusters);
+                              device.generation->has_clusters);
   }
   if (wrong.empty()) return run(order, arguments, argument_bytes, first, share);
   refuse(device, order.kernel.written, wrong, kErrorInvalidClusterSize);
@@ -301,7 +303,7 @@ void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)
   if (volume(shape.cluster) > 0) {
     const std::string clusters =
         cluster_complaint(shape.grid, shape.cluster, device.attributes.allows_large_clusters(names),
-                          device.has_clusters);
+                          device.generation->has_clusters);
     if (!clusters.empty()) {
       refuse(device, kernel.written, clusters, kErrorInvalidClusterSize,
              {host_party(site, "launches")});

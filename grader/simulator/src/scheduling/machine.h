@@ -35,7 +35,7 @@ struct Machine {
   CheckerSettings settings;  // of the next launches
   BlockChoice blocks;        // likewise
   int multiprocessors = limits::kMultiprocessors;
-  bool has_clusters = true;
+  const limits::Generation* generation = &limits::kGenerations[0];
   double time_limit = 10;          // CPU seconds for a launch
   std::uint64_t access_limit = 0;  // of a launch; 0: none
 

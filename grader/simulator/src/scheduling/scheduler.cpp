@@ -180,7 +180,8 @@ void Scheduler::give_up(const Block& block, std::uint64_t unstarted, std::size_t
 std::size_t Scheduler::most_seats() const {
   const SharedMemory& shared = launch_.machine.memory.shared;
   const int fit = blocks_at_once(0, volume(launch_.begin.block),
-                                 shared.dynamic_size() + shared.static_bytes_used());
+                                 shared.dynamic_size() + shared.static_bytes_used(),
+                                 *launch_.machine.generation);
   const std::size_t told =
       launch_.machine.attributes.occupancy_told(kernel_names(launch_.begin.launched()));
   return static_cast<std::size_t>(launch_.machine.multiprocessors) *

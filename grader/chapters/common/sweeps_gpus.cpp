@@ -1,0 +1,163 @@
+// The sweep over GPUs with other limits than the usual one's, on which a launcher may launch other
+// kernels.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "chapters/common/asked.h"
+
+namespace onepass::common {
+
+namespace contract = verdict::contract;
+using verdict::session;
+
+namespace {
+
+// With no clusters; with little shared memory, too, and few threads; with clusters, and little.
+constexpr int kOtherGpus[] = {80, 75, 120};
+constexpr std::int64_t kMostNumbers = 1 << 18, kMostNotShared = 1 << 10;
+constexpr std::int64_t kVectorApart = 8;  // whole vectors of every type
+// Rows that come to a block several times, where multiprocessors are few, and rows of which a group
+// has several; fewer where that were more elements than the simulator has time for.
+constexpr std::int64_t kSeveral = 23, kSeveralElements = 1 << 18;
+constexpr std::int64_t kSummed = 131, kSummedElements = 1 << 20;
+
+/// A size, whose numbers are such as fill vectors or such as do not, and what a launcher is asked
+/// of it: its doublings, and what it launches for each on the usual GPU.
+struct Question {
+  contract::Size size;
+  Dtype dtype;
+  bool is_odd;
+  std::vector<std::int64_t> steps;
+  std::vector<Launches> at_home;
+
+  Asked asked(const Function& function) const { return {function, dtype, size.name, is_odd}; }
+  /// Its kernels there for two steps, step i and the one before it.
+  std::pair<std::set<std::string>, std::set<std::string>> turns(std::size_t i) const {
+    return {kernels_of(at_home[i - 1]), kernels_of(at_home[i])};
+  }
+};
+
+std::vector<Question> questions(const Function& function) {
+  std::vector<Question> all;
+  const Dtype half = kSixteenBit[session().random().bits(12) % kSixteenBit.size()];
+  for (const contract::Size& size : sizes_to_try(function)) {
+    for (const Dtype dtype : {Dtype::fp32, half}) {
+      for (const bool is_odd : {false, true}) {
+        Question& question = all.emplace_back(Question{size, dtype, is_odd, {}, {}});
+        const Asked asked = question.asked(function);
+        question.steps = asked.doublings(
+            std::min(size.most, is_shared(function, size) ? kMostNumbers : kMostNotShared));
+        for (const std::int64_t step : question.steps) {
+          question.at_home.push_back(asked.launches_at(step));
+        }
+      }
+    }
+  }
+  return all;
+}
+
+bool are_alike(const Launches& some, const Launches& others) {
+  return std::equal(some.begin(), some.end(), others.begin(), others.end(),
+                    [](const wire::Launch& one, const wire::Launch& other) {
+                      return one.kernel == other.kernel && one.threads == other.threads &&
+                             one.shared_bytes == other.shared_bytes;
+                    });
+}
+
+/// On another GPU: does the launcher launch something else for any of them?
+bool launches_others(const Function& function, const Question& question) {
+  const Asked asked = question.asked(function);
+  asked.ask({question.steps.begin(), question.steps.end()});
+  for (std::size_t i = 0; i < question.steps.size(); ++i) {
+    const Launches& here = asked.launches_at(question.steps[i]);
+    if (!here.empty() && !are_alike(here, question.at_home[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Each tensor that has a stride has another one, and whole vectors between its rows.
+Arrangement rows_apart(const Function& function) {
+  Arrangement apart;
+  std::int64_t gap = 0;
+  for (const contract::Tensor& tensor : function.tensors) {
+    if (tensor.traits.strided) {
+      apart.places[tensor.name].gap = gap += kVectorApart;
+    }
+  }
+  return apart;
+}
+
+bool sums_rows(const Function& function) {
+  return std::any_of(function.tensors.begin(), function.tensors.end(), [](const auto& tensor) {
+    return tensor.role != contract::input && tensor.is_data() && tensor.rows == contract::Extent(1);
+  });
+}
+
+/// How many there are of the others, where there is so much of that size: of rows, beside columns,
+/// as many as wanted if these are few elements.
+std::int64_t others_of(const contract::Size& size, std::int64_t number, std::int64_t wanted,
+                       std::int64_t elements) {
+  const std::int64_t fit = elements / number;
+  return std::clamp<std::int64_t>(fit, 2, is_limited(size) ? wanted : fit > 8 ? 3 : 2);
+}
+
+}  // namespace
+
+void check_on_other_gpus(const Function& function, const CheckCall& check) {
+  if (session().device() != "cpu") {
+    return;
+  }
+  const std::vector<Question> all = questions(function);
+  std::set<std::set<std::pair<std::string, std::uint64_t>>> seen;
+  const auto is_new = [&](const Launches& launches) {
+    std::set<std::pair<std::string, std::uint64_t>> kernels;
+    for (const wire::Launch& launch : launches) {
+      kernels.emplace(launch.kernel, launch.shared_bytes);
+    }
+    return seen.insert(kernels).second;
+  };
+  for (const int capability : kOtherGpus) {
+    const verdict::Session::OtherGeneration other(session(), capability);
+    if (std::none_of(all.begin(), all.end(), [&](const Question& question) {
+          return launches_others(function, question);
+        })) {
+      continue;
+    }
+    for (const Question& question : all) {
+      const Asked asked = question.asked(function);
+      const auto check_with = [&](std::int64_t number, std::int64_t wanted, std::int64_t elements) {
+        const std::int64_t others = others_of(question.size, number, wanted, elements);
+        check(call(function, question.dtype,
+                   {.sizes = with_large(function, question.size.name, number, others, kOtherWidth),
+                    .seed = session().random().bits(13)},
+                   rows_apart(function)));
+      };
+      for (std::size_t i = 1; i < question.steps.size(); ++i) {
+        const std::int64_t before = question.steps[i - 1], after = question.steps[i];
+        const std::pair here = {kernels_of(asked.launches_at(before)),
+                                kernels_of(asked.launches_at(after))};
+        if (here.first != here.second && here != question.turns(i)) {
+          const auto [last, next] = ends_between(asked, before, after, kernels_of);
+          check_with(last, kSeveral, kSeveralElements);
+          if (sums_rows(function) && is_new(asked.launches(next))) {
+            check_with(next, kSummed, kSummedElements);
+          } else {
+            check_with(next, 2, kSeveralElements);
+          }
+        }
+      }
+      const std::int64_t most = asked.number(question.steps.back());
+      const Launches& launches = asked.launches(most);
+      if (!are_alike(launches, question.at_home.back()) && is_new(launches)) {
+        check_with(most, 2, kSeveralElements);
+      }
+    }
+  }
+}
+
+}  // namespace onepass::common
