@@ -73,8 +73,10 @@ class Lowering {
                      " are not those that the simulator knows it with: compare them with the PTX "
                      "manual's, or grade this on a GPU");
     }
-    throw PtxError("the PTX instruction " + statement.name +
-                   " cannot be simulated on a CPU: grade this on a GPU");
+    throw PtxError(
+        "the PTX instruction " + statement.name +
+        " cannot be simulated on a CPU: grade this on a GPU, or write other code for the "
+        "simulator, behind #ifndef __NVCC__");
   }
 
   // ---- The row's operands beside the statement's
