@@ -159,8 +159,15 @@ TEST_SUITE("CUDA's language") {
     CHECK(initialised("\n#ifdef UNKNOWN\n__shared__ float s = 1;\n#endif\n").ok);
   }
 
-  TEST_CASE("inline PTX behind __CUDA_ARCH__ does no harm") {
-    CHECK(compile("#ifdef __CUDA_ARCH__\nvoid f() { asm(\"x;\"); }\n#endif\n", "student.cu").ok);
+  TEST_CASE("inline PTX does no harm where only nvcc looks, and is looked at in device functions") {
+    const auto text = [](const char* macro, const char* function) {
+      return std::string("\n#ifdef ") + macro + "\n" + function + " { asm(\"x;\"); }\n#endif\n";
+    };
+    CHECK(compile(text("__NVCC__", "__device__ void f()"), "student.cu").ok);
+    CHECK(compile(text("__CUDA_ARCH__", "__device__ void f()"), "student.cu").ok);
+    const std::string inside = "__device__ void g() {" + text("__CUDA_ARCH__", "if (true)") + "}\n";
+    stops_with(inside, "x cannot be simulated", "student.cu:3");
+    CHECK(compile("__host__ " + inside, "student.cu").ok);
   }
 
   TEST_CASE("operands of asm that do not go with their constraints are refused in nvcc's words") {

@@ -115,6 +115,23 @@ TEST_SUITE("rewriter: inline PTX") {
                    "definition of label L"));
   }
 
+  TEST_CASE("an atomic's order and scope stand before its operation or behind it") {
+    const auto lowered = [](const std::string& name) {
+      return rewritten("__device__ void f() { asm(\"" + name +
+                       " %0, [%1], 1;\" : \"=r\"(a) : \"l\"(p)); }");
+    };
+    CHECK(contains(lowered("atom.release.gpu.global.add.u32"), "Order::release, "));
+    CHECK(lowered("atom.release.gpu.global.add.u32") == lowered("atom.add.release.gpu.global.u32"));
+    CHECK(
+        contains(lowered("atom.add.acq_rel.cta.u32"),
+                 "Order::acq_rel, ::simulator::FenceScope::block, ::simulator::ptx::anywhere_at("));
+    CHECK(
+        contains(lowered("atom.global.add.u32"),
+                 "Order::relaxed, ::simulator::FenceScope::device, ::simulator::ptx::global_at("));
+    CHECK(contains(lowered("atom.gpu.release.add.u32"), "cannot be simulated"));
+    CHECK(contains(lowered("red.acquire.gpu.global.add.u32"), "cannot be simulated"));
+  }
+
   TEST_CASE("a result that nobody wants is left out where ptxas has it so") {
     const auto lowered = [](const std::string& text) {
       return rewritten("__device__ void f() { asm(\"" + text + "\" :: \"r\"(a));");

@@ -5,7 +5,7 @@
 //
 // A host compiler cannot run PTX, so none of it gets there: what ptx_table.cpp knows becomes calls,
 // and the rest a stop with a sentence. That stands where the asm stood, so behind
-// `#ifdef __CUDA_ARCH__` it does no harm. The operands stay where they are, on their lines.
+// `#ifdef __NVCC__` it does no harm. The operands stay where they are, on their lines.
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -195,7 +195,7 @@ bool is_on_host(const Tokens& tokens, std::size_t place) {
     inside = 0;
     if (opens_device_function(tokens, i - 1)) return false;
     for (std::size_t k = i - 1; k > 0 && !tokens[k - 1].is_any({";", "{", "}"}); --k) {
-      if (is_like_macro(tokens[k - 1])) return false;
+      if (tokens[k - 1].directive == 0 && is_like_macro(tokens[k - 1])) return false;
     }
   }
   return true;

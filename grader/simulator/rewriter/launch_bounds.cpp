@@ -30,42 +30,8 @@ namespace {
 
 using Macros = std::set<std::string_view>;
 
-// The tokens of a #define: NAME, its parameters, and what it stands for.
-struct Definition {
-  std::size_t name;
-  std::size_t text;  // the first token of what it stands for
-  std::size_t end;
-};
-
 bool same_directive(const Tokens& tokens, std::size_t i, std::size_t k) {
   return k < tokens.size() && tokens[i].directive == tokens[k].directive;
-}
-
-std::size_t hash_before(std::string_view source, const Token& token) {
-  return source.rfind('#', token.begin);
-}
-
-std::vector<Definition> definitions(std::string_view source, const Tokens& tokens) {
-  std::vector<Definition> result;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (tokens[i].directive == 0) {
-      continue;
-    }
-    Definition one = {i, i + 1, i + 1};
-    while (same_directive(tokens, i, one.end)) {
-      ++one.end;
-    }
-    if (one.text < one.end && tokens[one.text].is("(") &&
-        tokens[one.text].begin == tokens[i].end()) {
-      one.text = std::min(closing_bracket(tokens, one.text) + 1, one.end);
-    }
-    const std::size_t hash = hash_before(source, tokens[i]);
-    if (source.substr(hash, tokens[i].begin - hash).find("define") != std::string_view::npos) {
-      result.push_back(one);
-    }
-    i = one.end - 1;
-  }
-  return result;
 }
 
 std::string joined(const Tokens& tokens, std::size_t first, std::size_t end) {

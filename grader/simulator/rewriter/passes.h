@@ -45,6 +45,9 @@ void rewrite_array_indices(const Tokens& tokens, std::vector<Edit>& edits);
 /// constexpr int half(int n) { ... }, of the host
 void rewrite_constexpr_functions(const Tokens& tokens, std::vector<Edit>& edits);
 
+/// #if __CUDA_ARCH__ >= 900, in device functions
+void rewrite_device_arch(std::string_view source, const Tokens& tokens, std::vector<Edit>& edits);
+
 /// The text with a space for each newline, continued line or not.
 std::string on_one_line(std::string_view text);
 
@@ -53,6 +56,18 @@ bool is_name(const Token& token);
 
 /// The body that starts at this brace belongs to a kernel or a device function.
 bool opens_device_function(const Tokens& tokens, std::size_t brace);
+
+/// The tokens of a #define: NAME, its parameters, and what it stands for.
+struct Definition {
+  std::size_t name;
+  std::size_t text;  // the first token of what it stands for
+  std::size_t end;
+};
+
+std::vector<Definition> definitions(std::string_view source, const Tokens& tokens);
+
+/// The `#` of the directive that the token is a part of.
+std::size_t hash_before(std::string_view source, const Token& token);
 
 /// The index of the bracket that closes tokens[open], or tokens.size(). Tokens of other directives
 /// than the opening one's are passed over.

@@ -1,5 +1,6 @@
 #include "ptx_lowering.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <map>
@@ -50,7 +51,7 @@ class Lowering {
   void lower(const PtxStatement& statement) {
     if (statement.name == "{") return registers_.open_scope();
     if (statement.name == "}") return registers_.close_scope();
-    const Parts name = parts_of(statement.name);
+    const Parts name = in_order(parts_of(statement.name));
     if (name[0].empty()) {
       result_ += registers_.declare(statement);
       return;
@@ -73,8 +74,31 @@ class Lowering {
                      " are not those that the simulator knows it with: compare them with the PTX "
                      "manual's, or grade this on a GPU");
     }
-    throw PtxError("the PTX instruction " + statement.name +
-                   " cannot be simulated on a CPU: grade this on a GPU");
+    throw PtxError(
+        "the PTX instruction " + statement.name +
+        " cannot be simulated on a CPU: grade this on a GPU, or write other code for the "
+        "simulator, behind #ifndef __NVCC__");
+  }
+
+  /// "atom.add.release.gpu.u32", as CUDA's own headers write it, is "atom.release.gpu.add.u32".
+  static Parts in_order(Parts name) {
+    if (name[0] == "atom" || name[0] == "red") {
+      std::stable_partition(name.begin() + 1, name.end(), [](const std::string& part) {
+        return is_one_of(part, "@order|@scope|@memory");
+      });
+    }
+    return name;
+  }
+
+  /// $O: two arguments.
+  static std::string order_of(const Parts& name) {
+    std::string order = "relaxed", scope = "device";
+    for (const std::string& part : name) {
+      if (is_one_of(part, "@order")) order = part.substr(1);
+      if (part == ".cta") scope = "block";
+      if (part == ".sys") scope = "system";
+    }
+    return "::simulator::ptx::Order::" + order + ", ::simulator::FenceScope::" + scope;
   }
 
   // ---- The row's operands beside the statement's
@@ -119,7 +143,7 @@ class Lowering {
     const Parts wanted = *row.operands == '\0' ? Parts() : split(row.operands, ' ');
     const std::string own_type = split(statement.name, '.').back();
     const std::string cpp = ptx_type(own_type) == nullptr ? "" : ptx_type(own_type)->cpp;
-    std::map<char, std::string> texts = {{'T', cpp}};
+    std::map<char, std::string> texts = {{'T', cpp}, {'O', order_of(parts_of(statement.name))}};
     std::string result;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::size_t colon = wanted[i].find(':');
@@ -132,7 +156,8 @@ class Lowering {
         const bool says_shared = statement.name.find(".shared") != std::string::npos;
         const bool is_shared = letter == 'p' ? says_shared : letter != 'q';
         texts[letter] = registers_.address(given, is_shared, statement);
-        const std::string space = is_shared ? "shared" : "anywhere";
+        const bool is_global = statement.name.find(".global") != std::string::npos;
+        const std::string space = is_shared ? "shared" : is_global ? "global" : "anywhere";
         if (letter == 'p') texts['P'] = "::simulator::ptx::" + space + "_at(" + texts['p'] + ")";
       } else if (given.kind == PtxOperand::Kind::pair) {
         if (given.parts[0].text != "_") result = put(given.parts[0], "u32", statement);

@@ -182,20 +182,28 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"cvt .f64 .f32", "d:f64 a:f32", "$a"},
     {"cvt .rn .f32 .f64", "d:f32 a:f64", "static_cast<float>($a)"},
 
-    // ---- Atomics on global memory
-    {"red .relaxed? .gpu|.sys? .global .add .u32|.s32|.u64|.f32|.f64", "[p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
-    {"red .relaxed? .cta .global .add .u32|.s32|.u64|.f32|.f64", "[p] a", "::atomicAdd_block(ptx::global_pointer<$T>($p), $a)"},
-    {"red .relaxed? .cta|.gpu|.sys? .global .add .noftz .f16|.f16x2|.bf16|.bf16x2", "[p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
-    {"atom .relaxed? .gpu|.sys? .global .add .u32|.s32|.u64|.f32|.f64", "d [p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
-    {"atom .relaxed? .cta .global .add .u32|.s32|.u64|.f32|.f64", "d [p] a", "::atomicAdd_block(ptx::global_pointer<$T>($p), $a)"},
-    {"red .release .gpu .global .add .u32|.s32|.u64|.f32", "[p] a", "::__threadfence(), ::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
-    {"atom .acq_rel .gpu .global .add .u32|.s32|.u64|.f32", "d [p] a", "(::__threadfence(), ::atomicAdd(ptx::global_pointer<$T>($p), $a))"},
-    {"atom .relaxed? .gpu|.sys? .global .exch .b32|.b64", "d [p] a", "::atomicExch(ptx::global_pointer<$T>($p), $a)"},
-    {"atom .relaxed? .cta .global .exch .b32|.b64", "d [p] a", "::atomicExch_block(ptx::global_pointer<$T>($p), $a)"},
-    {"atom .relaxed? .gpu|.sys? .global .cas .b32|.b64", "d [p] a b", "::atomicCAS(ptx::global_pointer<$T>($p), $a, $b)"},
-    {"atom .relaxed? .cta .global .cas .b32|.b64", "d [p] a b", "::atomicCAS_block(ptx::global_pointer<$T>($p), $a, $b)"},
-    {"red .relaxed? .gpu|.sys? .global .max .u32|.s32|.u64|.s64", "[p] a", "::atomicMax(ptx::global_pointer<$T>($p), $a)"},
-    {"red .relaxed? .cta .global .max .u32|.s32|.u64|.s64", "[p] a", "::atomicMax_block(ptx::global_pointer<$T>($p), $a)"},
+    // ---- Atomics, as cuda::atomic_ref has them: $O are the order and the scope. Of a cluster the
+    // simulator takes the scope for the device's. (Without a result ptxas fails at those of halves.)
+    {"atom @order? @scope? @memory? .add .u32|.s32|.u64|.f32|.f64", "d|_ [p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::add, $a)"},
+    {"atom @order? @scope? @memory? .add .noftz .f16|.f16x2|.bf16|.bf16x2", "d [p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::add, $a)"},
+    {"atom @order? @scope? @memory? .min .u32|.s32|.u64|.s64", "d|_ [p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::minimum, $a)"},
+    {"atom @order? @scope? @memory? .max .u32|.s32|.u64|.s64", "d|_ [p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::maximum, $a)"},
+    {"atom @order? @scope? @memory? .and .b32|.b64", "d|_ [p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::bit_and, $a)"},
+    {"atom @order? @scope? @memory? .or .b32|.b64", "d|_ [p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::bit_or, $a)"},
+    {"atom @order? @scope? @memory? .xor .b32|.b64", "d|_ [p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::bit_xor, $a)"},
+    {"atom @order? @scope? @memory? .inc .u32", "d|_ [p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::increment, $a)"},
+    {"atom @order? @scope? @memory? .dec .u32", "d|_ [p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::decrement, $a)"},
+    {"atom @order? @scope? @memory? .exch .b32|.b64", "d|_ [p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::exchange, $a)"},
+    {"atom @order? @scope? @memory? .cas .b16|.b32|.b64", "d|_ [p] a b", "ptx::atomic<$T>($O, $P, &::simulator::compare_and_swap, $b, $a)"},
+    {"red .relaxed|.release? @scope? @memory? .add .u32|.s32|.u64|.f32|.f64", "[p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::add, $a)"},
+    {"red .relaxed|.release? @scope? @memory? .add .noftz .f16|.f16x2|.bf16|.bf16x2", "[p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::add, $a)"},
+    {"red .relaxed|.release? @scope? @memory? .min .u32|.s32|.u64|.s64", "[p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::minimum, $a)"},
+    {"red .relaxed|.release? @scope? @memory? .max .u32|.s32|.u64|.s64", "[p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::maximum, $a)"},
+    {"red .relaxed|.release? @scope? @memory? .and .b32|.b64", "[p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::bit_and, $a)"},
+    {"red .relaxed|.release? @scope? @memory? .or .b32|.b64", "[p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::bit_or, $a)"},
+    {"red .relaxed|.release? @scope? @memory? .xor .b32|.b64", "[p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::bit_xor, $a)"},
+    {"red .relaxed|.release? @scope? @memory? .inc .u32", "[p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::increment, $a)"},
+    {"red .relaxed|.release? @scope? @memory? .dec .u32", "[p] a", "ptx::atomic<$T>($O, $P, ::simulator::Update<$T>::decrement, $a)"},
 
     // ---- Fences, barriers, and what the lanes of a warp do together
     {"membar .cta", "", "::__threadfence_block()"},
@@ -275,6 +283,9 @@ std::string ptx_parts(const std::string& list) {
   if (list == "@release") return ".release.cta|.release.cluster";
   if (list == "@acquire") return ".acquire.cta|.acquire.cluster";
   if (list == "@relaxed") return ".relaxed.cta|.relaxed.cluster";
+  if (list == "@order") return ".relaxed|.acquire|.release|.acq_rel";
+  if (list == "@scope") return ".cta|.cluster|.gpu|.sys";
+  if (list == "@memory") return ".global|.shared|.shared::cta|.shared::cluster";
   if (list == "@policy") return ".L2::evict_first|.L2::evict_last|.L2::evict_normal";
   if (list == "@prefetch") return ".L2::64B|.L2::128B|.L2::256B";
   if (list == "@word") return ".b32|.b64|.u32|.u64|.s32|.s64|.f32|.f64";

@@ -17,7 +17,7 @@ namespace onepass::rewriter {
 ///            Of addresses, [p] is one in the memory that the instruction's name says, [q] one in
 ///            global and [s] and [m] are ones in shared memory.
 /// meaning    C++ of the operands $a, $b and so on, and of $T, the type. What it gives is $d. $P is
-///            the pointer that [p] leads to.
+///            the pointer that [p] leads to, $O the order and the scope of an atomic.
 struct PtxInstruction {
   const char* pattern;
   const char* operands;

@@ -99,6 +99,37 @@ std::size_t closing_bracket(const Tokens& tokens, std::size_t open) {
   return tokens.size();
 }
 
+std::size_t hash_before(std::string_view source, const Token& token) {
+  return source.rfind('#', token.begin);
+}
+
+std::vector<Definition> definitions(std::string_view source, const Tokens& tokens) {
+  std::vector<Definition> result;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const int directive = tokens[i].directive;
+    if (directive == 0) {
+      continue;
+    }
+    const auto goes_on = [&](std::size_t at) {
+      return at < tokens.size() && tokens[at].directive == directive;
+    };
+    Definition one = {i, i + 1, i + 1};
+    while (goes_on(one.end)) {
+      ++one.end;
+    }
+    if (one.text < one.end && tokens[one.text].is("(") &&
+        tokens[one.text].begin == tokens[i].end()) {
+      one.text = std::min(closing_bracket(tokens, one.text) + 1, one.end);
+    }
+    const std::size_t hash = hash_before(source, tokens[i]);
+    if (source.substr(hash, tokens[i].begin - hash).find("define") != std::string_view::npos) {
+      result.push_back(one);
+    }
+    i = one.end - 1;
+  }
+  return result;
+}
+
 std::string rewrite(std::string_view source, std::string_view shown_path) {
   const Tokens tokens = tokenize(source);
   std::vector<Edit> edits;
@@ -110,6 +141,7 @@ std::string rewrite(std::string_view source, std::string_view shown_path) {
   const bool has_ptx = rewrite_inline_assembly(tokens, edits);
   rewrite_array_indices(tokens, edits);
   rewrite_constexpr_functions(tokens, edits);
+  rewrite_device_arch(source, tokens, edits);
   // nvcc gives every .cu file the runtime's header, asked or not.
   const std::string header = has_ptx ? "onepass_simulator/ptx.h" : "cuda_runtime.h";
   return "#include <" + header + ">\n#line 1 " + quoted(shown_path) + "\n" +

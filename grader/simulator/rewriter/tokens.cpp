@@ -115,7 +115,8 @@ class Lexer {
     const std::string_view name = source_.substr(begin, end - begin);
     if (name == "if" && is_zero(end)) {
       skip_to(end_of_skipped_region(end));
-    } else if (name == "define" || name == "if" || name == "elif") {
+    } else if (name == "define" || name == "if" || name == "elif" || name == "ifdef" ||
+               name == "ifndef") {
       directive_ = ++directives_;
       line_is_blank_ = false;
       skip_to(end);

@@ -195,18 +195,151 @@ CASE(ptx_without_a_fence, "global-race", {"__threadfence()"}, {{"writes", 0, 0},
   last_block<false><<<4, 1>>>(zeros<float>(), zeros<unsigned>(1), zeros<float>(2));
 }
 
-/// Both fences are in the atomic.
-__global__ void last_block_by_acq_rel(float* parts, unsigned* count, float* y) {
-  parts[blockIdx.x] = 1;
-  unsigned old;
-  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(count) : "memory");
+enum class Counted { acq_rel, release, generic, acquire, relaxed, in_block };
+
+/// The order of the atomic is the fence.
+__global__ void last_block_by(Counted counted, float* parts, unsigned* count, float* y) {
+  parts[blockIdx.x] = 1;  // here
+  unsigned old = 0;
+  if (counted == Counted::acq_rel) {
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
+                 : "=r"(old)
+                 : "l"(count)
+                 : "memory");
+  } else if (counted == Counted::release) {
+    asm volatile("atom.release.gpu.global.add.u32 %0, [%1], 1;"
+                 : "=r"(old)
+                 : "l"(count)
+                 : "memory");
+  } else if (counted == Counted::generic) {
+    asm volatile("atom.add.release.sys.u32 %0, [%1], 1;" : "=r"(old) : "l"(count) : "memory");
+  } else if (counted == Counted::acquire) {
+    asm volatile("atom.acquire.gpu.global.add.u32 %0, [%1], 1;"
+                 : "=r"(old)
+                 : "l"(count)
+                 : "memory");
+  } else if (counted == Counted::relaxed) {
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;"
+                 : "=r"(old)
+                 : "l"(count)
+                 : "memory");
+  } else {
+    asm volatile("atom.release.cta.global.add.u32 %0, [%1], 1;"  // here
+                 : "=r"(old)
+                 : "l"(count)
+                 : "memory");
+  }
   if (old != gridDim.x - 1) return;
+  __threadfence();
   float sum = 0;
-  for (unsigned i = 0; i < gridDim.x; ++i) sum += parts[i];
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += parts[i];  // here
   *y = sum;
 }
-CASE(ptx_atomic_with_fences, "") {
-  last_block_by_acq_rel<<<4, 1>>>(zeros<float>(), zeros<unsigned>(1), zeros<float>(2));
+void count_by(Counted counted) {
+  last_block_by<<<4, 1>>>(counted, zeros<float>(), zeros<unsigned>(1), zeros<float>(2));
+}
+CASE(ptx_atomic_that_acquires_and_releases, "") {
+  count_by(Counted::acq_rel);
+}
+CASE(ptx_atomic_that_releases, "") {
+  count_by(Counted::release);
+}
+CASE(ptx_atomic_of_a_generic_address, "") {
+  count_by(Counted::generic);
+}
+CASE(ptx_atomic_that_acquires_where_it_must_release, "global-race",
+     {"without a __threadfence() before the atomic"}) {
+  count_by(Counted::acquire);
+}
+CASE(ptx_atomic_that_is_relaxed, "global-race", {"without a __threadfence() before the atomic"}) {
+  count_by(Counted::relaxed);
+}
+CASE(ptx_atomic_that_releases_to_its_block, "global-race",
+     {"atomic to the threads of its own block only"}) {
+  count_by(Counted::in_block);
+}
+
+__global__ void under_lock(unsigned* lock, float* sum, bool releases) {
+  if (threadIdx.x != 0) return;
+  unsigned was = 1;
+  while (was != 0) {
+    asm volatile("atom.acquire.gpu.global.cas.b32 %0, [%1], 0, 1;"
+                 : "=r"(was)
+                 : "l"(lock)
+                 : "memory");
+  }
+  *sum += 1;  // adds
+  if (releases) {
+    asm volatile("atom.release.gpu.global.exch.b32 _, [%0], 0;" ::"l"(lock) : "memory");
+  } else {
+    asm volatile("atom.global.exch.b32 _, [%0], 0;" ::"l"(lock) : "memory");
+  }
+}
+CASE(ptx_lock, "") {
+  float* sum = zeros<float>(1);
+  under_lock<<<8, 32>>>(zeros<unsigned>(), sum, true);
+  expect(sum, 1, 8, 0);
+}
+CASE(ptx_lock_given_back_relaxed, "global-race", {"without a __threadfence() before the atomic"},
+     {{"adds", 0, 0}, {"adds", 0, 1}}) {
+  under_lock<<<8, 32>>>(zeros<unsigned>(), zeros<float>(1), false);
+}
+
+/// What atom gives is what was there.
+__global__ void operations_in_shared(unsigned* y) {
+  __shared__ unsigned word;
+  __shared__ long long wide;
+  const auto at = static_cast<unsigned>(__cvta_generic_to_shared(&word));
+  const auto wide_at = static_cast<unsigned>(__cvta_generic_to_shared(&wide));
+  word = 0;
+  wide = -5;
+  unsigned old[10];
+  asm volatile(
+      "atom.relaxed.cta.shared.inc.u32 %0, [%10], 1;"
+      "atom.shared::cta.inc.u32 %1, [%10], 1;"
+      "atom.acq_rel.cta.shared.dec.u32 %2, [%10], 9;"
+      "atom.shared.min.u32 %3, [%10], 6;"
+      "atom.shared.max.s32 %4, [%10], -3;"
+      "atom.cluster.shared::cluster.or.b32 %5, [%10], 9;"
+      "atom.shared.xor.b32 %6, [%10], 1;"
+      "atom.shared.and.b32 %7, [%10], 11;"
+      "atom.shared.cas.b32 %8, [%10], 10, 4;"
+      "atom.exch.relaxed.cta.shared.b32 %9, [%10], 3;"
+      : "=r"(old[0]), "=r"(old[1]), "=r"(old[2]), "=r"(old[3]), "=r"(old[4]), "=r"(old[5]),
+        "=r"(old[6]), "=r"(old[7]), "=r"(old[8]), "=r"(old[9])
+      : "r"(at)
+      : "memory");
+  const unsigned was[10] = {0, 1, 0, 9, 6, 6, 15, 14, 10, 4};
+  for (int i = 0; i < 10; ++i) expect(old[i] == was[i]);
+  asm volatile("red.release.cta.shared.add.u32 [%0], 4;" ::"r"(at) : "memory");
+  asm volatile("red.shared.min.s64 [%0], %1;" ::"r"(wide_at), "l"(-7LL) : "memory");
+  asm volatile("red.shared.max.s64 [%0], %1;" ::"r"(wide_at), "l"(-6LL) : "memory");
+  y[0] = word;
+  expect(wide == -6);
+}
+CASE(ptx_atomics_in_shared_memory, "") {
+  unsigned* y = zeros<unsigned>();
+  operations_in_shared<<<1, 1>>>(y);
+  expect(y, 1, 7, 0);
+}
+__global__ void shared_atomic_by_pointer() {
+  __shared__ unsigned word;
+  word = 0;
+  asm volatile("red.global.add.u32 [%0], 1;" ::"l"(&word) : "memory");  // here
+}
+CASE(ptx_global_atomic_in_shared_memory, "wrong-address-space", {"without .global"}) {
+  shared_atomic_by_pointer<<<1, 1>>>();
+}
+__global__ void plain_beside_shared_atomic(unsigned* y) {
+  __shared__ unsigned word;
+  const auto at = static_cast<unsigned>(__cvta_generic_to_shared(&word));
+  if (threadIdx.x == 0) word = 0;
+  __syncthreads();
+  asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(at) : "memory");  // adds
+  if (threadIdx.x == 0) y[0] = word;                                 // reads
+}
+CASE(ptx_shared_atomic_beside_a_plain_read, "shared-race", {}, {{"reads", 0}, {"adds", 32}}) {
+  plain_beside_shared_atomic<<<1, 64>>>(zeros<unsigned>());
 }
 
 // ---- Barriers and warps

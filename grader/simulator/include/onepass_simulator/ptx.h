@@ -130,10 +130,6 @@ __forceinline__ void* shared_at(unsigned long long address) {
 __forceinline__ void* global_at(unsigned long long address) {
   return global_pointer(pointer(address));
 }
-template <typename T>
-__forceinline__ T* global_pointer(unsigned long long address) {
-  return static_cast<T*>(global_at(address));
-}
 
 // ---- Loads and stores: one access, however many registers take part
 
@@ -177,6 +173,17 @@ __forceinline__ T load_volatile(void* memory) {
 template <typename T>
 __forceinline__ void store_volatile(void* memory, T value) {
   *static_cast<volatile T*>(memory) = value;
+}
+
+// ---- Atomics: to the simulator what those of cuda::atomic_ref are
+
+enum class Order { relaxed, acquire, release, acq_rel };
+
+template <typename T>
+__forceinline__ T atomic(Order order, FenceScope scope, void* memory, AtomicUpdate update,
+                         T operand, T comparand = T()) {
+  if (order == Order::release || order == Order::acq_rel) memory_fence(scope);
+  return simulator::atomic(static_cast<T*>(memory), update, operand, scope, to_bits(comparand));
 }
 
 // ---- Arithmetic

@@ -33,7 +33,9 @@
 #define CUDARTAPI
 #define CUDART_CB
 
-// As nvcc says it. __CUDA_ARCH__ stays undefined: code that needs a certain GPU takes its fallback.
+// As nvcc says it. __CUDA_ARCH__ stays undefined, as nvcc has it for the host; where it compiles
+// for the device alone, the rewriter puts a name of ours in its place, that of the simulated GPU.
+#define ONEPASS_DEVICE_ARCH 900
 #define __CUDACC__ 1
 #define CUDART_VERSION 13000
 #define __CUDACC_VER_MAJOR__ 13

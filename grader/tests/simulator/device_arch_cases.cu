@@ -1,0 +1,54 @@
+// Code of a device function behind __CUDA_ARCH__: it runs, and is checked as other code.
+#include "tests/simulator/case_kernels.h"
+
+namespace {
+
+__device__ inline void store(float* place, float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("st.global.f32 [%0], %1;" ::"l"(place), "f"(value) : "memory");  // stores
+#endif
+}
+__global__ void store_all(float* y, int step) {
+#ifndef __CUDA_ARCH__
+  return;
+#endif
+  store(y + step * static_cast<int>(threadIdx.x), 1.0f);  // calls
+}
+CASE(stored_where_the_gpu_is_new, "") {
+  float* y = zeros<float>();
+  store_all<<<1, 32>>>(y, 1);
+  expect(y, 32, 1, 0);
+}
+CASE(stored_past_the_end_where_the_gpu_is_new, "out-of-bounds-global", {"Writes"},
+     {{"stores", 1, 0, "calls"}}) {
+  store_all<<<1, 32>>>(zeros<float>(), kZeroBytes / 4);
+}
+
+template <typename F>
+__global__ void apply(float* y, F f) {
+  y[threadIdx.x] = f(static_cast<float>(threadIdx.x));
+}
+/// Of one that the host has too, one version does for both.
+__host__ __device__ inline float doubled(float x) {
+#ifdef __CUDA_ARCH__
+  return __fadd_rn(x, x);
+#else
+  return 2 * x;
+#endif
+}
+struct Doubled {
+  __device__ float operator()(float x) const {
+#ifdef __CUDA_ARCH__
+    return __CUDA_ARCH__ >= 800 ? doubled(x) : 0;
+#else
+    return 0;
+#endif
+  }
+};
+CASE(function_object_of_the_device, "") {
+  float* y = zeros<float>();
+  apply<<<1, 32>>>(y, Doubled{});
+  expect(y, 32, doubled(0), 2);
+}
+
+}  // namespace
