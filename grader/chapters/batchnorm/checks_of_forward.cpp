@@ -96,6 +96,15 @@ void ForwardChecks::large_means() const {
   check(kRstd, random_arguments(Dtype::fp16, {4, 3, 72}, 100.0));
 }
 
+void ForwardChecks::landmarks_unlike_others(const Names& output) const {
+  constexpr Shape kShape = {1, 2, 24577};
+  Arguments arguments = random_arguments(Dtype::fp32, kShape, 1000.0);
+  arguments.x = changed(arguments.x, [&](auto, auto place, double value) {
+    return is_landmark(place, kShape.space) ? 0.0 : value;
+  });
+  check(output, arguments);
+}
+
 void ForwardChecks::eps_is_added_as_given() const {
   for (float eps : {0.0f, 1e-5f, 1e-3f, 0.25f}) {
     // About as large as sqrt(eps), where its place is most easily seen; then without influence.

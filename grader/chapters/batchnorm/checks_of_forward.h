@@ -39,6 +39,8 @@ class ForwardChecks {
   void one_large_number(const Names& output) const;
   void mean_is_added_up_in_fp32() const;
   void large_means() const;
+  /// Whoever takes some elements for what all are like, loses the digits of the others.
+  void landmarks_unlike_others(const Names& output) const;
   void eps_is_added_as_given() const;
   void eps_in_large_channels() const;
   void running_statistics_move() const;

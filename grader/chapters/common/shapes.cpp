@@ -103,6 +103,11 @@ Matrix with_spikes(Matrix x, const std::vector<std::int64_t>& columns, double va
 
 }  // namespace
 
+bool is_landmark(std::int64_t place, std::int64_t count) {
+  return place == 0 || place == count / 4 || place == count / 2 || place == count * 3 / 4 ||
+         place == count - 1;
+}
+
 Matrix small_but_for(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
   const auto rows = static_cast<std::int64_t>(columns.size());
   return with_spikes(random_tensor("x", dtype, rows, cols, 0.0, 0.05), columns, 8.0);

@@ -61,6 +61,10 @@ Matrix changed(const Matrix& x, Value value) {
 /// The first and the last column, and those on both sides of where warps, blocks and vectors end.
 std::vector<std::int64_t> boundary_columns(std::int64_t cols);
 
+/// Where a kernel may look for what all of so many numbers are like: at the ends, in the middle and
+/// at the quarters.
+bool is_landmark(std::int64_t place, std::int64_t count);
+
 /// One number in each row that is larger than all others, in row r at column columns[r]: 8 among
 /// small ones, or 4 among zeros. It must not be lost.
 Matrix small_but_for(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns);

@@ -74,6 +74,12 @@ void ForwardChecks::means_of_wide_rows(const Outputs& outputs) const {
     check(outputs, random_x(Dtype::fp32, 2, cols, 3000.0, 0.7));
     check(outputs, uneven(cols % 2 == 0 ? Dtype::bf16 : Dtype::fp32, 2, cols));
   }
+  // Whoever takes some elements for what all are like, loses the digits of the others.
+  for (std::int64_t cols : {2000, 8200}) {
+    check(outputs, changed(random_x(Dtype::fp32, 6, cols), [&](auto, auto col, double value) {
+            return is_landmark(col, cols) ? value + 1000.0 : value;
+          }));
+  }
 }
 
 void ForwardChecks::eps_is_added_as_given() const {

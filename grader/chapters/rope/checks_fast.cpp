@@ -193,7 +193,12 @@ TEST_SUITE("rope/fast") {
           subject,
           {.dtype = Dtype::bf16, .tokens = 1, .q_heads = 32, .k_heads = 8, .head_dim = 128});
       // So wide that no two heads' angles are one request of a warp.
-      check_angles_shared(subject, {.tokens = 1, .q_heads = 6, .k_heads = 2, .head_dim = 256});
+      for (std::int64_t q_heads = 1; q_heads <= 8; ++q_heads) {
+        for (std::int64_t k_heads : {1, 2, 3, 7}) {
+          check_angles_shared(
+              subject, {.tokens = 1, .q_heads = q_heads, .k_heads = k_heads, .head_dim = 256});
+        }
+      }
     });
   }
 

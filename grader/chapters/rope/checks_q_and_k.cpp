@@ -131,6 +131,11 @@ void check_positions(const Subject& subject) {
     shape.head_dim = 66;
     subject.check(shape);
   }
+  // Tokens of a few positions, in no order: what is kept of one of them may be needed again.
+  const verdict::Session::FewMultiprocessors few(session());
+  constexpr std::int64_t kTokens = 700, kPositions = 4;
+  subject.check(
+      {.tokens = kTokens, .rows = kPositions, .ids = drawn_positions(kTokens, kPositions)});
 }
 
 void check_wide_positions(const Subject& subject) {
@@ -241,8 +246,9 @@ void check_beyond_32_bits(const Subject& subject) {
                       {"index-overflow",
                        "The place in the tables, position * rotary_dim / 2, is beyond 2^31 here: "
                        "compute it in 64 bits, as int64_t."});
-  // What goes well with places beyond 2^31 goes wrong here because of the position.
-  check_far_positions(subject, true, 1, 1'500'000'001,
+  // What goes well with places beyond 2^31 goes wrong here because of the position. In 32 bits all
+  // of them are the same one.
+  check_far_positions(subject, true, 1, std::int64_t{1} << 32,
                       {"position-width",
                        "A position is beyond 2^31 here, and was cut to 32 bits somewhere: keep it "
                        "in the type that is given, or in 64 bits."});
