@@ -114,14 +114,119 @@ CASE(the_one_between_waits_before_it_triggers, "") {
 CASE(the_one_between_waits_and_returns, "") {
   with_one_between(Between::waits);
 }
-CASE(waits_for_the_one_between, "") {
-  with_one_between(Between::triggers, true);
-}
 CASE(the_one_between_begins_late, "") {
   float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2);
   writes<<<2, 64>>>(x);
   between<<<2, 64>>>(y, Between::triggers);
   cudaLaunchKernelEx(early(), reads, x, z, false);
+}
+
+// ---- A wait is for the kernel before alone: who has waited for the first of a chain?
+
+CASE(waits_for_the_one_between_which_waits_for_nobody, "early-begin",
+     {"Reads", "before writes is sure to have ended, 2 kernels before it",
+      "waits for the kernel before alone. between, which lies between the two",
+      "let between call cudaGridDependencySynchronize(), too"},
+     {{"write", 0, 0}, {"read", 0, 0}}) {
+  with_one_between(Between::triggers, true);
+}
+CASE(each_of_three_waits, "") {
+  with_one_between(Between::waits, true);
+}
+CASE(the_one_between_triggers_waits_and_is_waited_for, "") {
+  with_one_between(Between::triggers_then_waits, true);
+}
+__global__ void first_reads(const float* x, float* y) {
+  cudaTriggerProgrammaticLaunchCompletion();
+  y[blockIdx.x * 64 + threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];  // read
+}
+__global__ void waits_and_writes(float* x) {
+  cudaGridDependencySynchronize();
+  x[blockIdx.x * 64 + threadIdx.x] = 1;  // write
+}
+CASE(overwrites_what_the_first_of_three_reads, "early-begin", {"Writes", "before first_reads"},
+     {{"read", 0, 0}, {"write", 0, 0}}) {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2);
+  first_reads<<<2, 64>>>(x, y);
+  cudaLaunchKernelEx(early(), between, z, Between::triggers);
+  cudaLaunchKernelEx(early(), waits_and_writes, x);
+}
+CASE(reads_what_the_first_of_three_reads, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2), *copy = zeros<float>(3);
+  first_reads<<<2, 64>>>(x, y);
+  cudaLaunchKernelEx(early(), between, z, Between::triggers);
+  cudaLaunchKernelEx(early(), reads, x, copy, true);
+}
+__global__ void one_of_all_waits(float* x) {
+  x[blockIdx.x * 64 + threadIdx.x] = 1;
+  if (blockIdx.x == 1 && threadIdx.x == 5) cudaGridDependencySynchronize();
+}
+CASE(one_thread_of_the_one_between_waits, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), one_of_all_waits, y);
+  cudaLaunchKernelEx(early(), reads, x, z, true);
+}
+CASE(the_one_between_begins_late_and_is_waited_for, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2);
+  writes<<<2, 64>>>(x);
+  between<<<2, 64>>>(y, Between::triggers);
+  cudaLaunchKernelEx(early(), reads, x, z, true);
+}
+CASE(the_third_begins_late, "") {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), between, y, Between::triggers);
+  reads<<<2, 64>>>(x, z, false);
+}
+
+/// The first of three; the second waits for nobody, the third for the second.
+enum class Triggers { never, behind_its_work, in_the_last_block };
+__global__ void first(float* x, Triggers triggers) {
+  if (triggers == Triggers::in_the_last_block && blockIdx.x == 1) {
+    cudaTriggerProgrammaticLaunchCompletion();
+  }
+  x[blockIdx.x * 64 + threadIdx.x] = 1;  // write
+  __syncthreads();
+  if (triggers == Triggers::behind_its_work) cudaTriggerProgrammaticLaunchCompletion();
+}
+void behind_a_first(Triggers triggers) {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2);
+  first<<<2, 64>>>(x, triggers);
+  cudaLaunchKernelEx(early(), between, y, Between::triggers);
+  cudaLaunchKernelEx(early(), reads, x, z, true);
+}
+CASE(the_first_never_triggers, "") {
+  behind_a_first(Triggers::never);
+}
+CASE(the_first_triggers_behind_its_work, "") {
+  behind_a_first(Triggers::behind_its_work);
+}
+CASE(one_block_of_the_first_triggers, "early-begin", {}, {{"write", 0, 1}, {"read", 0, 1}}) {
+  behind_a_first(Triggers::in_the_last_block);
+}
+
+/// Of four the last one waits.
+void four(Between second, Between third) {
+  float *x = zeros<float>(), *y = zeros<float>(1), *z = zeros<float>(2), *copy = zeros<float>(3);
+  writes<<<2, 64>>>(x);
+  cudaLaunchKernelEx(early(), between, y, second);
+  cudaLaunchKernelEx(early(), between, z, third);
+  cudaLaunchKernelEx(early(), reads, x, copy, true);
+}
+CASE(each_of_four_waits, "") {
+  four(Between::triggers_then_waits, Between::triggers_then_waits);
+}
+CASE(the_second_of_four_waits_for_nobody, "early-begin", {"3 kernels before it"},
+     {{"write", 0, 0}, {"read", 0, 0}}) {
+  four(Between::triggers, Between::waits_then_triggers);
+}
+CASE(the_third_of_four_waits_for_nobody, "early-begin", {"3 kernels before it"},
+     {{"write", 0, 0}, {"read", 0, 0}}) {
+  four(Between::triggers_then_waits, Between::triggers);
+}
+CASE(the_third_of_four_begins_when_the_first_has_ended, "") {
+  four(Between::waits_then_triggers, Between::triggers);
 }
 
 // ---- Who has waited

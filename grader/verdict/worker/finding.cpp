@@ -60,7 +60,7 @@ constexpr KnownKind kKinds[] = {
      "stores it does if the other block waits for their phase."},
     {Kind::early_begin, "missing-barrier",
      "Call cudaGridDependencySynchronize() before the first access to what work before it may "
-     "use, or launch without that attribute."},
+     "use, in each kernel of a chain, or launch without that attribute."},
     {Kind::deadlock, "divergent-barrier", "Threads wait for others that never come."},
     {Kind::bad_warp_mask, "bad-shuffle-mask",
      "The mask must name exactly the lanes that take part, the calling one included."},

@@ -182,8 +182,8 @@ class Checkers {
   }
 
   /// The launch has ended.
-  void keep_for_next(const LaunchBegin& launch) {
-    if (wanted_.races) races_.keep_for_next(launch);
+  void keep_for_next() {
+    if (wanted_.races) races_.keep_for_next();
   }
 
   /// The number of the exchange that was told last, if it found what nobody had written; else 0.

@@ -123,7 +123,9 @@ class RaceChecker {
   }
   void on(const WarpCall& event) { report_.on(event); }
   void on(const PrimaryAwaited& event) { early_begin_.on(event); }
-  void on(const DependentsTriggered& event) { early_begin_.on(event); }
+  void on(const DependentsTriggered& event) {
+    early_begin_.on(event, ordering_.block(), ordering_.phase_begin());
+  }
 
   /// May the launch before this one not have ended? Then accesses are told here, before on().
   bool may_begin_early() const { return early_begin_.is_possible(); }
@@ -132,10 +134,9 @@ class RaceChecker {
     early_begin_.check(event, shadow_of(event.place), ordering_.block());
   }
   /// The next launch may be one that begins early.
-  void keep_for_next(const LaunchBegin& launch) {
-    early_begin_.drop_ended(races_.launches_before);
-    races_.launches_before.push_back(
-        {launch, ordering_.first_interval(), ordering_.take_intervals()});
+  void keep_for_next() {
+    early_begin_.keep_for_next(races_.launches_before, ordering_.first_interval(),
+                               ordering_.take_intervals());
   }
 
   [[gnu::always_inline]] void on(const AccessEvent& event) {

@@ -220,7 +220,7 @@ std::uint64_t run(const Order& order, void* arguments, std::size_t argument_byte
   if (volume(launch.cluster_wanted) > 0) {
     return run_in_clusters(launch, order, arguments, argument_bytes, first, share);
   }
-  launch.checkers.keep_for_next(launch.begin);
+  launch.checkers.keep_for_next();
   keep_traffic(launch, order.shape);
   // Blocks that did not run may have been meant to write what the next launch reads.
   if (is_sampled(device, order.shape)) device.settings.wanted.initialised = false;
