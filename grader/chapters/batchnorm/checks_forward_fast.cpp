@@ -172,6 +172,8 @@ TEST_SUITE("batchnorm/forward_fast") {
     }
     checks.check(kAll, uneven(Dtype::bf16, kTooLarge));
     checks.check(kAll, uneven(Dtype::fp32, {1, 1, 65537}));
+    checks.check(kSaved,
+                 uneven(Dtype::fp32, {2, 1, 100'003}));  // products of counts are beyond int
     checks.check(kSaved, random_arguments(Dtype::fp32, {3, 1, 22003}, 1000.0));
     checks.landmarks_unlike_others(kSaved);
     checks.eps_in_large_channels();
