@@ -189,7 +189,7 @@ const std::vector<PtxInstruction> kPtxInstructions = {
     {"atom .relaxed? .gpu|.sys? .global .add .u32|.s32|.u64|.f32|.f64", "d [p] a", "::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
     {"atom .relaxed? .cta .global .add .u32|.s32|.u64|.f32|.f64", "d [p] a", "::atomicAdd_block(ptx::global_pointer<$T>($p), $a)"},
     {"red .release .gpu .global .add .u32|.s32|.u64|.f32", "[p] a", "::__threadfence(), ::atomicAdd(ptx::global_pointer<$T>($p), $a)"},
-    {"atom .acq_rel .gpu .global .add .u32|.s32|.u64|.f32", "d [p] a", "(::__threadfence(), ::atomicAdd(ptx::global_pointer<$T>($p), $a))"},
+    {"atom .acq_rel .gpu .global .add .u32|.s32|.u64|.f32", "d [p] a", "(::__threadfence(), ptx::acquiring(::atomicAdd(ptx::global_pointer<$T>($p), $a)))"},
     {"atom .relaxed? .gpu|.sys? .global .exch .b32|.b64", "d [p] a", "::atomicExch(ptx::global_pointer<$T>($p), $a)"},
     {"atom .relaxed? .cta .global .exch .b32|.b64", "d [p] a", "::atomicExch_block(ptx::global_pointer<$T>($p), $a)"},
     {"atom .relaxed? .gpu|.sys? .global .cas .b32|.b64", "d [p] a b", "::atomicCAS(ptx::global_pointer<$T>($p), $a, $b)"},

@@ -134,6 +134,12 @@ template <typename T>
 __forceinline__ T* global_pointer(unsigned long long address) {
   return static_cast<T*>(global_at(address));
 }
+/// What an atomic that acquires has found.
+template <typename T>
+__forceinline__ T acquiring(T found) {
+  acquire_memory();
+  return found;
+}
 
 // ---- Loads and stores: one access, however many registers take part
 
