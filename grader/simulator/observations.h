@@ -139,6 +139,7 @@ enum class Missing {
   barrier,          // __syncthreads(); of two blocks, in one of them, beside an atomic of both
   storage,          // a TempStorage of its own for each warp
   fence,            // before that atomic, if not a barrier too
+  acquire,          // or a fence, behind the atomic by which one comes after the other
   cluster_barrier,  // cluster.sync(): they are of two blocks of a cluster
   grid_barrier,     // grid.sync(): they are of two blocks of a cooperative launch
   scope,            // of the device: both are atomic, one of them to its own block only

@@ -63,7 +63,7 @@ const std::string kOurs =
     R"(block_barrier|grid_barrier|is_cooperative_launch|wait_for_primary|trigger_dependents|cluster_size|cluster_barrier|)"
     R"(map_shared|map_shared_address|rank_of_shared|keep_to_cluster_dims|warp_operation|active_mask|)"
     R"(exceed_launch_bounds|wrong_block_shape|too_many_valid|make_undefined|compare_and_swap|)"
-    R"(atomic_update|keep|use_unset|memory_fence|)"
+    R"(atomic_update|keep|use_unset|memory_fence|acquire_memory|)"
     R"(async_copy|async_piece|commit_copies|wait_for_copies|)"
     R"(init_barrier|invalidate_barrier|meet_at_named_barrier|arrive_at_named_barrier|arrive_at_barrier|copies_arrive|wait_at_barrier|wait_for_parity|)"
     R"(expect_bytes|ask_barrier|ask_for_parity|store_async|bulk_copy_in|bulk_copy_out|commit_bulk_copies|)"

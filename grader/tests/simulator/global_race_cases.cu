@@ -1,5 +1,6 @@
 // Races in global memory: between blocks, within a block, within a warp.
 #include <cassert>
+#include <cuda/atomic>
 
 #include "tests/simulator/case_kernels.h"
 
@@ -97,11 +98,12 @@ CASE(last_block_without_barrier_and_fence, "global-race",
   sum_columns(Before::nothing);
 }
 
-__global__ void add_under_lock(int* lock, float* group, bool before, bool behind, bool fence) {
+__global__ void add_under_lock(int* lock, float* group, bool before, bool behind, bool fence,
+                               bool acquires = true) {
   if (threadIdx.x == 0) {
     while (atomicCAS(lock, 0, 1) != 0) {
     }
-    __threadfence();
+    if (acquires) __threadfence();
   }
   if (before) __syncthreads();
   group[threadIdx.x] += 1;  // here
@@ -113,6 +115,12 @@ __global__ void add_under_lock(int* lock, float* group, bool before, bool behind
 }
 CASE(groups_under_a_lock, "") {
   add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), true, true, true);
+}
+CASE(lock_taken_without_fence, "global-race",
+     {"written by one block, then read and written over by another one",
+      "no __threadfence() lies between it and the read"},
+     {{"here", 63, 0}, {"here", 63, 1}}) {
+  add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), true, true, true, false);
 }
 CASE(lock_released_without_fence, "global-race", {"without a __threadfence() before"},
      {{"here", 63, 0}, {"here", 63, 1}}) {
@@ -127,6 +135,113 @@ CASE(only_one_waits_for_the_lock, "global-race",
      {"Of this block thread 0 learns by the atomic in line", "thread 1 does not wait for that"},
      {{"here", 1, 0}, {"here", 1, 1}}) {
   add_under_lock<<<8, 64>>>(zeros<int>(1), zeros<float>(), false, true, true);
+}
+
+/// A group is added to by 8 blocks, each of which has its turn.
+enum class Turn {
+  relaxed,
+  fence_of_one,
+  fence_of_all,
+  narrow_fence,
+  acquire,
+  acq_rel,
+  ptx_acq_rel
+};
+__global__ void add_in_turn(unsigned* turn, float* group, Turn by) {
+  cuda::atomic_ref<unsigned, cuda::thread_scope_device> now(*turn);
+  if (threadIdx.x == 0) {
+    const bool acquires = by == Turn::acquire || by == Turn::acq_rel;
+    unsigned found = 0;
+    do {
+      if (by == Turn::ptx_acq_rel) {
+        asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+                     : "=r"(found)
+                     : "l"(turn), "r"(0u)
+                     : "memory");
+      } else {
+        found = by == Turn::acq_rel
+                    ? now.fetch_add(0, cuda::memory_order_acq_rel)
+                    : now.load(acquires ? cuda::memory_order_acquire : cuda::memory_order_relaxed);
+      }
+    } while (found != blockIdx.x);
+    if (by == Turn::narrow_fence) __threadfence_block();
+  }
+  __syncthreads();
+  if (by == Turn::fence_of_all || (by == Turn::fence_of_one && threadIdx.x == 63)) __threadfence();
+  group[threadIdx.x] += 1;  // here
+  __syncthreads();
+  if (threadIdx.x == 0) now.fetch_add(1, cuda::memory_order_release);
+}
+void in_turn(Turn by) {
+  add_in_turn<<<8, 64>>>(zeros<unsigned>(1), zeros<float>(), by);
+}
+CASE(turn_taken_relaxed, "global-race", {"no __threadfence() lies between it and the read"},
+     {{"here", 63, 0}, {"here", 63, 1}}) {
+  in_turn(Turn::relaxed);
+}
+CASE(turn_taken_with_a_narrow_fence, "global-race",
+     {"no __threadfence() lies between it and the read"}, {{"here", 63, 0}, {"here", 63, 1}}) {
+  in_turn(Turn::narrow_fence);
+}
+CASE(turn_taken_and_others_fence, "global-race",
+     {"no __threadfence() lies between it and the read"}, {{"here", 0, 0}, {"here", 0, 1}}) {
+  in_turn(Turn::fence_of_one);
+}
+CASE(turn_taken_and_each_fences, "") {
+  in_turn(Turn::fence_of_all);
+}
+CASE(turn_acquired, "") {
+  in_turn(Turn::acquire);
+}
+CASE(turn_acquired_by_an_update, "") {
+  in_turn(Turn::acq_rel);
+}
+CASE(turn_acquired_in_ptx, "") {
+  in_turn(Turn::ptx_acq_rel);
+}
+
+/// The lock is acquired; a counter within is relaxed, and tells nothing that is not known.
+__global__ void counts_under_lock(int* lock, int* count, float* group) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
+    __threadfence();
+    atomicAdd(count, 1);
+    group[0] += 1;
+    __threadfence();
+    atomicAdd(count, 1);
+    atomicExch(lock, 0);
+  }
+}
+CASE(counter_within_a_lock, "") {
+  counts_under_lock<<<8, 64>>>(zeros<int>(1), zeros<int>(2), zeros<float>());
+}
+
+/// As under a lock, by loads that are strong.
+__global__ void adds_volatile(int* lock, volatile float* group) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
+    group[0] = group[0] + 1;
+    __threadfence();
+    atomicExch(lock, 0);
+  }
+}
+CASE(volatile_sum_under_a_lock, "") {
+  adds_volatile<<<8, 64>>>(zeros<int>(1), zeros<float>());
+}
+
+/// The guide's own example has no fence behind the ticket: who is last reads what others have left
+/// once, and writes elsewhere.
+__global__ void last_adds_up(unsigned* ticket, float* partial, float* sum) {
+  if (threadIdx.x > 0) return;
+  partial[blockIdx.x] = 1;
+  __threadfence();
+  if (atomicAdd(ticket, 1) + 1 < gridDim.x) return;
+  for (unsigned block = 0; block < gridDim.x; ++block) *sum += partial[block];
+}
+CASE(last_block_without_a_second_fence, "") {
+  last_adds_up<<<8, 32>>>(zeros<unsigned>(1), zeros<float>(), zeros<float>(2));
 }
 
 __global__ void flag_for_next_block(float* data, int* flag, bool plain) {

@@ -143,10 +143,9 @@ bool is_one_number(const Finding& finding) {
 Diagnosis explain_global_race(const Case& call, const Run& run, const Finding& finding) {
   const Party& one = finding.parties[0];
   const Party& other = finding.parties[1];
-  if (one.block != other.block &&
-      (finding.missing == Missing::fence || finding.missing == Missing::barrier)) {
-    return {finding.missing == Missing::fence ? "missing-fence" : "missing-barrier",
-            sentence_of(finding)};
+  const bool lacks_fence = finding.missing == Missing::fence || finding.missing == Missing::acquire;
+  if (one.block != other.block && (lacks_fence || finding.missing == Missing::barrier)) {
+    return {lacks_fence ? "missing-fence" : "missing-barrier", sentence_of(finding)};
   }
   const Buffer* buffer = call.find(finding.buffer);
   if (buffer != nullptr && buffer->role == Role::input) {

@@ -107,6 +107,9 @@ const char* advice_on_race(const Finding& finding) {
     case Missing::fence:
       return "Let each thread that writes call __threadfence() behind that, and the block wait at "
              "a __syncthreads() before one of its threads does the atomic.";
+    case Missing::acquire:
+      return "Let the thread that does the atomic call __threadfence() behind it, too, before the "
+             "barrier that the others wait at, or use cuda::atomic_ref with memory_order_acquire.";
     case Missing::cluster_barrier:
       return "Put a cluster.sync() between the two, which all threads of the cluster reach.";
     case Missing::grid_barrier:

@@ -183,7 +183,10 @@ template <typename T>
 __forceinline__ T atomic(Order order, FenceScope scope, void* memory, AtomicUpdate update,
                          T operand, T comparand = T()) {
   if (order == Order::release || order == Order::acq_rel) memory_fence(scope);
-  return simulator::atomic(static_cast<T*>(memory), update, operand, scope, to_bits(comparand));
+  const T found =
+      simulator::atomic(static_cast<T*>(memory), update, operand, scope, to_bits(comparand));
+  if (order == Order::acquire || order == Order::acq_rel) acquire_memory();
+  return found;
 }
 
 // ---- Arithmetic

@@ -138,6 +138,11 @@ void memory_fence(FenceScope scope) {
   launch->checkers.tell(Fence{launch->thread->number, scope != FenceScope::block});
 }
 
+void acquire_memory() {
+  Launch* launch = launch_of_kernel();
+  if (launch != nullptr) launch->checkers.tell(Acquire{launch->thread->number});
+}
+
 void yield() {
   Launch* launch = launch_of_kernel();
   if (launch == nullptr) return;

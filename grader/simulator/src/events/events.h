@@ -147,6 +147,11 @@ struct ProxyFence {
   unsigned thread;
 };
 
+/// What atomics have told the thread so far, its plain loads see from now on. A fence does that,
+/// too.
+struct Acquire {
+  unsigned thread;
+};
 struct Fence {
   unsigned thread;
   bool for_all_blocks = true;  // false: __threadfence_block()

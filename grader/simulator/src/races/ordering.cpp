@@ -44,6 +44,9 @@ void Ordering::on(const BlockBegin& event) {
   block.knowledge.clear();
   block.news.clear();
   block.learned_version = 0;
+  block.told.clear();
+  block.acquired.clear();
+  block.acquires_at_barrier = false;
   block.seat = event.seat;
   block.cluster = nullptr;
   if (event.cluster_blocks > 1) begin_in_cluster(event);
@@ -85,6 +88,7 @@ void Ordering::on(const ClusterMet&) {
   }
   for (Block* block : cluster.blocks) {
     join(block->knowledge, all);
+    join(block->acquired, all);
     block->far.learn_all(far);
     for (const Block* other : cluster.blocks) {
       block->of_cluster[other->number].join(Sight{other->interval});
@@ -133,6 +137,7 @@ void Ordering::begin_phase() {
     thread.has_synced = false;
     thread.has_learned = false;
   }
+  if (block.acquires_at_barrier) acquire(block);
   // What a thread fenced before the barrier, an atomic of any thread after it publishes.
   block.fenced_before.join(std::exchange(block.fenced, {}));
   if (!block.news.empty()) {
@@ -157,6 +162,7 @@ void Ordering::on(const SyncwarpMet& event) {
     all.fenced_interval = std::max(all.fenced_interval, thread.fenced_interval);
     all.fenced_phase = std::max(all.fenced_phase, thread.fenced_phase);
     all.fenced_within = std::max(all.fenced_within, thread.fenced_within);
+    all.acquired_interval = std::max(all.acquired_interval, thread.acquired_interval);
     all.has_learned = all.has_learned || thread.has_learned;
   }
   for (unsigned left = event.lanes; left != 0; left &= left - 1) {
@@ -165,6 +171,7 @@ void Ordering::on(const SyncwarpMet& event) {
     thread.fenced_interval = all.fenced_interval;
     thread.fenced_phase = all.fenced_phase;
     thread.fenced_within = all.fenced_within;
+    thread.acquired_interval = all.acquired_interval;
     thread.has_learned = all.has_learned;
     std::copy(joined, joined + 32, clock.seen[lane]);
   }
@@ -252,10 +259,28 @@ void Ordering::on(const Fence& event) {
     thread.fenced_interval = block.interval;
     thread.fenced_phase = block.phase_begin - 1;
     block.fenced.add_some(block.interval, event.thread, event.thread);
+    on(Acquire{event.thread});
   } else {
     block.has_fenced_narrowly = true;
   }
   begin_interval();
+}
+
+/// Of the thread that was told, and of each other one for itself and, behind a barrier, for all.
+void Ordering::on(const Acquire& event) {
+  Block& block = blocks_.running();
+  block.threads[event.thread].acquired_interval = block.interval;
+  if (event.thread == block.told_thread) {
+    acquire(block);
+  } else {
+    block.acquires_at_barrier = true;
+  }
+}
+
+void Ordering::acquire(Block& block) {
+  join(block.acquired, block.told);
+  block.told.clear();
+  block.acquires_at_barrier = false;
 }
 
 /// What the thread itself has fenced; after a __syncwarp() a lane speaks for its warp.
@@ -286,6 +311,9 @@ void Ordering::on(const Synchronisation& event) {
     thread.has_learned = true;
     if (found->second.version != block.learned_version) {
       join(block.news, found->second.knowledge);
+      join(block.told, found->second.knowledge);
+      block.told_interval = block.interval;
+      block.told_thread = event.thread;
       const auto own = found->second.within.find(block.number);
       if (own != found->second.within.end()) block.news[block.number].join(own->second);
       block.learned_version = found->second.version;
@@ -359,6 +387,15 @@ bool Ordering::is_ordered_by_words(const AccessRecord& earlier, unsigned thread)
   const std::uint64_t other = block_of(earlier);
   return is_seen(block.knowledge, other, earlier) ||
          (block.threads[thread].has_learned && is_seen(block.news, other, earlier)) ||
+         is_ordered_by_cluster(earlier, thread) ||
+         block.far.know(thread, other, earlier.thread(), earlier.interval());
+}
+
+bool Ordering::is_acquired(const AccessRecord& earlier, unsigned thread) const {
+  const Block& block = blocks_.running();
+  const std::uint64_t other = block_of(earlier);
+  return !is_seen(block.told, other, earlier) || is_seen(block.acquired, other, earlier) ||
+         block.threads[thread].acquired_interval >= block.told_interval ||
          is_ordered_by_cluster(earlier, thread) ||
          block.far.know(thread, other, earlier.thread(), earlier.interval());
 }

@@ -14,7 +14,10 @@
 //     behind one of its block that did. It then knows all that the other had done before its
 //     fence, what that one's block had done before its last barrier, or before fences of its own
 //     and a barrier, and what that one knew itself. So work "last block adds up the partial sums"
-//     and locks;
+//     and locks. By the memory model it must fence again before its plain loads, or the atomic must
+//     acquire. That is asked where a block writes over what it has read (is_acquired()), as under
+//     a lock, where a cache has the place already; the last block, which reads each partial sum
+//     once, is let go without, as in the guide's own example;
 //   - same cluster: a barrier of the cluster lies between (cluster_order.h), or arrivals of one
 //     block at barriers in the shared memory of another (far_clocks.h).
 //
@@ -133,6 +136,7 @@ class Ordering {
   void on(const StoreCall& event);
   void on(const StoreBegin& event);
   void on(const Fence& event);
+  void on(const Acquire&);
   void on(const Synchronisation& event);
 
   /// All of this launch, which has ended, and the number of the first.
@@ -172,6 +176,10 @@ class Ordering {
 
   /// The same for two accesses between two barriers of one block.
   bool is_ordered_within_phase(const AccessRecord& earlier, unsigned thread) const;
+
+  /// For an earlier access of another block: has a thread of this block fenced, or acquired, since
+  /// an atomic has told of it? Yes if it is known otherwise.
+  bool is_acquired(const AccessRecord& earlier, unsigned thread) const;
 
   /// For an earlier access in this phase: does a chain of values, carried by shuffles and the like,
   /// lead from the lane that made it to the present one?
@@ -218,11 +226,12 @@ class Ordering {
 
  private:
   struct Thread {
-    std::uint32_t epoch = 0;            // steps since the last barrier (WarpClock)
-    bool has_synced = false;            // by a __syncwarp() since then
-    std::uint32_t fenced_interval = 0;  // the last interval before its last fence for all blocks,
-    std::uint32_t fenced_phase = 0;     // and the last one before that fence's phase
-    std::uint32_t fenced_within = 0;    // the last interval before its last fence of any kind
+    std::uint32_t epoch = 0;              // steps since the last barrier (WarpClock)
+    bool has_synced = false;              // by a __syncwarp() since then
+    std::uint32_t fenced_interval = 0;    // the last interval before its last fence for all blocks,
+    std::uint32_t fenced_phase = 0;       // and the last one before that fence's phase
+    std::uint32_t fenced_within = 0;      // the last interval before its last fence of any kind
+    std::uint32_t acquired_interval = 0;  // that of its last fence or acquire, for all blocks
     bool has_returned = false;
     bool has_learned = false;            // by an atomic since the last barrier: Block::news
     std::uint32_t cluster_barriers = 0;  // that it has waited at
@@ -249,6 +258,11 @@ class Ordering {
     Knowledge knowledge;  // of all its threads
     Knowledge news;       // of this phase, for those that have learned it
     std::uint64_t learned_version = 0;
+    Knowledge told;      // by atomics, to threads that have not fenced since,
+    Knowledge acquired;  // and to those that have
+    std::uint32_t told_interval = 0;
+    unsigned told_thread = 0;  // the last one
+    bool acquires_at_barrier = false;
     std::vector<Thread> threads;
     std::vector<WarpClock> clocks;       // of its warps
     std::vector<CarriedValues> carried;  // likewise
@@ -288,6 +302,7 @@ class Ordering {
   void begin_phase();
   void step(unsigned thread);
   void note_atomic(const Synchronisation& event);
+  static void acquire(Block& block);
   static void add_own(Sight& sight, std::uint32_t fenced_interval, unsigned number,
                       const Thread& thread);
   Sight published_by(unsigned thread) const;

@@ -287,6 +287,29 @@ void RaceReport::narrow_atomics(const AccessRecord& earlier, AccessEvent event) 
   findings_.add(std::move(found));
 }
 
+void RaceReport::not_acquired(const AccessRecord& written, const AccessRecord& read,
+                              AccessEvent event) {
+  const Access& access = event.access;
+  const CodeAddress writer = sites_.address(written.site()), reader = sites_.address(read.site());
+  if (event.place.space != MemorySpace::global || sites_.is_volatile(read.site())) return;
+  if (!findings_.is_first(Kind::global_race, writer, reader, Reach::grid)) return;
+  const Findings::Writing writing(findings_);
+  const ElementName element = element_at(memory_, MemorySpace::global, access.address, access.size);
+  Finding found{Kind::global_race, launch_.kernel, "", false, {}, element.buffer, element.index};
+  found.missing = Missing::acquire;
+  found.message = element.text +
+                  " is written by one block, then read and written over by another one, as under a "
+                  "lock. An atomic tells the second that the first is done, but it is relaxed, and "
+                  "no __threadfence() lies between it and the read. So the read may bring what was "
+                  "there before: a load may be done ahead of the atomic, or find in a cache of its "
+                  "multiprocessor (L1) what the first block has written over.";
+  found.parties = {party(launch_, ordering_.block_of(written), written.thread(), writer,
+                         action_text(AccessType::write, sites_.size(written.site()))),
+                   party(launch_, ordering_.block(), event.thread, reader,
+                         action_text(AccessType::read, sites_.size(read.site())))};
+  findings_.add(std::move(found));
+}
+
 void RaceReport::read_only_load(const AccessRecord& earlier, AccessType type, AccessEvent load) {
   const Access& access = load.access;
   const CodeAddress site = sites_.address(earlier.site());

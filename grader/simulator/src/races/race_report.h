@@ -65,6 +65,9 @@ class RaceReport {
   /// Two blocks use a word atomically, one of them for its own threads only.
   void narrow_atomics(const AccessRecord& earlier, AccessEvent event);
 
+  /// The thread writes over what it has read of another block's, with a fence of that one's alone.
+  void not_acquired(const AccessRecord& written, const AccessRecord& read, AccessEvent event);
+
   /// A load by the read-only path reads what the launch has written.
   void read_only_load(const AccessRecord& earlier, AccessType type, AccessEvent load);
 

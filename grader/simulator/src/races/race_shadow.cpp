@@ -43,6 +43,15 @@ struct RaceShadow::Comparison {
     }
   }
 
+  /// The present access writes over what another block has written and this thread has read.
+  void compare_update(const Cell& cell, const AccessEvent& event) const {
+    if (is_old(cell.write) || is_old(cell.read) || !is_of_another_block(cell.write)) return;
+    if (cell.read.thread() != thread || is_of_another_block(cell.read)) return;
+    if (ordering.is_ordered(cell.write, thread) && !ordering.is_acquired(cell.write, thread)) {
+      report.not_acquired(cell.write, cell.read, event);
+    }
+  }
+
   /// For an atomic.
   void compare_with_read(const AccessRecord& earlier, const AccessEvent& event) const {
     if (is_old(earlier)) return;
@@ -195,6 +204,7 @@ inline void RaceShadow::check_cell(std::size_t index, const Comparison& comparis
   }
   if (cell.read.has_second()) comparison.compare(second_reads_[index], AccessType::read, event);
   comparison.compare(cell.read, AccessType::read, event);
+  comparison.compare_update(cell, event);
   cell = {comparison.record, {}};
 }
 

@@ -116,6 +116,7 @@ class RaceChecker {
     first_reads_.on(event);
   }
   void on(const Fence& event) { ordering_.on(event); }
+  void on(const Acquire& event) { ordering_.on(event); }
   void on(const Synchronisation& event) {
     report_.settle();
     ordering_.on(event);
