@@ -9,23 +9,6 @@
 
 namespace onepass::layernorm {
 
-namespace {
-
-// More than blocks have a fixed share of, where they take the others as they come to them; and the
-// threads of a call for which the simulator has time.
-constexpr std::int64_t kGreatMany = 20'011;
-constexpr std::uint64_t kMostThreads = 1 << 23;
-
-std::uint64_t threads_of(const Case& hollow) {
-  std::uint64_t threads = 0;
-  for (const wire::Launch& launch : session().launches_of(hollow)) {
-    threads += launch.blocks * launch.threads;
-  }
-  return threads;
-}
-
-}  // namespace
-
 void check_repeats(const Case& call, int times, const Outputs& outputs) {
   const verdict::Answer first = expect<backward_mistakes>(call, outputs);
   const bool promised = first["returned"].get(0, 0) == 0.0;  // Summation::fixed_order
@@ -59,12 +42,6 @@ void check_repeats_of_many(const common::Function& function, const Outputs& outp
           check_repeats(backward_call(function, random_gradients(dtype, rows, kCols)), 3, outputs);
         }
       });
-  constexpr std::int64_t kFewCols = 2;
-  if (threads_of(verdict::contract::hollow(
-          function, Dtype::fp32, {{"rows", kGreatMany}, {"cols", kFewCols}}, 0)) <= kMostThreads) {
-    check_repeats(backward_call(function, random_gradients(Dtype::fp32, kGreatMany, kFewCols)), 2,
-                  outputs);
-  }
 }
 
 }  // namespace onepass::layernorm

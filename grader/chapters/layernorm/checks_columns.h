@@ -11,7 +11,7 @@ namespace onepass::layernorm {
 /// order, they must agree bit for bit.
 void check_repeats(const Case& call, int times, const Outputs& outputs);
 
-/// The same of as many rows as the launcher's other kernels take, and of a great many.
+/// The same of as many rows as the launcher's other kernels take.
 void check_repeats_of_many(const common::Function& function, const Outputs& outputs);
 
 }  // namespace onepass::layernorm
