@@ -246,12 +246,14 @@ void check_beyond_32_bits(const Subject& subject) {
                       {"index-overflow",
                        "The place in the tables, position * rotary_dim / 2, is beyond 2^31 here: "
                        "compute it in 64 bits, as int64_t."});
-  // What goes well with places beyond 2^31 goes wrong here because of the position. In 32 bits all
-  // of them are the same one.
-  check_far_positions(subject, true, 1, std::int64_t{1} << 32,
-                      {"position-width",
-                       "A position is beyond 2^31 here, and was cut to 32 bits somewhere: keep it "
-                       "in the type that is given, or in 64 bits."});
+  // What goes well with places beyond 2^31 goes wrong here because of the position. 2^32 apart, all
+  // of them are the same one in 32 bits.
+  for (const std::int64_t apart : {std::int64_t{1'500'000'001}, std::int64_t{1} << 32}) {
+    check_far_positions(subject, true, 1, apart,
+                        {"position-width",
+                         "A position is beyond 2^31 here, and was cut to 32 bits somewhere: keep "
+                         "it in the type that is given, or in 64 bits."});
+  }
 }
 
 // ---- Sizes and numbers ----

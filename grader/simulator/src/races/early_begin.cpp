@@ -130,7 +130,8 @@ std::string EarlyBegin::chain_from(const LaunchBefore& before, bool has_waited) 
   const auto never_waits = std::find_if(before_.rbegin(), before_.rend(),
                                         [](const LaunchBefore& each) { return !each.waits; });
   const std::string between = never_waits->launch.kernel;
-  return "The thread has called cudaGridDependencySynchronize(), but that waits for the kernel "
+  return "The thread has called cudaGridDependencySynchronize(), but as far as CUDA promises that "
+         "waits for the kernel "
          "before alone. " +
          between + ", which lies between the two, may begin as soon as " + before.launch.kernel +
          " has called cudaTriggerProgrammaticLaunchCompletion(), and be over first, for it waits "
