@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 
 namespace simulator::limits {
 
@@ -23,6 +24,14 @@ constexpr Generation kGenerations[] = {
     {80, false, 2048, 32, 164 * kKilo, kKilo, 163 * kKilo},
     {120, true, 1536, 24, 100 * kKilo, kKilo, 99 * kKilo},
 };
+
+/// That of a capability which is one of theirs.
+constexpr const Generation& generation_of(int capability) {
+  for (const Generation& known : kGenerations) {
+    if (known.capability == capability) return known;
+  }
+  throw std::invalid_argument("no GPU of that compute capability");
+}
 
 constexpr unsigned kWarpSize = 32;
 constexpr unsigned kThreadsPerBlock = 1024;

@@ -27,17 +27,14 @@ constexpr std::int64_t kSummed = 131, kSummedElements = 1 << 20;
 /// A size, whose numbers are such as fill vectors or such as do not, and what a launcher is asked
 /// of it: its doublings, and what it launches for each on the usual GPU.
 struct Question {
+  const Function& function;
   contract::Size size;
   Dtype dtype;
   bool is_odd;
   std::vector<std::int64_t> steps;
   std::vector<Launches> at_home;
 
-  Asked asked(const Function& function) const { return {function, dtype, size.name, is_odd}; }
-  /// Its kernels there for two steps, step i and the one before it.
-  std::pair<std::set<std::string>, std::set<std::string>> turns(std::size_t i) const {
-    return {kernels_of(at_home[i - 1]), kernels_of(at_home[i])};
-  }
+  Asked asked() const { return {function, dtype, size.name, is_odd}; }
 };
 
 std::vector<Question> questions(const Function& function) {
@@ -46,8 +43,8 @@ std::vector<Question> questions(const Function& function) {
   for (const contract::Size& size : sizes_to_try(function)) {
     for (const Dtype dtype : {Dtype::fp32, half}) {
       for (const bool is_odd : {false, true}) {
-        Question& question = all.emplace_back(Question{size, dtype, is_odd, {}, {}});
-        const Asked asked = question.asked(function);
+        Question& question = all.emplace_back(Question{function, size, dtype, is_odd, {}, {}});
+        const Asked asked = question.asked();
         question.steps = asked.doublings(
             std::min(size.most, is_shared(function, size) ? kMostNumbers : kMostNotShared));
         for (const std::int64_t step : question.steps) {
@@ -68,8 +65,8 @@ bool are_alike(const Launches& some, const Launches& others) {
 }
 
 /// On another GPU: does the launcher launch something else for any of them?
-bool launches_others(const Function& function, const Question& question) {
-  const Asked asked = question.asked(function);
+bool launches_others(const Question& question) {
+  const Asked asked = question.asked();
   asked.ask({question.steps.begin(), question.steps.end()});
   for (std::size_t i = 0; i < question.steps.size(); ++i) {
     const Launches& here = asked.launches_at(question.steps[i]);
@@ -103,7 +100,59 @@ bool sums_rows(const Function& function) {
 std::int64_t others_of(const contract::Size& size, std::int64_t number, std::int64_t wanted,
                        std::int64_t elements) {
   const std::int64_t fit = elements / number;
-  return std::clamp<std::int64_t>(fit, 2, is_limited(size) ? wanted : fit > 8 ? 3 : 2);
+  const std::int64_t most = is_limited(size) ? wanted : fit > 8 ? 3 : 2;
+  return std::clamp<std::int64_t>(fit, 2, most);
+}
+
+/// Of the launches seen so far: their kernels, each with what it was given of shared memory.
+class Seen {
+ public:
+  bool is_new(const Launches& launches) {
+    std::set<std::pair<std::string, std::uint64_t>> kernels;
+    for (const wire::Launch& launch : launches) {
+      kernels.emplace(launch.kernel, launch.shared_bytes);
+    }
+    return seen_.insert(kernels).second;
+  }
+
+ private:
+  std::set<std::set<std::pair<std::string, std::uint64_t>>> seen_;
+};
+
+/// On another GPU: calls on both sides of where the launcher turns to another kernel there and not
+/// at home, and with the largest number.
+void check_there(const Question& question, const CheckCall& check, Seen& seen) {
+  const Function& function = question.function;
+  const Asked asked = question.asked();
+  const auto check_with = [&](std::int64_t number, std::int64_t wanted, std::int64_t elements) {
+    const std::int64_t others = others_of(question.size, number, wanted, elements);
+    check(call(function, question.dtype,
+               {.sizes = with_large(function, question.size.name, number, others, kOtherWidth),
+                .seed = session().random().bits(13)},
+               rows_apart(function)));
+  };
+  for (std::size_t i = 1; i < question.steps.size(); ++i) {
+    const auto before = kernels_of(asked.launches_at(question.steps[i - 1]));
+    const auto after = kernels_of(asked.launches_at(question.steps[i]));
+    const bool is_as_at_home =
+        before == kernels_of(question.at_home[i - 1]) && after == kernels_of(question.at_home[i]);
+    if (before == after || is_as_at_home) {
+      continue;
+    }
+    const auto [last, next] =
+        ends_between(asked, question.steps[i - 1], question.steps[i], kernels_of);
+    check_with(last, kSeveral, kSeveralElements);
+    if (sums_rows(function) && seen.is_new(asked.launches(next))) {
+      check_with(next, kSummed, kSummedElements);
+    } else {
+      check_with(next, 2, kSeveralElements);
+    }
+  }
+  const std::int64_t most = asked.number(question.steps.back());
+  const Launches& launches = asked.launches(most);
+  if (!are_alike(launches, question.at_home.back()) && seen.is_new(launches)) {
+    check_with(most, 2, kSeveralElements);
+  }
 }
 
 }  // namespace
@@ -113,48 +162,12 @@ void check_on_other_gpus(const Function& function, const CheckCall& check) {
     return;
   }
   const std::vector<Question> all = questions(function);
-  std::set<std::set<std::pair<std::string, std::uint64_t>>> seen;
-  const auto is_new = [&](const Launches& launches) {
-    std::set<std::pair<std::string, std::uint64_t>> kernels;
-    for (const wire::Launch& launch : launches) {
-      kernels.emplace(launch.kernel, launch.shared_bytes);
-    }
-    return seen.insert(kernels).second;
-  };
+  Seen seen;
   for (const int capability : kOtherGpus) {
     const verdict::Session::OtherGeneration other(session(), capability);
-    if (std::none_of(all.begin(), all.end(), [&](const Question& question) {
-          return launches_others(function, question);
-        })) {
-      continue;
-    }
-    for (const Question& question : all) {
-      const Asked asked = question.asked(function);
-      const auto check_with = [&](std::int64_t number, std::int64_t wanted, std::int64_t elements) {
-        const std::int64_t others = others_of(question.size, number, wanted, elements);
-        check(call(function, question.dtype,
-                   {.sizes = with_large(function, question.size.name, number, others, kOtherWidth),
-                    .seed = session().random().bits(13)},
-                   rows_apart(function)));
-      };
-      for (std::size_t i = 1; i < question.steps.size(); ++i) {
-        const std::int64_t before = question.steps[i - 1], after = question.steps[i];
-        const std::pair here = {kernels_of(asked.launches_at(before)),
-                                kernels_of(asked.launches_at(after))};
-        if (here.first != here.second && here != question.turns(i)) {
-          const auto [last, next] = ends_between(asked, before, after, kernels_of);
-          check_with(last, kSeveral, kSeveralElements);
-          if (sums_rows(function) && is_new(asked.launches(next))) {
-            check_with(next, kSummed, kSummedElements);
-          } else {
-            check_with(next, 2, kSeveralElements);
-          }
-        }
-      }
-      const std::int64_t most = asked.number(question.steps.back());
-      const Launches& launches = asked.launches(most);
-      if (!are_alike(launches, question.at_home.back()) && is_new(launches)) {
-        check_with(most, 2, kSeveralElements);
+    if (std::any_of(all.begin(), all.end(), launches_others)) {
+      for (const Question& question : all) {
+        check_there(question, check, seen);
       }
     }
   }

@@ -22,14 +22,11 @@ std::string text_of(const wire::OtherDevice& device) {
   if (device.multiprocessors > 0) {
     text += fmt::format(" of {} multiprocessors", device.multiprocessors);
   }
-  for (const simulator::limits::Generation& known : simulator::limits::kGenerations) {
-    if (known.capability == device.capability &&
-        known.capability != wire::OtherDevice().capability) {
-      text +=
-          fmt::format(", of compute capability {}.{}, with {} KB of shared memory a block and {}",
-                      known.capability / 10, known.capability % 10, known.shared_of_block / 1024,
-                      known.has_clusters ? "clusters" : "no clusters");
-    }
+  if (device.capability != wire::OtherDevice().capability) {
+    const auto& gpu = simulator::limits::generation_of(device.capability);
+    text += fmt::format(", of compute capability {}.{}, with {} KB of shared memory a block and {}",
+                        gpu.capability / 10, gpu.capability % 10, gpu.shared_of_block / 1024,
+                        gpu.has_clusters ? "clusters" : "no clusters");
   }
   return text.empty() ? "" : ", on a GPU" + text;
 }

@@ -173,8 +173,8 @@ std::uint64_t keep(std::uint64_t old_bits, std::uint64_t operand, std::uint64_t 
 
 /// __threadfence_block, __threadfence, __threadfence_system.
 void memory_fence(FenceScope scope);
-/// Behind an atomic that acquires, for other blocks.
-void acquire_memory();
+/// Behind an atomic that acquires.
+void acquire_memory(FenceScope scope);
 
 // ---- Asynchronous copies --------------------------------------------------------------------
 

@@ -185,8 +185,7 @@ __forceinline__ T atomic(Order order, FenceScope scope, void* memory, AtomicUpda
   if (order == Order::release || order == Order::acq_rel) memory_fence(scope);
   const T found =
       simulator::atomic(static_cast<T*>(memory), update, operand, scope, to_bits(comparand));
-  const bool acquires = order == Order::acquire || order == Order::acq_rel;
-  if (acquires && scope != FenceScope::block) acquire_memory();
+  if (order == Order::acquire || order == Order::acq_rel) acquire_memory(scope);
   return found;
 }
 

@@ -138,9 +138,10 @@ void memory_fence(FenceScope scope) {
   launch->checkers.tell(Fence{launch->thread->number, scope != FenceScope::block});
 }
 
-void acquire_memory() {
+void acquire_memory(FenceScope scope) {
   Launch* launch = launch_of_kernel();
-  if (launch != nullptr) launch->checkers.tell(Acquire{launch->thread->number});
+  if (launch != nullptr && scope != FenceScope::block)
+    launch->checkers.tell(Acquire{launch->thread->number});
 }
 
 void yield() {

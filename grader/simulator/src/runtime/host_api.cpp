@@ -114,9 +114,7 @@ void give_memory(bool gives) {
 }
 
 void set_generation(int capability) {
-  for (const limits::Generation& known : limits::kGenerations) {
-    if (known.capability == capability) machine().generation = &known;
-  }
+  machine().generation = &limits::generation_of(capability);
 }
 
 void set_time_limit(double cpu_seconds_per_launch) {
