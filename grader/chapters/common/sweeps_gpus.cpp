@@ -100,8 +100,9 @@ bool sums_rows(const Function& function) {
 std::int64_t others_of(const contract::Size& size, std::int64_t number, std::int64_t wanted,
                        std::int64_t elements) {
   const std::int64_t fit = elements / number;
-  const std::int64_t most = is_limited(size) ? wanted : fit > 8 ? 3 : 2;
-  return std::clamp<std::int64_t>(fit, 2, most);
+  const std::int64_t most =
+      is_limited(size) ? wanted : std::min<std::int64_t>(wanted, fit > 8 ? 3 : 2);
+  return std::clamp<std::int64_t>(fit, std::min<std::int64_t>(wanted, 2), most);
 }
 
 /// Of the launches seen so far: their kernels, each with what it was given of shared memory.
@@ -120,7 +121,8 @@ class Seen {
 };
 
 /// On another GPU: calls on both sides of where the launcher turns to another kernel there and not
-/// at home, and with the largest number.
+/// at home, with the doubling behind that place, and with the largest number. (An odd doubling is
+/// one less than a power of two: parts of such a size may end within the last one's padding.)
 void check_there(const Question& question, const CheckCall& check, Seen& seen) {
   const Function& function = question.function;
   const Asked asked = question.asked();
@@ -147,6 +149,7 @@ void check_there(const Question& question, const CheckCall& check, Seen& seen) {
     } else {
       check_with(next, 2, kSeveralElements);
     }
+    check_with(asked.number(question.steps[i]), 1, kSeveralElements);
   }
   const std::int64_t most = asked.number(question.steps.back());
   const Launches& launches = asked.launches(most);
