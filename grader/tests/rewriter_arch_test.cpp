@@ -39,7 +39,6 @@ TEST_SUITE("rewriter") {
       const std::string lines = std::string("\n") + condition + "\nf();\n#else\ng();\n#endif\n";
       has_number("__global__ void k() {" + lines + "}");
       unchanged("void k() {" + lines + "}");
-      unchanged(lines);
     }
     has_number("__global__ void k() { if (__CUDA_ARCH__ >= 800) f(); }");
   }
@@ -82,12 +81,11 @@ TEST_SUITE("rewriter") {
     }
   }
 
-  TEST_CASE("functions that the host has too, and what stands around functions") {
+  TEST_CASE("functions that the host has, too") {
     for (const char* head :
          {"void f() {", "__host__ __device__ int f() {", "__device__ __host__ int f() {",
           "__device__ void g() {}\nvoid f() {", "__device__ float table[2];\nvoid f() {",
-          "__device__ void g();\nvoid f() {", "namespace a {", "struct S {",
-          "struct S { __device__ S() : a{1} {} void f() {",
+          "__device__ void g();\nvoid f() {", "struct S { __device__ S() : a{1} {} void f() {",
           "struct S { __device__ S() = default; void f() {",
           "void f() { auto g = [=] __host__ __device__ (int i) {",
           "void f() { each([] __device__ (int i) { return i; }, 2);",
@@ -98,8 +96,32 @@ TEST_SUITE("rewriter") {
       CAPTURE(head);
       unchanged(asked_in(head));
     }
-    unchanged(
-        "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900\n__global__ void k() {}\n#endif\n");
+  }
+
+  TEST_CASE("a condition around functions holds where it holds for the device or for the host") {
+    const std::string kernel = "\n__global__ void k() {}\n#endif\n";
+    const auto either = [](const std::string& condition) {
+      return "#if (" + with_number(condition) + ") || (" + condition + ")";
+    };
+    for (const std::string condition :
+         {"__CUDA_ARCH__ >= 900", "!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900",
+          "defined(__CUDA_ARCH__) && (__CUDA_ARCH__ < 800)"}) {
+      CHECK(rewritten("#if " + condition + kernel) == either(condition) + kernel);
+      for (const std::string scope : {"namespace a {\n", "extern \"C\" {\n", "void f() {}\n",
+                                      "struct alignas(16) S : B<int> {\n"}) {
+        CHECK(rewritten(scope + "#if " + condition + kernel + "};") ==
+              scope + either(condition) + kernel + "};");
+      }
+      unchanged("void f() {\n#if " + condition + "\n#endif\n}\n");
+      unchanged("struct S f(struct S s) {\n#if " + condition + "\n#endif\n}\n");
+    }
+    CHECK(rewritten("#if __CUDA_ARCH__ >= \\\n 900  // new" + kernel) ==
+          "#if (ONEPASS_DEVICE_ARCH >= 900) || (__CUDA_ARCH__ >= \\\n 900)  // new" + kernel);
+    has_number("#ifdef __CUDA_ARCH__" + kernel);
+    unchanged("#ifndef __CUDA_ARCH__" + kernel);
+    has_number("#ifndef __CUDA_ARCH__\nvoid f();\n#else" + kernel);
+    has_number("#if __CUDA_ARCH__ >= 900\nint f();\n#elif __CUDA_ARCH__ >= 800\n#else" + kernel);
+    has_number("#if __CUDA_ARCH__ >= 900\n#if N\n#endif\n#else" + kernel);
   }
 
   TEST_CASE("a function within a macro") {

@@ -18,6 +18,21 @@ std::string_view without_leading_blanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
+// A backslash and the newline after it: the line goes on.
+std::size_t splice_length(std::string_view source, std::size_t offset) {
+  const std::string_view rest = source.substr(std::min(offset, source.size()), 3);
+  return rest.substr(0, 2) == "\\\n" ? 2 : rest == "\\\r\n" ? 3 : 0;
+}
+
+// The offset of the newline that ends the logical line.
+std::size_t end_of_line(std::string_view source, std::size_t from) {
+  std::size_t offset = from;
+  while (offset < source.size() && source[offset] != '\n') {
+    offset += std::max<std::size_t>(splice_length(source, offset), 1);
+  }
+  return std::min(offset, source.size());
+}
+
 // Walks through the source once, from the left.
 class Lexer {
  public:
@@ -36,8 +51,8 @@ class Lexer {
 
   void step() {
     const char c = at(position_);
-    if (splice_length(position_) > 0) {
-      skip_to(position_ + splice_length(position_));
+    if (splice_length(source_, position_) > 0) {
+      skip_to(position_ + splice_length(source_, position_));
     } else if (c == '\n') {
       directive_ = 0;
       line_is_blank_ = true;
@@ -45,7 +60,7 @@ class Lexer {
     } else if (std::isspace(static_cast<unsigned char>(c))) {
       skip_to(position_ + 1);
     } else if (sees("//")) {
-      skip_to(end_of_line(position_));
+      skip_to(end_of_line(source_, position_));
     } else if (sees("/*")) {
       skip_to(position_after("*/", 2, "this comment has no end: add */"));
     } else if (c == '#' && line_is_blank_) {
@@ -114,60 +129,22 @@ class Lexer {
     }
     const std::string_view name = source_.substr(begin, end - begin);
     if (name == "if" && is_zero(end)) {
-      skip_to(end_of_skipped_region(end));
+      skip_to(end_of_group(source_, end));
     } else if (name == "define" || name == "if" || name == "elif" || name == "ifdef" ||
                name == "ifndef") {
       directive_ = ++directives_;
       line_is_blank_ = false;
       skip_to(end);
     } else {
-      skip_to(end_of_line(end));
+      skip_to(end_of_line(source_, end));
     }
   }
 
   bool is_zero(std::size_t from) const {
-    std::string_view rest = source_.substr(from, end_of_line(from) - from);
+    std::string_view rest = source_.substr(from, end_of_line(source_, from) - from);
     rest = without_leading_blanks(rest.substr(0, std::min(rest.find("//"), rest.find("/*"))));
     rest = rest.substr(0, rest.find_last_not_of(" \t\r") + 1);
     return rest == "0";
-  }
-
-  // The offset of the line that ends the group opened by an `#if 0`: its #else, #elif or #endif.
-  std::size_t end_of_skipped_region(std::size_t from) const {
-    int depth = 1;
-    std::size_t line = std::min(end_of_line(from) + 1, source_.size());
-    while (line < source_.size()) {
-      const std::size_t end = end_of_line(line);
-      std::string_view text = without_leading_blanks(source_.substr(line, end - line));
-      if (!text.empty() && text[0] == '#') {
-        text = without_leading_blanks(text.substr(1));
-        const bool opens = text.substr(0, 2) == "if";
-        const bool closes = text.substr(0, 5) == "endif";
-        depth += opens - closes;
-        if (depth == 0 || (depth == 1 && text.substr(0, 2) == "el")) {
-          return line;
-        }
-      }
-      line = std::min(end + 1, source_.size());
-    }
-    return source_.size();
-  }
-
-  // A backslash and the newline after it: the line goes on.
-  std::size_t splice_length(std::size_t offset) const {
-    if (at(offset) != '\\') {
-      return 0;
-    }
-    return at(offset + 1) == '\n' ? 2 : at(offset + 1) == '\r' && at(offset + 2) == '\n' ? 3 : 0;
-  }
-
-  // The offset of the newline that ends the logical line.
-  std::size_t end_of_line(std::size_t from) const {
-    std::size_t offset = from;
-    while (offset < source_.size() && source_[offset] != '\n') {
-      offset += std::max<std::size_t>(splice_length(offset), 1);
-    }
-    return std::min(offset, source_.size());
   }
 
   // Ends at the closing quote; at the end of the line where there is none, as in `#if`-ed out text
@@ -178,7 +155,9 @@ class Lexer {
       if (source_[offset] == source_[quote]) {
         return offset + 1;
       }
-      offset += splice_length(offset) > 0 ? splice_length(offset) : source_[offset] == '\\' ? 2 : 1;
+      offset += splice_length(source_, offset) > 0 ? splice_length(source_, offset)
+                : source_[offset] == '\\'          ? 2
+                                                   : 1;
     }
     return std::min(offset, source_.size());
   }
@@ -229,6 +208,26 @@ class Lexer {
 
 std::vector<Token> tokenize(std::string_view source) {
   return Lexer(source).run();
+}
+
+std::size_t end_of_group(std::string_view source, std::size_t from) {
+  int depth = 1;
+  std::size_t line = std::min(end_of_line(source, from) + 1, source.size());
+  while (line < source.size()) {
+    const std::size_t end = end_of_line(source, line);
+    std::string_view text = without_leading_blanks(source.substr(line, end - line));
+    if (!text.empty() && text[0] == '#') {
+      text = without_leading_blanks(text.substr(1));
+      const bool opens = text.substr(0, 2) == "if";
+      const bool closes = text.substr(0, 5) == "endif";
+      depth += opens - closes;
+      if (depth == 0 || (depth == 1 && text.substr(0, 2) == "el")) {
+        return line;
+      }
+    }
+    line = std::min(end + 1, source.size());
+  }
+  return source.size();
 }
 
 std::string as_written(const std::vector<Token>& tokens, std::size_t begin, std::size_t end) {

@@ -50,6 +50,10 @@ class RewriteError : public std::runtime_error {
 /// string without an end.
 std::vector<Token> tokenize(std::string_view source);
 
+/// The offset of the line that ends the group of the #if (or #elif) at `from`: its #else, #elif or
+/// #endif.
+std::size_t end_of_group(std::string_view source, std::size_t from);
+
 /// The text from one token to before another, with a space for all that stands between two of them:
 /// those of `==` stay together.
 std::string as_written(const std::vector<Token>& tokens, std::size_t begin, std::size_t end);

@@ -45,6 +45,25 @@ struct Doubled {
 #endif
   }
 };
+#if __CUDA_ARCH__ >= 900  // a function that old GPUs have not
+__device__ inline float on_new(float x) {
+  return __fadd_rn(x, 1.0f);
+}
+#endif
+__global__ void store_where_new(float* y) {
+#if __CUDA_ARCH__ >= 900
+  y[threadIdx.x] = on_new(1.0f);  // stores where new
+#endif
+}
+CASE(function_of_new_gpus_alone, "") {
+  float* y = zeros<float>();
+  store_where_new<<<1, 32>>>(y);
+  expect(y, 32, 2, 0);
+}
+CASE(function_of_new_gpus_alone_past_the_end, "out-of-bounds-global", {"Writes"},
+     {{"stores where new", 1, 0}}) {
+  store_where_new<<<1, 32>>>(zeros<float>() + kZeroBytes / 4 - 1);
+}
 CASE(function_object_of_the_device, "") {
   float* y = zeros<float>();
   apply<<<1, 32>>>(y, Doubled{});
