@@ -97,10 +97,10 @@ void ForwardChecks::large_means() const {
 }
 
 void ForwardChecks::landmarks_unlike_others(const Names& output) const {
-  constexpr Shape kShape = {1, 2, 24577};
+  constexpr Shape kShape = {1, kLandmarks + 1, 24577};
   Arguments arguments = random_arguments(Dtype::fp32, kShape, 1000.0);
-  arguments.x = changed(arguments.x, [&](auto, auto place, double value) {
-    return is_landmark(place, kShape.space) ? 0.0 : value;
+  arguments.x = changed(arguments.x, [&](auto channel, auto place, double value) {
+    return is_landmark(channel, place, kShape.space) ? 0.0 : value;
   });
   check(output, arguments);
 }

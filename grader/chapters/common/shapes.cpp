@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace onepass::common {
 
@@ -103,9 +105,10 @@ Matrix with_spikes(Matrix x, const std::vector<std::int64_t>& columns, double va
 
 }  // namespace
 
-bool is_landmark(std::int64_t place, std::int64_t count) {
-  return place == 0 || place == count / 4 || place == count / 2 || place == count * 3 / 4 ||
-         place == count - 1;
+bool is_landmark(std::int64_t row, std::int64_t place, std::int64_t count) {
+  const std::int64_t places[kLandmarks] = {0, count / 4, count / 2, count * 3 / 4, count - 1};
+  return row < kLandmarks ? place == places[row]
+                          : std::count(std::begin(places), std::end(places), place) > 0;
 }
 
 Matrix small_but_for(Dtype dtype, std::int64_t cols, const std::vector<std::int64_t>& columns) {
