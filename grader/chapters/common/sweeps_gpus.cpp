@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,12 +18,11 @@ namespace {
 
 // With no clusters; with little shared memory, too, and few threads; with clusters, and little.
 constexpr int kOtherGpus[] = {80, 75, 120};
-constexpr std::int64_t kMostNumbers = 1 << 18, kMostNotShared = 1 << 10;
+constexpr std::int64_t kMostNumbers = 1 << 17, kMostNotShared = 1 << 10;
 constexpr std::int64_t kVectorApart = 8;  // whole vectors of every type
-// Rows that come to a block several times, where multiprocessors are few, and rows of which a group
-// has several; fewer where that were more elements than the simulator has time for.
-constexpr std::int64_t kSeveral = 23, kSeveralElements = 1 << 18;
-constexpr std::int64_t kSummed = 131, kSummedElements = 1 << 20;
+// Rows of which a group has several. Of all rows fewer, where that were more elements than the
+// simulator has time for.
+constexpr std::int64_t kSummed = 67, kSummedElements = 1 << 20, kOtherElements = 1 << 18;
 
 /// A size, whose numbers are such as fill vectors or such as do not, and what a launcher is asked
 /// of it: its doublings, and what it launches for each on the usual GPU.
@@ -105,19 +105,29 @@ std::int64_t others_of(const contract::Size& size, std::int64_t number, std::int
   return std::clamp<std::int64_t>(fit, std::min<std::int64_t>(wanted, 2), most);
 }
 
-/// Of the launches seen so far: their kernels, each with what it was given of shared memory.
+/// What has been launched so far on other GPUs. Where the same is launched again, the same comes of
+/// it.
 class Seen {
  public:
-  bool is_new(const Launches& launches) {
-    std::set<std::pair<std::string, std::uint64_t>> kernels;
-    for (const wire::Launch& launch : launches) {
-      kernels.emplace(launch.kernel, launch.shared_bytes);
-    }
-    return seen_.insert(kernels).second;
+  /// The kernels, each with its threads and with what it was given of shared memory.
+  bool is_new(const Launches& launches) { return insert("", 0, launches); }
+  /// The same for so much of a question's size.
+  bool is_new(const Question& question, std::int64_t number, const Launches& launches) {
+    return insert(question.size.name, number, launches);
   }
 
  private:
-  std::set<std::set<std::pair<std::string, std::uint64_t>>> seen_;
+  using Launch = std::tuple<std::string, std::uint64_t, std::uint64_t>;
+
+  bool insert(const std::string& size, std::int64_t number, const Launches& launches) {
+    std::set<Launch> all;
+    for (const wire::Launch& launch : launches) {
+      all.emplace(launch.kernel, launch.threads, launch.shared_bytes);
+    }
+    return seen_.insert({size, number, all}).second;
+  }
+
+  std::set<std::tuple<std::string, std::int64_t, std::set<Launch>>> seen_;
 };
 
 /// On another GPU: calls on both sides of where the launcher turns to another kernel there and not
@@ -126,7 +136,11 @@ class Seen {
 void check_there(const Question& question, const CheckCall& check, Seen& seen) {
   const Function& function = question.function;
   const Asked asked = question.asked();
+  const std::int64_t several = 2 * session().multiprocessors() + 3;  // come to a block again
   const auto check_with = [&](std::int64_t number, std::int64_t wanted, std::int64_t elements) {
+    if (!seen.is_new(question, number, asked.launches(number))) {
+      return;
+    }
     const std::int64_t others = others_of(question.size, number, wanted, elements);
     check(call(function, question.dtype,
                {.sizes = with_large(function, question.size.name, number, others, kOtherWidth),
@@ -143,18 +157,18 @@ void check_there(const Question& question, const CheckCall& check, Seen& seen) {
     }
     const auto [last, next] =
         ends_between(asked, question.steps[i - 1], question.steps[i], kernels_of);
-    check_with(last, kSeveral, kSeveralElements);
-    if (sums_rows(function) && seen.is_new(asked.launches(next))) {
+    check_with(last, several, kOtherElements);
+    if (sums_rows(function) && question.dtype == Dtype::fp32 && seen.is_new(asked.launches(next))) {
       check_with(next, kSummed, kSummedElements);
     } else {
-      check_with(next, 2, kSeveralElements);
+      check_with(next, 2, kOtherElements);
     }
-    check_with(asked.number(question.steps[i]), 1, kSeveralElements);
+    check_with(asked.number(question.steps[i]), 1, kOtherElements);
   }
   const std::int64_t most = asked.number(question.steps.back());
   const Launches& launches = asked.launches(most);
   if (!are_alike(launches, question.at_home.back()) && seen.is_new(launches)) {
-    check_with(most, 2, kSeveralElements);
+    check_with(most, is_limited(question.size) ? 2 : 1, kOtherElements);
   }
 }
 

@@ -9,8 +9,14 @@ namespace onepass::verdict {
 namespace {
 
 // A cluster of eight blocks has room, each of which may have a multiprocessor of its own; and it is
-// no divisor or multiple of what grids are made of.
-constexpr int kFewMultiprocessors = 10;
+// no divisor or multiple of what grids are made of. With no clusters it need not be so many: rows
+// that come to each block several times are fewer, then, and take less time.
+constexpr int kFewMultiprocessors = 10, kFewWithoutClusters = 5;
+
+int few_multiprocessors(int capability) {
+  return simulator::limits::generation_of(capability).has_clusters ? kFewMultiprocessors
+                                                                   : kFewWithoutClusters;
+}
 
 // Of which an int can still count all threads.
 constexpr int kManyMultiprocessors = 1 << 16;
@@ -49,7 +55,9 @@ Session::ManyMultiprocessors::ManyMultiprocessors(Session& session)
     : OnOtherDevice(session, {.multiprocessors = kManyMultiprocessors}) {}
 
 Session::OtherGeneration::OtherGeneration(Session& session, int capability)
-    : OnOtherDevice(session, {.multiprocessors = kFewMultiprocessors, .capability = capability}) {}
+    : OnOtherDevice(
+          session, {.multiprocessors = few_multiprocessors(capability), .capability = capability}) {
+}
 
 int Session::multiprocessors() {
   if (other_device_.multiprocessors > 0) {
