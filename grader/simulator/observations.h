@@ -163,6 +163,8 @@ struct Finding {
   std::int64_t index = -1;  // the element of that buffer, -1 if none
   Missing missing = Missing::nothing;
   Habit habit = Habit::none;
+  /// Of a read and what writes over it: what was read had been written by the same line.
+  bool writes_again = false;
   std::uintptr_t plain_read = 0;  // of a race with an atomic: where the other one reads plainly
 };
 

@@ -44,7 +44,7 @@ inline void from_json(const nlohmann::json& json, Dim3& size) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Party, action, file, line, thread, block, warp, lane, on_host,
                                    called_from)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Finding, kind, kernel, message, warning, parties, buffer, index,
-                                   missing, habit)
+                                   missing, habit, writes_again)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LineTraffic, file, line, space, type, is_bulk, buffer, requests,
                                    lanes, bytes, units, least_units, distinct_sectors, lane_bytes,
                                    lane_distance)

@@ -118,24 +118,31 @@ std::vector<Way<Hooks>> roots_added_up(const ForwardWords& words) {
   return ways;
 }
 
-/// Threads or lanes past the end of the row add (0 - mean)^2: up to a multiple of so many, or for 0
-/// to the next power of two.
+/// What is beside the row adds (0 - mean)^2: threads or lanes past its end, up to a multiple of so
+/// many, or for 0 to the next power of two; or so many elements of a pack in which it begins.
 std::vector<Way<Hooks>> masked_lanes(const ForwardWords& words) {
   std::vector<Way<Hooks>> ways;
+  const auto add = [&](const char* where, auto beside) {
+    ways.push_back({fmt::format("What is {} the {} entered the variance, as (0 - mean)^2: only "
+                                "elements that exist may add to it.",
+                                where, words.of.row),
+                    {.variance = [beside](const Row& r) {
+                      return (r.squares +
+                              beside(static_cast<std::int64_t>(r.cols)) * r.mean * r.mean) /
+                             r.cols;
+                    }}});
+  };
   for (std::int64_t group : {256, 1024, 512, 128, 64, 32, 0}) {
-    ways.push_back(
-        {say("What is past the end of the {row} entered the variance, as (0 - mean)^2: only "
-             "elements that exist may add to it.",
-             words),
-         {.variance = [group](const Row& r) {
-           const auto cols = static_cast<std::int64_t>(r.cols);
-           std::int64_t padded = 1;
-           while (padded < cols) {
-             padded *= 2;
-           }
-           return (r.squares + surplus(group > 0 ? group : padded, cols) * r.mean * r.mean) /
-                  r.cols;
-         }}});
+    add("past the end of", [group](std::int64_t cols) {
+      std::int64_t padded = 1;
+      while (padded < cols) {
+        padded *= 2;
+      }
+      return surplus(group > 0 ? group : padded, cols);
+    });
+  }
+  for (int before = 1; before < 8; ++before) {
+    add("beside", [before](std::int64_t) { return static_cast<double>(before); });
   }
   return ways;
 }

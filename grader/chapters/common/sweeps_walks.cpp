@@ -39,6 +39,7 @@ void check_long_walks(const CheckRows& check, const CheckRows& check_sums) {
   // One more than the lanes of a warp can have loaded at once, each a number of another row.
   check(Dtype::fp32, 33 * 16 * blocks + 5, 3, {});
   check(Dtype::fp16, 8 * blocks + 4, 520, {});
+  check(Dtype::bf16, 8 * blocks + 4, 521, {});
   check_sums(Dtype::fp16, blocks + 3, 4104, {});
 }
 

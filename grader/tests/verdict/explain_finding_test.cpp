@@ -140,10 +140,17 @@ TEST_CASE("a helper's line comes with the kernel's line that called it") {
 
 TEST_CASE("a slot overwritten while it is read: by the next row, or by a second use") {
   const Case call = strided(65);
-  const Finding back = race("reads 4 bytes", 40, "writes 4 bytes", 30);
+  Finding back = race("reads 4 bytes", 40, "writes 4 bytes", 30);
+  CHECK(named(call, back, 2) == "missing-barrier");  // of what was to be read
+  back.writes_again = true;
   CHECK(named(call, back, 2) == "row-loop-race");
   CHECK(named(call, back, 3) == "reused-buffer-race");  // a block a row: no loop over rows
   CHECK(named(call, race("reads 4 bytes", 40, "writes 4 bytes", 50), 2) == "reused-buffer-race");
+  CHECK(named(call, race("reads 4 bytes", 40, "writes 4 bytes", 40), 2) == "missing-barrier");
+  Finding called = back;  // of a helper, behind another one
+  called.parties[0].called_from = 60;
+  called.parties[1].called_from = 80;
+  CHECK(named(call, called, 2) == "reused-buffer-race");
   CHECK(named(call, race("writes 4 bytes", 30, "reads 4 bytes", 40)) == "missing-barrier");
   CHECK(named(call, race("reads 4 bytes that nobody has written", 40, "writes 4 bytes", 30)) ==
         "missing-barrier");

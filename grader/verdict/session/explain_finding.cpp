@@ -210,12 +210,30 @@ bool is_overwriting(const Finding& finding) {
          finding.parties.at(1).action.starts_with("writes");
 }
 
+/// Where in the kernel it happens, and where in the function that the kernel calls there.
+std::pair<int, int> place_in_kernel(const Party& party) {
+  return {party.called_from != 0 ? party.called_from : party.line, party.line};
+}
+
+/// If the write comes first in the text, either it was to be read, or it is that of the next turn
+/// of a loop: there what was read had been written by the same line. A block with several rows has
+/// such a loop.
 Diagnosis explain_overwriting(const Case& call, const Run& run, const Finding& finding) {
+  const auto reads = place_in_kernel(finding.parties[0]);
+  const auto writes = place_in_kernel(finding.parties[1]);
   const std::string barrier =
       finding.missing == Missing::cluster_barrier ? "cluster.sync()" : "__syncthreads()";
-  const bool goes_back = finding.parties[1].line <= finding.parties[0].line;
+  if (writes == reads) {
+    return with_advice(finding, "missing-barrier",
+                       "The line reads what another thread writes there. A " + barrier +
+                           " must come between: in each turn if it is in a loop, else behind a "
+                           "read into a variable.");
+  }
   const std::optional<std::string> rows = rows_of_a_block(call, run, finding.kernel);
-  if (goes_back && rows) {
+  if (writes < reads && !finding.writes_again) {
+    return {"missing-barrier", sentence_of(finding)};
+  }
+  if (writes < reads && rows) {
     return with_advice(finding, "row-loop-race",
                        "A block goes on to the next of its " + *rows +
                            " while some threads still read this one's: put a " + barrier +

@@ -144,6 +144,15 @@ void RaceReport::race(AccessRecord earlier, AccessType earlier_type, AccessEvent
   }
 }
 
+void RaceReport::overwrites(AccessRecord read, AccessRecord written, AccessEvent event) {
+  tell(read, AccessType::read, event, Values::unknown, written);
+}
+
+bool RaceReport::is_of_one_line(const AccessRecord& earlier, const AccessEvent& event) const {
+  return earlier.is_set() && earlier.interval() >= ordering_.block_begin() &&
+         source_line(sites_.address(earlier.site())) == source_line(event.access.site);
+}
+
 void RaceReport::hold_back(AccessRecord earlier, AccessEvent write) {
   if (!held_.is(write)) settle();
   if (is_known(earlier, write)) return;
@@ -212,7 +221,7 @@ bool RaceReport::is_not_awaited(const AccessRecord& earlier, AccessType earlier_
 }
 
 void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent event,
-                      Values values) {
+                      Values values, AccessRecord written) {
   if (is_not_awaited(earlier, earlier_type, event.access)) return not_awaited(earlier, event);
   const Access& access = event.access;
   const Kind kind = kind_of(event);
@@ -252,6 +261,7 @@ void RaceReport::tell(AccessRecord earlier, AccessType earlier_type, AccessEvent
   if (between == Reach::warp && !found.warning && is_volatile(earlier, access)) {
     found.habit = Habit::lanes_in_step;
   }
+  found.writes_again = is_of_one_line(written, event);
   if (earlier_type == AccessType::read && access.type == AccessType::atomic) {
     found.plain_read = site;
   } else if (earlier_type == AccessType::atomic && access.type == AccessType::read) {

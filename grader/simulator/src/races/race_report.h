@@ -35,6 +35,8 @@ class RaceReport {
   /// here: the one that is the last at one counter is the last at the next, so `is_last` is written
   /// over with what it was. On a GPU it need not be, and who reads it late gets another value.
   void race(AccessRecord earlier, AccessType earlier_type, AccessEvent event);
+  /// The same of a read, if the access writes. `written`: by whom what was read had been written.
+  void overwrites(AccessRecord read, AccessRecord written, AccessEvent event);
 
   /// Before anything that may order a write behind the one that is held back: is its value the same
   /// as before?
@@ -97,7 +99,9 @@ class RaceReport {
   void hold_back(AccessRecord earlier, AccessEvent write);
   bool is_changed() const;
   void settle_as(Values values);
-  void tell(AccessRecord earlier, AccessType earlier_type, AccessEvent event, Values values);
+  void tell(AccessRecord earlier, AccessType earlier_type, AccessEvent event, Values values,
+            AccessRecord written = {});
+  bool is_of_one_line(const AccessRecord& earlier, const AccessEvent& event) const;
 
   /// A part of the message, and what the two lack.
   struct Reason {

@@ -43,6 +43,15 @@ struct RaceShadow::Comparison {
     }
   }
 
+  /// The present access writes over what has been read, and was written before that.
+  void compare_with_read(const AccessRecord& read, const AccessRecord& written,
+                         const AccessEvent& event) const {
+    if (is_old(read)) return;
+    if (__builtin_expect(!ordering.is_ordered(read, thread), 0)) {
+      report.overwrites(read, written, event);
+    }
+  }
+
   /// The present access writes over what another block has written and this thread has read.
   void compare_update(const Cell& cell, const AccessEvent& event) const {
     if (is_old(cell.write) || is_old(cell.read) || !is_of_another_block(cell.write)) return;
@@ -53,7 +62,7 @@ struct RaceShadow::Comparison {
   }
 
   /// For an atomic.
-  void compare_with_read(const AccessRecord& earlier, const AccessEvent& event) const {
+  void compare_atomic_with_read(const AccessRecord& earlier, const AccessEvent& event) const {
     if (is_old(earlier)) return;
     if (ordering.is_ordered(earlier, thread)) {
       if (earlier.thread() == thread && !is_of_another_block(earlier) &&
@@ -202,8 +211,10 @@ inline void RaceShadow::check_cell(std::size_t index, const Comparison& comparis
     note_read(index, comparison);
     return;
   }
-  if (cell.read.has_second()) comparison.compare(second_reads_[index], AccessType::read, event);
-  comparison.compare(cell.read, AccessType::read, event);
+  if (cell.read.has_second()) {
+    comparison.compare_with_read(second_reads_[index], cell.write, event);
+  }
+  comparison.compare_with_read(cell.read, cell.write, event);
   comparison.compare_update(cell, event);
   cell = {comparison.record, {}};
 }
@@ -213,8 +224,8 @@ void RaceShadow::check_cell_atomically(std::size_t index, const Comparison& comp
   const Cell& cell = cells_[index];
   comparison.compare(cell.write, AccessType::write, event);
   if (event.access.type == AccessType::read || event.access.is_load) return;
-  if (cell.read.has_second()) comparison.compare_with_read(second_reads_[index], event);
-  comparison.compare_with_read(cell.read, event);
+  if (cell.read.has_second()) comparison.compare_atomic_with_read(second_reads_[index], event);
+  comparison.compare_atomic_with_read(cell.read, event);
 }
 
 void RaceShadow::check_among_atomics(AccessEvent event, const AccessRecord& record,

@@ -1,4 +1,4 @@
-// diagnosis: none
+// diagnosis: one-pass-variance
 // Each slice of a large channel takes its first element for what all are like: where that stands out, the
 // squares of the distances from it cancel.
 
