@@ -124,7 +124,9 @@ std::string Case::describe() const {
                 : fmt::format(", {} {}", scalar, std::get<std::int64_t>(value));
   }
   for (const Buffer& buffer : buffers_) {
-    text += buffer.null && buffer.over.empty() ? fmt::format(", {} null", buffer.name) : "";
+    text += !buffer.over.empty() ? fmt::format(", {} over {}", buffer.name, buffer.over)
+            : buffer.null        ? fmt::format(", {} null", buffer.name)
+                                 : "";
     text += buffer.layout.in.empty() ? ""
                                      : fmt::format(", {} = {} + {}", buffer.name, buffer.layout.in,
                                                    buffer.layout.offset);

@@ -89,6 +89,10 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
 /// The same call on the same numbers in another dtype. Nothing of a hash filled call.
 std::optional<Case> in_dtype(const Case& call, Dtype dtype);
 
+/// The same call with memory of its own for each output that lies over an input. Nothing if none
+/// does, or of a hash filled call.
+std::optional<Case> not_in_place(const Case& call);
+
 /// The same call with inputs that begin an odd number of elements past an aligned address, and so
 /// do their rows that have a stride: no vector is aligned. Nothing if they do already, or of a hash
 /// filled call.

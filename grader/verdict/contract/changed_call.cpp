@@ -199,6 +199,15 @@ std::optional<Case> in_dtype(const Case& call, Dtype dtype) {
   return contract::call(*call.contract(), dtype, std::move(taken->arguments), taken->arrangement);
 }
 
+std::optional<Case> not_in_place(const Case& call) {
+  std::optional<Taken> taken = taken_with_values(call);
+  if (!taken || std::exchange(taken->arrangement.over, {}).empty()) {
+    return std::nullopt;
+  }
+  return contract::call(*call.contract(), call.dtype(), std::move(taken->arguments),
+                        taken->arrangement);
+}
+
 std::optional<Case> one_element_off(const Case& call) {
   std::optional<Taken> taken = taken_with_values(call);
   if (!taken) {

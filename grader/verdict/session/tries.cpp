@@ -105,8 +105,8 @@ void Session::look_past_the_end(const Case& call, const Outputs& outputs,
   }
 }
 
-/// Who has no other reason is told from which size on it goes wrong, or that it is a matter of what
-/// is aligned.
+/// Who has no other reason is told that it is a matter of what is in place, from which size on it
+/// goes wrong, or that it is a matter of what is aligned.
 void Session::look_for_boundary(const Case& call, const Outputs& outputs) {
   Failure& failure = *check_.failure;
   const bool is_known = has_reason(call, failure);
@@ -126,6 +126,12 @@ void Session::look_for_boundary(const Case& call, const Outputs& outputs) {
           return verdict::compare(run->answer[output], value, bound, run->answer.poison).right();
         }));
   };
+  const std::optional<Case> apart = contract::not_in_place(call);
+  if (apart && is_right(*apart) == true) {
+    failure.message +=
+        "\nWith outputs of their own, and not over inputs, the same call is right: look at what is "
+        "read again after it was written over.";
+  }
   if (const std::optional<Boundary> found = find_boundary(call, is_right)) {
     failure.message += "\n" + found->sentence();
     const std::optional<Run> run = retry(found->first_wrong);
