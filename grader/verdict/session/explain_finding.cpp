@@ -166,6 +166,12 @@ Diagnosis explain_global_race(const Case& call, const Run& run, const Finding& f
                        "Each element of it is one block's: look at the index of the other, which "
                        "has no business there.");
   }
+  if (one.block == other.block && is_another_ones_element(call, finding)) {
+    return with_advice(finding, std::nullopt,
+                       "If each element is one thread's, look at the index of the other, which has "
+                       "no business there. If both are to write, a __syncthreads() belongs between "
+                       "the two.");
+  }
   // One number a row, such as a running mean, is nobody's partner.
   const bool is_in_place = buffer != nullptr && buffer->role == Role::in_place && buffer->cols > 1;
   if (is_in_place && is_written_by_two(run, finding.buffer)) {
@@ -223,7 +229,7 @@ Diagnosis explain_overwriting(const Case& call, const Run& run, const Finding& f
   const auto writes = place_in_kernel(finding.parties[1]);
   const std::string barrier =
       finding.missing == Missing::cluster_barrier ? "cluster.sync()" : "__syncthreads()";
-  if (writes == reads) {
+  if (writes == reads && !finding.writes_again) {
     return with_advice(finding, "missing-barrier",
                        "The line reads what another thread writes there. A " + barrier +
                            " must come between: in each turn if it is in a loop, else behind a "
@@ -233,7 +239,7 @@ Diagnosis explain_overwriting(const Case& call, const Run& run, const Finding& f
   if (writes < reads && !finding.writes_again) {
     return {"missing-barrier", sentence_of(finding)};
   }
-  if (writes < reads && rows) {
+  if (writes <= reads && rows) {
     return with_advice(finding, "row-loop-race",
                        "A block goes on to the next of its " + *rows +
                            " while some threads still read this one's: put a " + barrier +
