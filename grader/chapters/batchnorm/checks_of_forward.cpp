@@ -98,7 +98,7 @@ void ForwardChecks::large_means() const {
 
 void ForwardChecks::landmarks_unlike_others(const Names& output) const {
   for (const std::int64_t space : {9001, 24577}) {
-    Arguments arguments = random_arguments(Dtype::fp32, {1, kLandmarks + 1, space}, 1000.0);
+    Arguments arguments = random_arguments(Dtype::fp32, {1, kLandmarkRows, space}, 1000.0);
     arguments.x = changed(arguments.x, [&](auto channel, auto place, double value) {
       return is_landmark(channel, place, space) ? 0.0 : value;
     });

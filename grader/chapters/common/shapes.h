@@ -62,8 +62,9 @@ Matrix changed(const Matrix& x, Value value) {
 std::vector<std::int64_t> boundary_columns(std::int64_t cols);
 
 /// Where a kernel may look for what all of so many numbers are like: at the ends, in the middle and
-/// at the quarters. Of the first kLandmarks rows each has one such place, those after them all.
-constexpr std::int64_t kLandmarks = 5;
+/// at the quarters. Of the first five rows each has one such place, the next has all of them, and
+/// those after that have both ends and the middle.
+constexpr std::int64_t kLandmarkRows = 8;
 bool is_landmark(std::int64_t row, std::int64_t place, std::int64_t count);
 
 /// One number in each row that is larger than all others, in row r at column columns[r]: 8 among

@@ -76,7 +76,7 @@ void ForwardChecks::means_of_wide_rows(const Outputs& outputs) const {
   }
   // Whoever takes some elements for what all are like, loses the digits of the others.
   for (std::int64_t cols : {2000, 8200}) {
-    check(outputs, changed(random_x(Dtype::fp32, kLandmarks + 1, cols),
+    check(outputs, changed(random_x(Dtype::fp32, kLandmarkRows, cols),
                            [&](auto row, auto col, double value) {
                              return is_landmark(row, col, cols) ? value + 1000.0 : value;
                            }));

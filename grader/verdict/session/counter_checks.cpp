@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -10,6 +11,8 @@
 
 namespace onepass::verdict {
 namespace {
+
+constexpr double kFarBetter = 1.0 / 3.0;  // of an error
 
 /// The same call with numbers of another size. bfloat16 has as many exponents as fp32.
 std::optional<Case> in_other_type(const Case& call) {
@@ -52,9 +55,14 @@ bool is_erratic(const Case& call,
 }
 
 void CounterChecks::drop_harmless(std::vector<Suspect>& suspects, const Case& call) const {
-  const auto is_right = [&](const Case& other) {
+  const auto error_of = [&](const Case& other) {
     const std::optional<Answer> answer = attempt(other);
-    return answer && comparison_of(*answer, expected(other)).right();
+    return answer ? comparison_of(*answer, expected(other)).error_over_bound
+                  : std::numeric_limits<double>::infinity();
+  };
+  // What is wrong by little is right by chance, too.
+  const auto is_far_better = [&](const Case& other) {
+    return error_of(other) <= std::min(1.0, kFarBetter * error_of(call));
   };
   using Calls = std::pair<decltype(Noise::harmless), decltype(Noise::control)>;
   std::map<Calls, bool> known = {{{nullptr, nullptr}, false}};
@@ -63,7 +71,8 @@ void CounterChecks::drop_harmless(std::vector<Suspect>& suspects, const Case& ca
     const auto [entry, is_new] = known.emplace(Calls(harmless, control), false);
     if (is_new) {
       const std::optional<Case> other = harmless(call), alike = control ? control(call) : other;
-      entry->second = !other || !is_right(*other) || (control && alike && is_right(*alike));
+      entry->second =
+          !other || !is_far_better(*other) || (control && alike && error_of(*alike) <= 1.0);
     }
     return entry->second;
   });
