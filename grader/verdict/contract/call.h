@@ -89,8 +89,8 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
 /// The same call on the same numbers in another dtype. Nothing of a hash filled call.
 std::optional<Case> in_dtype(const Case& call, Dtype dtype);
 
-/// The same call with memory of its own for each output that lies over an input. Nothing if none
-/// does, or of a hash filled call.
+/// The same call with memory of its own, laid out as that, for each output that lies over an input.
+/// Nothing if none does, or of a hash filled call.
 std::optional<Case> not_in_place(const Case& call);
 
 /// The same call with inputs that begin an odd number of elements past an aligned address, and so

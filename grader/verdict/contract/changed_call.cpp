@@ -201,8 +201,12 @@ std::optional<Case> in_dtype(const Case& call, Dtype dtype) {
 
 std::optional<Case> not_in_place(const Case& call) {
   std::optional<Taken> taken = taken_with_values(call);
-  if (!taken || std::exchange(taken->arrangement.over, {}).empty()) {
+  if (!taken || taken->arrangement.over.empty()) {
     return std::nullopt;
+  }
+  Arrangement& arrangement = taken->arrangement;
+  for (const std::string& output : std::exchange(arrangement.over, {})) {
+    arrangement.places[output] = arrangement.places[call.contract()->find(output)->traits.over];
   }
   return contract::call(*call.contract(), call.dtype(), std::move(taken->arguments),
                         taken->arrangement);
