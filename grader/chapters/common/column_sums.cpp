@@ -48,7 +48,8 @@ const std::vector<Loss> kLostRows = {
      [](auto row, auto, auto groups) { return row < groups; }},
     {"stripe-dropped",
      {2, 4, 8, 16, 32, 64, 128, 256, 512},
-     "Only the rows of the first group arrived: the second stage has to add up all groups.",
+     "Only the rows of the first group arrived: all groups are to be added up, those of a block as "
+     "well as those of all blocks.",
      [](auto row, auto, auto groups) { return row % groups == 0; }},
     {"stripe-dropped",
      {4, 8, 16, 32, 64},

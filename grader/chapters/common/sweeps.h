@@ -12,6 +12,8 @@
 
 namespace onepass::common {
 
+using verdict::contract::just_aligned;
+
 /// Every way that a function's tensors may lie (the sweep), in every type. `number` counts those of
 /// a type, to take other sizes for each. only: the tensors that matter to the check, if not all do.
 using CheckWay =

@@ -151,6 +151,7 @@ TEST_SUITE("rmsnorm/backward_fast") {
       const auto vector = 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
       check_packs(3, vector, dtype);
       check_packs(2, 5 * vector, dtype);
+      check_packs(2, 6 * vector, dtype, just_aligned(kBackwardFast, dtype));
       check_packs(2, 1000, dtype, {{"dy", {8, 0}}, {"x", {24, 0}}, {"dx", {16, 0}}});
     }
     check_packs(1, 8192, Dtype::fp32);

@@ -185,6 +185,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
       const auto vector = 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
       check_packs(3, vector, dtype);
       check_packs(2, 5 * vector, dtype);
+      check_packs(2, 6 * vector, dtype, just_aligned(kForwardFast, dtype));
       check_packs(3, 64, dtype);
       check_packs(2, 1000, dtype, {{"x", {24, 0}}, {"y", {8, 0}}});
       Arrangement without_weight;

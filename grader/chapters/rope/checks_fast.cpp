@@ -161,6 +161,9 @@ TEST_SUITE("rope/fast") {
         check_packs(subject, {.dtype = dtype, .head_dim = 2 * vector});
         check_packs(subject, {.dtype = dtype, .q_heads = 5, .k_heads = 2, .head_dim = 128});
         check_packs(subject, {.dtype = dtype,
+                              .head_dim = 4 * vector,
+                              .arrangement = just_aligned(subject.functions->int32, dtype)});
+        check_packs(subject, {.dtype = dtype,
                               .head_dim = 10 * vector,
                               .rotary_dim = 6 * vector,
                               .own_tables = true,

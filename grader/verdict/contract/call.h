@@ -98,6 +98,11 @@ std::optional<Case> not_in_place(const Case& call);
 /// filled call.
 std::optional<Case> one_element_off(const Case& call);
 
+/// The same call with each tensor's rows so many elements past an address that 16 divides. Nothing
+/// if all of them begin at such addresses as it is, of views of one matrix, or of a hash filled
+/// call.
+std::optional<Case> rows_past_boundaries(const Case& call, std::int64_t elements);
+
 /// The same call with a few elements, one of 256 or so, many times as large, in the inputs that
 /// have rows: the sum over some of the columns comes to no other sum's. Nothing of a hash filled
 /// call.
@@ -112,6 +117,15 @@ std::optional<Case> with_other_choice(const Case& call);
 /// The same call with x less the mean of all its elements, which leaves numbers about 0. Nothing of
 /// a hash filled call, or if x is not large beside how far its elements lie apart.
 std::optional<Case> with_less_mean(const Case& call);
+
+/// The same call with rows of different numbers, where all rows of all inputs that have rows are
+/// alike all along. Nothing if one is not, if rows have one column, or of a hash filled call.
+std::optional<Case> with_uneven_rows(const Case& call);
+
+/// The same call in which each of these inputs has one number in all places: that one, or else that
+/// of its first. Nothing if they have already, or of a hash filled call.
+std::optional<Case> with_all_alike(const Case& call, const std::vector<std::string>& inputs,
+                                   std::optional<double> number = {});
 
 /// The same call in fp32, with x a little larger, each element by itself: by some units in the last
 /// place, for each `number` by others. What a formula gives stays; what is left of two large
@@ -129,7 +143,7 @@ std::optional<Case> with_one_stride(const Case& call);
 
 /// The same call with many times the rows in that tensor and in those that have its shape, each
 /// with numbers of its own, for rows past its end to be wrong numbers. Nothing but of an input that
-/// the function looks things up in: no result has its shape.
+/// the function looks things up in: no result has its rows.
 std::optional<Case> with_more_rows(const Case& call, const std::string& buffer);
 
 /// The same call with a size so much larger that those rows that it has are now `apart` rows from

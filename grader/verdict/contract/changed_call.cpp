@@ -231,6 +231,26 @@ std::optional<Case> one_element_off(const Case& call) {
                                                  std::move(taken->arguments), taken->arrangement));
 }
 
+std::optional<Case> rows_past_boundaries(const Case& call, std::int64_t elements) {
+  std::optional<Taken> taken = taken_with_values(call);
+  if (!taken || !taken->arrangement.views.empty()) {
+    return std::nullopt;
+  }
+  bool changed = false;
+  for (auto& [name, place] : taken->arrangement.places) {
+    const Buffer& buffer = call.buffer(name);
+    const auto vector = 16 / static_cast<std::int64_t>(size_of(buffer.dtype));
+    const bool is_strided = call.contract()->find(name)->traits.strided;
+    const std::int64_t stride =
+        is_strided ? (buffer.stride() + vector - 1) / vector * vector : buffer.stride();
+    changed = changed || place.offset % vector != 0 || stride != buffer.stride();
+    place = {.gap = is_strided ? stride - buffer.cols + vector : 0, .offset = elements};
+  }
+  return !changed ? std::nullopt
+                  : std::optional(contract::call(*call.contract(), call.dtype(),
+                                                 std::move(taken->arguments), taken->arrangement));
+}
+
 namespace {
 
 /// The same call with other numbers in the inputs that have rows, number(values, row, col).
@@ -263,6 +283,40 @@ std::optional<Case> with_outliers(const Case& call) {
     const bool is_one = draw.integer(number, 0, 255) == 0 && std::abs(value) * kTimes < kMost;
     return is_one ? value * kTimes : value;
   });
+}
+
+std::optional<Case> with_uneven_rows(const Case& call) {
+  bool is_flat = true;
+  const Random draw(0);
+  std::optional<Case> uneven = with_rows_of(call, [&](const Matrix& values, auto row, auto col) {
+    is_flat = is_flat && values.cols() > 1 && values.get(row, col) == values.get(row, 0);
+    return draw.normal(static_cast<std::uint64_t>(row * values.cols() + col));
+  });
+  return is_flat ? uneven : std::nullopt;
+}
+
+std::optional<Case> with_all_alike(const Case& call, const std::vector<std::string>& inputs,
+                                   std::optional<double> number) {
+  std::optional<Taken> taken = taken_with_values(call);
+  if (!taken) {
+    return std::nullopt;
+  }
+  bool changed = false;
+  for (const std::string& input : inputs) {
+    const auto found = taken->arguments.values.find(input);
+    if (found != taken->arguments.values.end()) {
+      const Matrix before = *found->second;
+      const double value = number.value_or(before.get(0, 0));
+      found->second =
+          matrix_of(before.dtype(), before.rows(), before.cols(), [&](auto row, auto col) {
+            changed = changed || before.get(row, col) != value;
+            return value;
+          });
+    }
+  }
+  return !changed ? std::nullopt
+                  : std::optional(contract::call(*call.contract(), call.dtype(),
+                                                 std::move(taken->arguments), taken->arrangement));
 }
 
 std::optional<Case> turned_round(const Case& call) {
@@ -368,8 +422,9 @@ std::optional<Case> with_more_rows(const Case& call, const std::string& buffer) 
     return other.rows == tensor->rows && other.cols == tensor->cols;
   };
   if (tensor == nullptr || tensor->rows == Extent(1) || is_hash_filled(call) ||
-      std::any_of(call.contract()->tensors.begin(), call.contract()->tensors.end(),
-                  [&](const Tensor& other) { return other.role != input && is_alike(other); })) {
+      std::any_of(
+          call.contract()->tensors.begin(), call.contract()->tensors.end(),
+          [&](const Tensor& other) { return other.role != input && other.rows == tensor->rows; })) {
     return std::nullopt;
   }
   std::vector<Buffer> buffers = call.buffers();

@@ -153,16 +153,6 @@ std::vector<Way> alike(const Function& function, std::int64_t gap) {
   return ways;
 }
 
-/// All tensors and scratch on a boundary of 16 bytes, and of no more.
-Way just_aligned(const Function& function, Dtype dtype) {
-  Way way;
-  for (const Tensor& tensor : function.tensors) {
-    const std::size_t size = size_of(tensor.dtype_in(dtype));
-    way.arrangement.places[tensor.name].offset = static_cast<std::int64_t>(16 / size);
-  }
-  return way;
-}
-
 /// For options_of(): an offset of each tensor that is drawn.
 auto drawn_offset(const Random& random) {
   return [&random](const Tensor& tensor, std::int64_t vector) {
@@ -240,6 +230,15 @@ std::vector<Arrangement> with_gap_each(const Function& function,
 
 }  // namespace
 
+Arrangement just_aligned(const Function& function, Dtype dtype) {
+  Arrangement arrangement;
+  for (const Tensor& tensor : function.tensors) {
+    const std::size_t size = size_of(tensor.dtype_in(dtype));
+    arrangement.places[tensor.name].offset = static_cast<std::int64_t>(16 / size);
+  }
+  return arrangement;
+}
+
 bool Way::has_gaps() const {
   return !arrangement.views.empty() ||
          std::any_of(arrangement.places.begin(), arrangement.places.end(), [](const auto& place) {
@@ -267,7 +266,7 @@ std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& rand
   }
   const std::vector<Way> all_alike = alike(function, kOddGap);
   ways.insert(ways.end(), all_alike.begin(), all_alike.end());
-  ways.push_back(just_aligned(function, dtype));
+  ways.push_back({just_aligned(function, dtype)});
   for (Arrangement& pair : pairs_off_boundaries(function, dtype, random, only)) {
     ways.push_back({std::move(pair)});
   }

@@ -40,6 +40,9 @@ struct Way {
 std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& random,
                        const std::set<std::string>& only = {});
 
+/// All tensors and scratch on a boundary of 16 bytes, and of no more.
+Arrangement just_aligned(const Function& function, Dtype dtype);
+
 /// Two tensors off a boundary of 16 bytes by as many bytes, and all others on one: what looks at
 /// the difference of two addresses, or puts them together by exclusive or, takes both for aligned.
 std::vector<Arrangement> pairs_off_boundaries(const Function& function, Dtype dtype,

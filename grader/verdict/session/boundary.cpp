@@ -1,23 +1,57 @@
 #include "verdict/session/boundary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <vector>
 
 #include "verdict/contract/call.h"
+#include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
 namespace {
 
 constexpr std::int64_t kMostOfBoundary = std::int64_t{1} << 21;  // of the inputs of a call
 
-/// Columns go by as many of a vector as the size that is wrong is a multiple of, rows one by one.
-std::int64_t step_of(const Case& call, const std::string& size) {
+/// Numbers of columns are tried that fill as many vectors, rows one by one.
+struct Steps {
+  std::int64_t first, each;
+
+  std::int64_t number(std::int64_t step) const { return first + step * each; }
+  std::int64_t step(std::int64_t number) const { return (number - first) / each; }
+};
+
+/// From `least` on. What is a multiple of 8 fills vectors of every type.
+Steps steps_from(const Case& call, const std::string& size, std::int64_t least) {
   const std::vector<std::string> rows = call.contract()->row_sizes();
+  if (std::count(rows.begin(), rows.end(), size) > 0) {
+    return {least, 1};
+  }
   const std::int64_t whole = call.integer(size);
-  return std::count(rows.begin(), rows.end(), size) > 0 ? 1
-                                                        : std::min<std::int64_t>(8, whole & -whole);
+  const std::int64_t vector = std::min<std::int64_t>(8, whole & -whole);
+  const std::int64_t each = vector == 8 ? 8 : 2 * vector;
+  const std::int64_t first = whole % each;
+  return {first + (std::max<std::int64_t>(least - first, 0) + each - 1) / each * each, each};
+}
+
+/// Of what clusters, blocks and threads the first launch is that has others now.
+std::string in_shape(const Run& right, const Run& wrong) {
+  const auto size_of = [](const simulator::Dim3& of) { return std::int64_t{of.x} * of.y * of.z; };
+  for (std::size_t i = 0; i < std::min(right.traffic.size(), wrong.traffic.size()); ++i) {
+    const LaunchTraffic& before = right.traffic[i];
+    const LaunchTraffic& after = wrong.traffic[i];
+    const std::pair was(size_of(before.grid), size_of(before.block));
+    const std::pair is(size_of(after.grid), size_of(after.block));
+    if (was != is) {
+      return fmt::format(
+          "There {} is launched in {} blocks of {} threads, and up to there in {} of {}.",
+          after.kernel, is.first, is.second, was.first, was.second);
+    }
+  }
+  return "";
 }
 
 }  // namespace
@@ -42,6 +76,28 @@ std::string Boundary::in_blocks(const std::vector<std::int64_t>& launches) const
   return "";
 }
 
+std::string in_launches(const Run& right, const Run& wrong) {
+  const auto kernels_of = [](const Run& run) {
+    std::set<std::string> names;
+    for (const LaunchTraffic& launch : run.traffic) {
+      names.insert(launch.kernel + (launch.in_clusters ? " in clusters" : ""));
+    }
+    return names;
+  };
+  const std::set<std::string> before = kernels_of(right), after = kernels_of(wrong);
+  std::vector<std::string> gone, come;
+  std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                      std::back_inserter(gone));
+  std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
+                      std::back_inserter(come));
+  if (come.empty()) {
+    return in_shape(right, wrong);
+  }
+  return fmt::format("From there on {} is launched{}: look at what is done there.",
+                     fmt::join(come, " and "),
+                     gone.empty() ? "" : fmt::format(", and not {}", fmt::join(gone, " and ")));
+}
+
 std::optional<Boundary> find_boundary(const Case& call, const IsRight& is_right) {
   if (call.contract() == nullptr) {
     return std::nullopt;
@@ -51,37 +107,35 @@ std::optional<Boundary> find_boundary(const Case& call, const IsRight& is_right)
     if (!size.is_argument || call.integer(size.name) <= 1) {
       continue;
     }
-    const std::int64_t step = step_of(call, size.name);
-    const auto with = [&](std::int64_t steps) {
+    const Steps steps = steps_from(call, size.name, std::max<std::int64_t>(size.least, 1));
+    const auto with = [&](std::int64_t step) {
       contract::Sizes sizes = contract::sizes_of(call);
-      sizes[size.name] = steps * step;
+      sizes[size.name] = steps.number(step);
       // A head has no fewer elements than are turned.
       const auto turned = sizes.find("rotary_dim");
       if (turned != sizes.end() && size.name == "head_dim") {
-        turned->second = std::min(turned->second, steps * step);
+        turned->second = std::min(turned->second, steps.number(step));
       }
       return contract::resized(call, sizes, kMostOfBoundary);
     };
-    const auto is = [&](bool wanted, std::int64_t steps) {
-      const std::optional<Case> other = is_known ? with(steps) : std::nullopt;
+    const auto is = [&](bool wanted, std::int64_t step) {
+      const std::optional<Case> other = is_known ? with(step) : std::nullopt;
       const std::optional<bool> right = other ? is_right(*other) : std::nullopt;
       is_known = is_known && right;
       return right == wanted;
     };
-    const std::int64_t first = (std::max<std::int64_t>(size.least, 1) + step - 1) / step;
-    const std::int64_t last = call.integer(size.name) / step;
-    if (last <= first || !with(last) || !is(true, first)) {
+    const std::int64_t last = steps.step(call.integer(size.name));
+    if (last <= 0 || !with(last) || !is(true, 0)) {
       continue;
     }
-    std::int64_t low = first, high = last;
+    std::int64_t low = 0, high = last;
     while (high - low > 1) {
       const std::int64_t middle = low + (high - low) / 2;
       (is(true, middle) ? low : high) = middle;
     }
     // Else it goes up and down, and tells nothing.
-    if (is(true, first + (low - first) / 2) && is(false, high + (last - high) / 2) &&
-        is(false, high)) {
-      return Boundary{size.name, low * step, high * step, *with(high)};
+    if (is(true, low / 2) && is(false, high + (last - high) / 2) && is(false, high)) {
+      return Boundary{size.name, steps.number(low), steps.number(high), *with(low), *with(high)};
     }
   }
   return std::nullopt;

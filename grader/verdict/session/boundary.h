@@ -11,18 +11,23 @@
 
 namespace onepass::verdict {
 
+struct Run;
+
 /// The same call with `right` for that size is right, and with `wrong`, the next one, is not. Of
 /// columns that is the next number that fills as many vectors.
 struct Boundary {
   std::string size;
   std::int64_t right = 0, wrong = 0;
-  Case first_wrong;  // the call with `wrong`
+  Case last_right, first_wrong;  // the calls with them
 
   std::string sentence() const;
   /// What it is to the blocks of a launch of that call, if `right` is as many rows for each of
   /// them; else empty.
   std::string in_blocks(const std::vector<std::int64_t>& launches) const;
 };
+
+/// What is launched from there on, if it is something else; else empty.
+std::string in_launches(const Run& right, const Run& wrong);
 
 /// Is that call right? Nothing if it takes too long to know.
 using IsRight = std::function<std::optional<bool>(const Case&)>;

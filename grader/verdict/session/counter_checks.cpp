@@ -127,8 +127,16 @@ void CounterChecks::drop_accidental(std::vector<Suspect>& suspects, const Case& 
 }
 
 void CounterChecks::drop_without_mean(std::vector<Suspect>& suspects, const Case& call) const {
-  const std::optional<Case> other =
-      suspects.empty() ? std::nullopt : contract::with_less_mean(call);
+  drop_if_right(suspects, suspects.empty() ? std::nullopt : contract::with_less_mean(call));
+}
+
+void CounterChecks::drop_of_flat_rows(std::vector<Suspect>& suspects, const Case& call) const {
+  drop_if_right(suspects, suspects.empty() ? std::nullopt : contract::with_uneven_rows(call));
+}
+
+/// If that call is right, drops those whose result in it is not.
+void CounterChecks::drop_if_right(std::vector<Suspect>& suspects,
+                                  const std::optional<Case>& other) const {
   const std::optional<Answer> answer = other ? attempt(*other) : std::nullopt;
   if (!answer) {
     return;

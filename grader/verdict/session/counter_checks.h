@@ -48,6 +48,13 @@ struct CounterChecks {
 
   /// Drops those that would have to show without a large mean too, where the call is right then.
   void drop_without_mean(std::vector<Suspect>& suspects, const Case& call) const;
+
+  /// Drops those that would have to show in rows of different numbers too, where the call is right
+  /// then: of rows that are alike all along, 0 is the variance and much else.
+  void drop_of_flat_rows(std::vector<Suspect>& suspects, const Case& call) const;
+
+ private:
+  void drop_if_right(std::vector<Suspect>& suspects, const std::optional<Case>& other) const;
 };
 
 }  // namespace onepass::verdict

@@ -280,7 +280,7 @@ Causes find_causes(const WrongOutput& wrong,
       suspects = std::move(left);
       confirmed = confirmed || (!comparison.right() && !is_one_column(other->call));
       telling = telling || is_telling(other->call, expectation, comparison);
-    } else if (other->is_alike && decides) {
+    } else if (decides && (other->is_alike || (comparison.right() && is_one_column(wrong.call)))) {
       suspects = that_are_silent(other->call, expectation, (*answer)[expectation.output],
                                  std::move(suspects), answer->launches);
     }
@@ -291,6 +291,7 @@ Causes find_causes(const WrongOutput& wrong,
   checks.drop_confined(suspects, wrong.call, oracles);
   checks.drop_accidental(suspects, wrong.call);
   checks.drop_without_mean(suspects, wrong.call);
+  checks.drop_of_flat_rows(suspects, wrong.call);
   std::vector<Diagnosis> nearest_ones = nearest(suspects);
   confirmed = confirmed && nearest_ones.size() == 1;
   return {confirmed ? by_distance(suspects) : std::move(nearest_ones), confirmed};

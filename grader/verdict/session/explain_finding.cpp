@@ -4,15 +4,14 @@
 
 #include "verdict/contract/call.h"
 #include "verdict/diagnosis.h"
+#include "verdict/session/matter.h"
 
 namespace onepass::verdict {
 
 namespace {
 
 constexpr std::int64_t kBeyondInt = std::int64_t{1} << 31;
-constexpr std::int64_t kNearRows = 1024;  // the largest gap, in elements
-// What the rows of a block, and the columns of one step of it, are a part of mostly.
-constexpr std::int64_t kWholeRows = 32, kWholeColumns = 256;
+constexpr std::int64_t kNearRows = 1024;                      // the largest gap, in elements
 constexpr std::int64_t kMostInWhole = std::int64_t{1} << 20;  // elements
 
 /// What the function calls the number of its columns.
@@ -54,6 +53,9 @@ bool may_be_overflow(const Case& call, const Finding& finding) {
     return false;
   }
   const Buffer* buffer = call.find(finding.buffer);
+  if (is_just_past(call, finding)) {
+    return false;
+  }
   return buffer == nullptr || !is_far(*buffer) || finding.index < 0 ||
          finding.kind == Kind::uninitialised_global;
 }
@@ -261,6 +263,17 @@ const char* const kOverflowAdvice =
     "In this call row * stride, the number of elements or threads, that of rows rounded up, or a "
     "row's plus that of rows at once, is beyond 2^31: compute it in 64 bits, as int64_t.";
 
+bool is_just_past(const Case& call, const Finding& finding) {
+  const Buffer* buffer = call.find(finding.buffer);
+  const std::int64_t elements = buffer == nullptr ? 0 : buffer->rows * buffer->cols;
+  return buffer != nullptr && finding.kind == Kind::out_of_bounds_global && !is_far(*buffer) &&
+         finding.index >= elements && finding.index <= 2 * elements;
+}
+
+Failure as_overflow(const Failure& failure, const std::string& advice) {
+  return failure.is_just_past ? failure : with_reason(failure, "index-overflow", advice);
+}
+
 std::string stride_advice(const Case& call, const std::string& buffer) {
   // A call without gaps was tried in one way only.
   const std::string tried = has_gaps(call) ? ", or without gaps, the same" : " the same";
@@ -336,12 +349,9 @@ bool goes_well_in_whole(const Case& call, const GoesWell& goes_well) {
   if (call.contract() == nullptr) {
     return false;
   }
-  const std::vector<std::string> rows = call.contract()->row_sizes();
   contract::Sizes sizes = contract::sizes_of(call);
   for (auto& [name, size] : sizes) {
-    const std::int64_t whole =
-        std::count(rows.begin(), rows.end(), name) > 0 ? kWholeRows : kWholeColumns;
-    size = (size + whole - 1) / whole * whole;
+    size = in_whole_blocks(call, name);
   }
   const std::optional<Case> in_whole = contract::resized(call, sizes, kMostInWhole);
   return in_whole && goes_well(*in_whole);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "verdict/diagnosis.h"
+#include "verdict/session/failure.h"
 #include "verdict/worker/worker_client.h"
 
 namespace onepass::verdict {
@@ -55,6 +56,13 @@ std::string sentence_on_warning(const Case& call, const Finding& finding);
 std::optional<std::int64_t> first_far_row(const Case& call);
 
 extern const char* const kOverflowAdvice;
+
+/// The failure of a call that is right where it is smaller: an index that lost bits, unless what it
+/// says cannot come of that.
+Failure as_overflow(const Failure& failure, const std::string& advice = kOverflowAdvice);
+
+/// Is it an access just behind the end of a buffer that is short?
+bool is_just_past(const Case& call, const Finding& finding);
 
 /// Does the error say that there is no memory left? Then it is no index.
 bool is_out_of_memory(const std::string& error);

@@ -37,6 +37,9 @@ struct Failure {
 
   bool took_memory = false;  // more of this computer's than a program may
   std::string past = {};     // the tensor that was left, if one was
+  bool is_just_past =
+      false;             // by less than its own size, which lost bits of an index never come to
+  bool is_bare = false;  // it says what was seen, and nothing of why
 
   // Where there is a number to show.
   std::string where = {};     // "y[3][256]"
@@ -50,6 +53,7 @@ struct Failure {
 /// The same with another reason: what was seen, its first line, and `advice` for what followed.
 inline Failure with_reason(Failure failure, const char* mistake, const std::string& advice) {
   failure.mistake = mistake;
+  failure.is_bare = false;
   failure.message = failure.message.substr(0, failure.message.find('\n')) + "\n" + advice;
   return failure;
 }

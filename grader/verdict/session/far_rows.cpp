@@ -229,7 +229,7 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
   }
   if (is_overflow) {
     failure = lost_bits ? with_reason(failure, lost_bits->mistake->c_str(), lost_bits->sentence)
-                        : with_reason(failure, "index-overflow", kOverflowAdvice);
+                        : as_overflow(failure);
   } else if (rounded) {
     failure = {
         .message = fmt::format(

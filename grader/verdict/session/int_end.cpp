@@ -144,7 +144,7 @@ void Session::expect_stride_in_bounds(const Case& call, const Case& half) {
     }
     if (tried.failure && try_told(half).answer) {
       fail(call,
-           with_reason(*tried.failure, "index-overflow",
+           as_overflow(*tried.failure,
                        fmt::format("{} (gridDim told of {} blocks here, so that a loop by the "
                                    "size of the grid comes to its end in a few turns.)",
                                    kOverflowAdvice, blocks)));
@@ -171,7 +171,7 @@ void Session::expect_walk_in_bounds(const Case& call, const Case& shorter) {
   };
   const OneBlock tried = walk(call);
   if (tried.failure && tried.failure->status == Status::device_error && !walk(shorter).failure) {
-    fail(call, with_reason(*tried.failure, "index-overflow", kOverflowAdvice));
+    fail(call, as_overflow(*tried.failure));
   }
 }
 
@@ -195,7 +195,7 @@ void Session::expect_last_row(const Case& few,
   }
   const Failure failure = tried.failure.value_or(
       Failure{.message = "The last row is missing from the sums. With fewer rows it is there."});
-  const Failure overflow = with_reason(failure, "index-overflow", kOverflowAdvice);
+  const Failure overflow = as_overflow(failure);
   const auto try_fewer = [&](std::int64_t rows) { return try_last(call_of(rows), kShareAccesses); };
   const std::int64_t blocks = most_blocks(launches_of(call_of(kFewerRows), false));
   if (failure.status == Status::launch_error && !try_fewer(kFewerRows).failure) {

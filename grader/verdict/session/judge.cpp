@@ -102,6 +102,13 @@ const char* const kErrorLeftAdvice =
     "shared memory than a block can have (cudaDevAttrMaxSharedMemoryPerBlockOptin). Ask for no "
     "more than there is, or take the error away with cudaGetLastError().";
 
+/// Is every wrong element 0?
+bool is_all_zero(const Matrix& got, const Comparison& comparison) {
+  return !any_element(got, [&](auto row, auto col) {
+    return comparison.wrong_mask(row, col) != 0 && got.get(row, col) != 0.0;
+  });
+}
+
 /// Is every wrong element of a tensor that is changed in place what it was before the call?
 bool left_as_it_was(const Case& call, const std::string& output, const Matrix& got,
                     const Comparison& comparison) {
@@ -146,6 +153,11 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
     failure.message = meaning.sentence;
     failure.mistake = meaning.mistake;
     failure.past = finding->kind == Kind::out_of_bounds_global ? finding->buffer : "";
+    failure.is_just_past = is_just_past(call, *finding);
+    failure.is_bare = (finding->kind == Kind::out_of_bounds_global ||
+                       finding->kind == Kind::out_of_bounds_shared ||
+                       finding->kind == Kind::uninitialised_shared) &&
+                      meaning.sentence == sentence_of(*finding);
   } else if (run.outcome == Outcome::device_error && first_far_row(call) &&
              run.error.find("IllegalAddress") != std::string::npos &&
              goes_well_nearer(call, goes_well)) {
@@ -262,6 +274,11 @@ Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
     cause = explain_pattern(call, output, comparison,  // but a lane that is not there gives NaN
                             [&, &call = call] { return goes_well_in_whole(call, goes_well); });
     cause = cause || comparison.unwritten > 0 ? cause : explain_parts();
+    if (!cause && comparison.unwritten == 0 && is_all_zero(got, comparison)) {
+      cause = Diagnosis{std::nullopt,
+                        "Every wrong element is 0: is a factor of it 0, as 1 / cols is where both "
+                        "are integers, or is nothing added up?"};
+    }
   }
   failure.message =
       fmt::format("{} is {}, expected {}", failure.where, failure.got, failure.expected);

@@ -383,7 +383,7 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
     try {
       in_time([&] { right = is_right_in_sample(call, turn, outputs); });
     } catch (const CheckFailed&) {
-      look_for_boundary(call, outputs);
+      look_for_matter(call, outputs);
       throw;
     }
   });
@@ -396,7 +396,7 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
         try {
           compare(call, complete(call, all, goes_right(outputs)).answer, outputs, oracles);
         } catch (const CheckFailed&) {
-          look_for_boundary(call, outputs);
+          look_for_matter(call, outputs);
           throw;
         }
       }) &&

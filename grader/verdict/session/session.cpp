@@ -212,7 +212,7 @@ Answer Session::expect_alone(const Case& call, const Turn& first, const Outputs&
       }
     } catch (const CheckFailed&) {
       look_past_the_end(call, outputs, oracles);
-      look_for_boundary(call, outputs);
+      look_for_matter(call, outputs);
       throw;
     }
   });

@@ -306,7 +306,7 @@ class Session {
   void look_for_wider_race(const Case& call, Run& run);
   void look_past_the_end(const Case& call, const Outputs& outputs,
                          const std::vector<Oracle>& oracles);
-  void look_for_boundary(const Case& call, const Outputs& outputs);
+  void look_for_matter(const Case& call, const Outputs& outputs);
   std::optional<Answer> try_out(const Case& call);
   GoesWell goes_right(const Outputs& outputs);
   std::optional<Diagnosis> explain_parts(const WrongOutput& wrong,

@@ -9,6 +9,7 @@
 #include "verdict/session/boundary.h"
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
+#include "verdict/session/matter.h"
 #include "verdict/session/session.h"
 #include "verdict/worker/worker_client.h"
 
@@ -25,8 +26,9 @@ bool has_reason(const Case& call, const Failure& failure) {
   const Buffer* output = call.find(failure.where.substr(0, failure.where.find('[')));
   const bool is_slight = failure.error_over_bound.value_or(kTelling) < kTelling &&
                          (output == nullptr || output->dtype == Dtype::fp32);
-  const bool is_named = failure.mistake && std::find(std::begin(kWhatIsSeen), std::end(kWhatIsSeen),
-                                                     *failure.mistake) == std::end(kWhatIsSeen);
+  const bool is_named = failure.mistake && !failure.is_bare &&
+                        std::find(std::begin(kWhatIsSeen), std::end(kWhatIsSeen),
+                                  *failure.mistake) == std::end(kWhatIsSeen);
   return is_named || is_slight || !failure.possible.empty() ||
          failure.status == Status::not_started || failure.status == Status::timed_out;
 }
@@ -105,12 +107,12 @@ void Session::look_past_the_end(const Case& call, const Outputs& outputs,
   }
 }
 
-/// Who has no other reason is told that it is a matter of what is in place, from which size on it
-/// goes wrong, or that it is a matter of what is aligned.
-void Session::look_for_boundary(const Case& call, const Outputs& outputs) {
+/// Who has no other reason is told what it is a matter of: of what is in place, of two sizes that
+/// differ, of one that is large, of what is aligned, of one that is small.
+void Session::look_for_matter(const Case& call, const Outputs& outputs) {
   Failure& failure = *check_.failure;
   const bool is_known = has_reason(call, failure);
-  if (is_known || !check_.find_causes) {
+  if (is_known || call.contract() == nullptr || !check_.find_causes) {
     check_.causes_left = check_.causes_left || !is_known;
     return;
   }
@@ -119,7 +121,8 @@ void Session::look_for_boundary(const Case& call, const Outputs& outputs) {
     if (!run) {
       return std::optional<bool>();
     }
-    const bool ended = !judge_ending(other, *run, kNobodyAsked);
+    const bool ended =
+        !judge_ending(other, *run, kNobodyAsked) && !judge_memory(other, *run, kNobodyAsked);
     return std::optional(
         ended && std::all_of(outputs.begin(), outputs.end(), [&](const auto& of) {
           const auto [output, value, bound] = of(other);
@@ -132,19 +135,27 @@ void Session::look_for_boundary(const Case& call, const Outputs& outputs) {
         "\nWith outputs of their own, and not over inputs, the same call is right: look at what is "
         "read again after it was written over.";
   }
-  if (const std::optional<Boundary> found = find_boundary(call, is_right)) {
-    failure.message += "\n" + found->sentence();
-    const std::optional<Run> run = retry(found->first_wrong);
-    const std::string in_blocks = run ? found->in_blocks(threads_of(*run).blocks()) : "";
-    failure.message += in_blocks.empty() ? "" : " " + in_blocks;
-    return;
+  std::optional<std::string> matter = matter_of_lost_alignment(call, is_right);
+  matter = matter ? matter : matter_of_place(call, is_right);
+  matter = matter ? matter : matter_of_two_sizes(call, is_right);
+  if (!matter) {
+    if (const std::optional<Boundary> found = find_boundary(call, is_right)) {
+      const std::optional<Run> right = retry(found->last_right);
+      const std::optional<Run> wrong = right ? retry(found->first_wrong) : std::nullopt;
+      std::string why = wrong ? found->in_blocks(threads_of(*wrong).blocks()) : "";
+      why = why.empty() && wrong ? in_launches(*right, *wrong) : why;
+      matter = found->sentence() + (why.empty() ? "" : " " + why);
+    }
   }
-  const std::optional<Case> other = contract::one_element_off(call);
-  if (other && is_right(*other) == true) {
-    failure.message +=
-        "\nWith inputs that begin one element further on the same call is right: look at what is "
-        "done where tensors are aligned, and at when it is.";
-  }
+  matter = matter ? matter : matter_of_input(call, is_right, [&](const Case& other) {
+    return std::any_of(outputs.begin(), outputs.end(), [&](const auto& of) {
+      const std::vector<double> values = of(other).value.values;
+      return std::count(values.begin(), values.end(), 0.0) < std::ssize(values) / 2;
+    });
+  });
+  matter = matter ? matter : matter_of_alignment(call, is_right);
+  matter = matter ? matter : matter_of_small_sizes(call, is_right);
+  failure.message += matter ? "\n" + *matter : "";
 }
 
 /// Of numbers that no mistake explains.

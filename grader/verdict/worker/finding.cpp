@@ -177,7 +177,8 @@ std::string advice_on(const Finding& finding) {
     return of_race;
   }
   if (finding.kind == Kind::out_of_bounds_shared && finding.buffer == "dynamic shared memory") {
-    return "Ask for all bytes that are used: kernel<<<grid, block, bytes, stream>>>(...).";
+    return "Is the index right? Then ask for all bytes that are used: kernel<<<grid, block, bytes, "
+           "stream>>>(...).";
   }
   if (finding.kind == Kind::out_of_bounds_shared && !finding.buffer.empty() && finding.index >= 0 &&
       !finding.parties.empty()) {

@@ -73,11 +73,11 @@ bool is_from_global(const Launch& launch, const AsyncCopy& copy) {
 
 AsyncCopy copy_of(Launch& launch, void* to, const void* from, unsigned size, unsigned zeros,
                   CodeAddress site) {
-  AsyncCopy copy = {};
+  AsyncCopy copy;  // not all zeros first: millions of them begin
   copy.thread = launch.thread->number;
   copy.block = launch.block->number;
   copy.from = {reinterpret_cast<std::uintptr_t>(from), size, size, AccessType::read, site};
-  if (copy.from.address % size == 0) copy.from.size -= zeros;
+  if ((copy.from.address & (size - 1)) == 0) copy.from.size -= zeros;
   copy.to = {reinterpret_cast<std::uintptr_t>(to), size, size, AccessType::write, site};
   copy.from_place = place_of(launch, copy.from);
   copy.to_place = place_of(launch, copy.to);

@@ -135,7 +135,7 @@ struct RaceShadow::Comparison {
 };
 
 void RaceShadow::fit_cells(std::size_t offset, unsigned size) {
-  unsigned wanted = std::min(size, 4u);
+  unsigned wanted = std::min(size, 16u);
   while (offset % wanted != 0 || size % wanted != 0) wanted /= 2;
   if (cell_bytes_ != 0 && cell_bytes_ <= wanted) return;
   const std::size_t times = bytes_ <= kMostDivided ? cell_bytes_ / wanted : 0;

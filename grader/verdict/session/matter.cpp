@@ -1,0 +1,174 @@
+#include "verdict/session/matter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "verdict/contract/call.h"
+
+namespace onepass::verdict {
+namespace {
+
+constexpr std::int64_t kMostTried = std::int64_t{1} << 20;  // elements of the inputs of a call
+// Two sizes that differ, and share nothing else that small or odd ones have.
+constexpr std::int64_t kSmallOne = 24, kLargeOne = 40;
+// What the rows of a block, and the columns of one step of it, are a part of mostly.
+constexpr std::int64_t kWholeRows = 32, kWholeColumns = 256;
+
+/// Those that the function is told.
+std::vector<std::string> sizes_told(const Case& call) {
+  std::vector<std::string> names;
+  for (const contract::Size& size : call.contract()->sizes) {
+    if (size.is_argument) {
+      names.push_back(size.name);
+    }
+  }
+  return names;
+}
+
+std::optional<Case> with(const Case& call, const std::string& size, std::int64_t number) {
+  contract::Sizes sizes = contract::sizes_of(call);
+  sizes[size] = number;
+  return contract::resized(call, sizes, kMostTried);
+}
+
+bool is(bool wanted, const std::optional<Case>& call, const IsRight& is_right) {
+  return call && is_right(*call) == wanted;
+}
+
+/// Are the rows and columns of a result as many as the tensor's?
+bool has_results_shape(const Case& call, const contract::Tensor& tensor) {
+  const std::vector<contract::Tensor>& tensors = call.contract()->tensors;
+  return std::any_of(tensors.begin(), tensors.end(), [&](const contract::Tensor& other) {
+    return other.role != Role::input && other.rows == tensor.rows && other.cols == tensor.cols;
+  });
+}
+
+}  // namespace
+
+std::int64_t in_whole_blocks(const Case& call, const std::string& size) {
+  const std::vector<std::string> rows = call.contract()->row_sizes();
+  const bool is_of_rows = std::count(rows.begin(), rows.end(), size) > 0;
+  const std::int64_t whole = is_of_rows ? kWholeRows : kWholeColumns;
+  return (call.integer(size) + whole - 1) / whole * whole;
+}
+
+std::optional<std::string> matter_of_two_sizes(const Case& call, const IsRight& is_right) {
+  const std::vector<std::string> sizes = sizes_told(call);
+  for (auto a = sizes.begin(); a != sizes.end(); ++a) {
+    for (auto b = a + 1; b != sizes.end(); ++b) {
+      const std::int64_t of_a = call.integer(*a), of_b = call.integer(*b);
+      const auto is_with = [&](bool wanted, std::int64_t new_a, std::int64_t new_b) {
+        contract::Sizes changed = contract::sizes_of(call);
+        changed[*a] = new_a;
+        changed[*b] = new_b;
+        return is(wanted, contract::resized(call, changed, kMostTried), is_right);
+      };
+      if (of_a > 0 && of_b > 0 && of_a != of_b && is_with(true, of_b, of_b) &&
+          is_with(true, of_a, of_a) && is_with(true, kLargeOne, kLargeOne) &&
+          (of_a < of_b ? is_with(false, kSmallOne, kLargeOne)
+                       : is_with(false, kLargeOne, kSmallOne))) {
+        return fmt::format(
+            "With {0} = {1} the same call is right, be it {2}, {3} or {4}: it is a matter of the "
+            "two being different. Is one of them taken for the other?",
+            *a, *b, of_b, of_a, kLargeOne);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> matter_of_lost_alignment(const Case& call, const IsRight& is_right) {
+  if (!is(true, contract::rows_past_boundaries(call, 0), is_right) ||
+      !is(false, contract::rows_past_boundaries(call, 1), is_right)) {
+    return std::nullopt;
+  }
+  return "With rows that all begin at a multiple of 16 bytes the same call is right, and with rows "
+         "that begin one element further on it is not: look at what is done where they are not "
+         "aligned.";
+}
+
+std::optional<std::string> matter_of_place(const Case& call, const IsRight& is_right) {
+  std::vector<std::vector<std::string>> tried;
+  std::vector<std::string> all;
+  for (const contract::Tensor& tensor : call.contract()->tensors) {
+    if (tensor.role == Role::input && !has_results_shape(call, tensor)) {
+      tried.push_back({tensor.name});
+      all.push_back(tensor.name);
+    }
+  }
+  tried.push_back(all);
+  for (const std::vector<std::string>& inputs : tried) {
+    if (is(true, contract::with_all_alike(call, inputs), is_right)) {
+      return fmt::format(
+          "Where {}{} has the same number everywhere the same call is right: look at which of its "
+          "elements is taken where.",
+          inputs.size() > 1 ? "each of " : "", fmt::join(inputs, ", "));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> matter_of_input(const Case& call, const IsRight& is_right,
+                                           const Tells& tells) {
+  const std::vector<contract::Tensor>& tensors = call.contract()->tensors;
+  const auto is_row_input = [&](const contract::Tensor& tensor) {
+    return tensor.role == Role::input && has_results_shape(call, tensor);
+  };
+  const bool are_several = std::count_if(tensors.begin(), tensors.end(), is_row_input) > 1;
+  for (const contract::Tensor& tensor : tensors) {
+    if (tensor.role != Role::input || (is_row_input(tensor) && !are_several)) {
+      continue;  // without the only input nothing is left that could be wrong
+    }
+    for (const double number : {0.0, 1.0}) {
+      const std::optional<Case> other = contract::with_all_alike(call, {tensor.name}, number);
+      if (other && tells(*other) && is(true, other, is_right)) {
+        return fmt::format(
+            "Where {0} is {1} everywhere the same call is right: look at how {0} enters.",
+            tensor.name, number);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> matter_of_alignment(const Case& call, const IsRight& is_right) {
+  if (!is(true, contract::one_element_off(call), is_right)) {
+    return std::nullopt;
+  }
+  return "With inputs that begin one element further on the same call is right: look at what is "
+         "done where tensors are aligned, and at when it is.";
+}
+
+std::optional<std::string> matter_of_small_sizes(const Case& call, const IsRight& is_right) {
+  for (const std::string& size : sizes_told(call)) {
+    const std::int64_t whole = in_whole_blocks(call, size);
+    if (whole == 0 || whole == call.integer(size) || !is(true, with(call, size, whole), is_right)) {
+      continue;
+    }
+    const std::string right = fmt::format("With {} = {} the same call is right", size, whole);
+    if (!is(true, with(call, size, whole + 1), is_right)) {
+      return right + ": look at what is done where " + size +
+             " fills no whole number of warps, blocks or packs.";
+    }
+    std::int64_t low = call.integer(size), high = whole;
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (is(true, with(call, size, middle), is_right) ? high : low) = middle;
+    }
+    // Else it goes up and down, and where it changes tells nothing.
+    const bool is_an_end =
+        is(true, with(call, size, high + (whole - high) / 2), is_right) &&
+        is(false, with(call, size, low - (low - call.integer(size)) / 2), is_right);
+    return is_an_end ? fmt::format(
+                           "With {0} = {1} and more the same call is right, with {0} = {2} "
+                           "it is not: look at what is done where {0} is small.",
+                           size, high, low)
+                     : right + '.';
+  }
+  return std::nullopt;
+}
+
+}  // namespace onepass::verdict

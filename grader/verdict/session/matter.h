@@ -1,0 +1,44 @@
+// What a failure that nothing explains is a matter of, found by further calls of the same function:
+// true by experiment, whatever the reason is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "verdict/case.h"
+#include "verdict/session/boundary.h"
+
+namespace onepass::verdict {
+
+/// The size, rounded up to what fills all blocks mostly: the rows that one has, or the columns of a
+/// step of it.
+std::int64_t in_whole_blocks(const Case& call, const std::string& size);
+
+/// Right where each row begins at a multiple of 16 bytes, and not one element further on.
+std::optional<std::string> matter_of_lost_alignment(const Case& call, const IsRight& is_right);
+
+/// Of two sizes that differ: with either as large as the other the same call is right. What depends
+/// on one of them alone is wrong in one of these two calls. So it is with both as large as a third
+/// number, and wrong where they are large and differ.
+std::optional<std::string> matter_of_two_sizes(const Case& call, const IsRight& is_right);
+
+/// Of the inputs that have no result's shape, such as a weight or tables: right where all numbers
+/// of one of them are alike, or those of each.
+std::optional<std::string> matter_of_place(const Case& call, const IsRight& is_right);
+
+/// Of one input: right where it is 0 everywhere, or 1. tells: are there other numbers than 0 among
+/// the results of that call?
+using Tells = std::function<bool(const Case&)>;
+std::optional<std::string> matter_of_input(const Case& call, const IsRight& is_right,
+                                           const Tells& tells);
+
+/// Right with inputs that begin one element further on.
+std::optional<std::string> matter_of_alignment(const Case& call, const IsRight& is_right);
+
+/// Of one size: right where it fills all warps and blocks, and not with one more; or right from
+/// some larger size on.
+std::optional<std::string> matter_of_small_sizes(const Case& call, const IsRight& is_right);
+
+}  // namespace onepass::verdict
