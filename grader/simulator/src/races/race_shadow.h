@@ -1,4 +1,4 @@
-// The shadow of a piece of memory: for each cell of 1, 2 or 4 bytes the last write and the reads
+// The shadow of a piece of memory: for each cell of 1 to 16 bytes the last write and the reads
 // since. A new access is compared with them, then takes their place. The threads of the simulator
 // run in a fixed order, but the comparison does not care who came first: a race is found whether or
 // not it did harm in this run.

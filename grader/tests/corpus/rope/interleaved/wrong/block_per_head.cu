@@ -1,5 +1,5 @@
 // diagnosis: output-partly-written
-// says: With head_dim = 2048 the same call is right, with head_dim = 2050 it is not
+// says: With head_dim = 2046 the same call is right, with head_dim = 2050 it is not
 // A block has a head, and a thread one pair of it: a block has 1,024 threads at most.
 #include <onepass/rope.h>
 
