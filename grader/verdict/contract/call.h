@@ -143,7 +143,7 @@ std::optional<Case> with_one_stride(const Case& call);
 
 /// The same call with many times the rows in that tensor and in those that have its shape, each
 /// with numbers of its own, for rows past its end to be wrong numbers. Nothing but of an input that
-/// the function looks things up in: no result has its rows.
+/// the function looks things up in: no result has its shape.
 std::optional<Case> with_more_rows(const Case& call, const std::string& buffer);
 
 /// The same call with a size so much larger that those rows that it has are now `apart` rows from

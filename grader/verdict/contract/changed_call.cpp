@@ -422,9 +422,8 @@ std::optional<Case> with_more_rows(const Case& call, const std::string& buffer) 
     return other.rows == tensor->rows && other.cols == tensor->cols;
   };
   if (tensor == nullptr || tensor->rows == Extent(1) || is_hash_filled(call) ||
-      std::any_of(
-          call.contract()->tensors.begin(), call.contract()->tensors.end(),
-          [&](const Tensor& other) { return other.role != input && other.rows == tensor->rows; })) {
+      std::any_of(call.contract()->tensors.begin(), call.contract()->tensors.end(),
+                  [&](const Tensor& other) { return other.role != input && is_alike(other); })) {
     return std::nullopt;
   }
   std::vector<Buffer> buffers = call.buffers();

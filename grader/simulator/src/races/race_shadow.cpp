@@ -1,6 +1,7 @@
 #include "races/race_shadow.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace simulator {
@@ -135,7 +136,7 @@ struct RaceShadow::Comparison {
 };
 
 void RaceShadow::fit_cells(std::size_t offset, unsigned size) {
-  unsigned wanted = std::min(size, 16u);
+  unsigned wanted = std::bit_floor(std::min(size, 16u));  // a zero-filled copy may read 10
   while (offset % wanted != 0 || size % wanted != 0) wanted /= 2;
   if (cell_bytes_ != 0 && cell_bytes_ <= wanted) return;
   const std::size_t times = bytes_ <= kMostDivided ? cell_bytes_ / wanted : 0;
