@@ -147,7 +147,10 @@ TEST_SUITE("batchnorm/forward_fast") {
       count(dtype, {3, 2, pack_of(dtype)}, in_packs);
       count(dtype, {2, 3, 5 * pack_of(dtype)}, in_packs);
       count(dtype, {1, 1, 8192}, in_packs);
+      // On a boundary of 16 bytes, and of no more; and x and y on different ones.
       count(dtype, {2, 2, 2 * pack_of(dtype)}, in_packs, just_aligned(kForwardFast, dtype));
+      count(dtype, {2, 2, pack_of(dtype)}, in_packs,
+            {{"x", {0, pack_of(dtype)}}, {"y", {0, 3 * pack_of(dtype)}}});
     }
     for_ends_of_vectors(kForwardFast, {"space", 1, 8192},
                         [](Dtype dtype, std::int64_t, std::int64_t space) {

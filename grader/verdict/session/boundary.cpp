@@ -37,7 +37,7 @@ Steps steps_from(const Case& call, const std::string& size, std::int64_t least) 
   return {first + (std::max<std::int64_t>(least - first, 0) + each - 1) / each * each, each};
 }
 
-/// Of what clusters, blocks and threads the first launch is that has others now.
+/// Of how many blocks and threads the first launch is that has others in the wrong call.
 std::string in_shape(const Run& right, const Run& wrong) {
   const auto size_of = [](const simulator::Dim3& of) { return std::int64_t{of.x} * of.y * of.z; };
   for (std::size_t i = 0; i < std::min(right.traffic.size(), wrong.traffic.size()); ++i) {
@@ -47,7 +47,7 @@ std::string in_shape(const Run& right, const Run& wrong) {
     const std::pair is(size_of(after.grid), size_of(after.block));
     if (was != is) {
       return fmt::format(
-          "There {} is launched in {} blocks of {} threads, and up to there in {} of {}.",
+          "With the latter {} is launched in {} blocks of {} threads, with the former in {} of {}.",
           after.kernel, is.first, is.second, was.first, was.second);
     }
   }
@@ -93,7 +93,7 @@ std::string in_launches(const Run& right, const Run& wrong) {
   if (come.empty()) {
     return in_shape(right, wrong);
   }
-  return fmt::format("From there on {} is launched{}: look at what is done there.",
+  return fmt::format("With the latter {} is launched{}: look at what is done there.",
                      fmt::join(come, " and "),
                      gone.empty() ? "" : fmt::format(", and not {}", fmt::join(gone, " and ")));
 }

@@ -26,7 +26,7 @@ struct Boundary {
   std::string in_blocks(const std::vector<std::int64_t>& launches) const;
 };
 
-/// What is launched from there on, if it is something else; else empty.
+/// What is launched in the call that is not right, if it is something else; else empty.
 std::string in_launches(const Run& right, const Run& wrong);
 
 /// Is that call right? Nothing if it takes too long to know.

@@ -35,11 +35,10 @@ struct Failure {
   std::optional<double> error_over_bound = {};
   std::optional<std::string> location = {};  // "file:line" in the student's file
 
-  bool took_memory = false;  // more of this computer's than a program may
-  std::string past = {};     // the tensor that was left, if one was
-  bool is_just_past =
-      false;             // by less than its own size, which lost bits of an index never come to
-  bool is_bare = false;  // it says what was seen, and nothing of why
+  bool took_memory = false;   // more of this computer's than a program may
+  std::string past = {};      // the tensor that was left, if one was
+  bool is_just_past = false;  // a short one, and by little: no index that lost bits leads there
+  bool is_bare = false;       // it says what was seen, and nothing of why
 
   // Where there is a number to show.
   std::string where = {};     // "y[3][256]"

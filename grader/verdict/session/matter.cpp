@@ -163,7 +163,7 @@ std::optional<std::string> matter_of_small_sizes(const Case& call, const IsRight
         is(true, with(call, size, high + (whole - high) / 2), is_right) &&
         is(false, with(call, size, low - (low - call.integer(size)) / 2), is_right);
     return is_an_end ? fmt::format(
-                           "With {0} = {1} and more the same call is right, with {0} = {2} "
+                           "With {0} = {1} the same call is right, with {0} = {2} "
                            "it is not: look at what is done where {0} is small.",
                            size, high, low)
                      : right + '.';

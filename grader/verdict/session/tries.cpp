@@ -110,8 +110,7 @@ void Session::look_past_the_end(const Case& call, const Outputs& outputs,
   }
 }
 
-/// Who has no other reason is told what it is a matter of: of what is in place, of two sizes that
-/// differ, of one that is large, of what is aligned, of one that is small.
+/// Who has no other reason is told what it is a matter of: first what would say the most.
 void Session::look_for_matter(const Case& call, const Outputs& outputs) {
   Failure& failure = *check_.failure;
   const bool is_known = has_reason(call, failure);

@@ -77,6 +77,7 @@ AsyncCopy copy_of(Launch& launch, void* to, const void* from, unsigned size, uns
   copy.thread = launch.thread->number;
   copy.block = launch.block->number;
   copy.from = {reinterpret_cast<std::uintptr_t>(from), size, size, AccessType::read, site};
+  // Sizes are powers of two, and to divide would take longer than all else here.
   if ((copy.from.address & (size - 1)) == 0) copy.from.size -= zeros;
   copy.to = {reinterpret_cast<std::uintptr_t>(to), size, size, AccessType::write, site};
   copy.from_place = place_of(launch, copy.from);
