@@ -9,6 +9,7 @@
 
 #include "chapters/common/sizes.h"
 #include "chapters/common/sweeps.h"
+#include "verdict/session/boundary.h"
 
 namespace onepass::common {
 
@@ -58,11 +59,8 @@ template <typename Look>
 std::pair<std::int64_t, std::int64_t> end_between(std::int64_t before, std::int64_t after,
                                                   Look look) {
   const auto of_first = look(before);
-  while (after - before > 1) {
-    const std::int64_t middle = before + (after - before) / 2;
-    (look(middle) == of_first ? before : after) = middle;
-  }
-  return {before, after};
+  return verdict::end_between(before, after,
+                              [&](std::int64_t middle) { return look(middle) == of_first; });
 }
 
 /// Of two steps at which `look` sees different launches: the numbers on both sides of the place.

@@ -240,6 +240,17 @@ const Tensor* tensor_of(const Case& call, const std::string& buffer) {
   return call.contract() == nullptr ? nullptr : call.contract()->find(buffer);
 }
 
+bool have_one_shape(const Tensor& one, const Tensor& other) {
+  return one.rows == other.rows && one.cols == other.cols;
+}
+
+bool has_results_shape(const Case& call, const Tensor& tensor) {
+  const std::vector<Tensor>& tensors = call.contract()->tensors;
+  return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& other) {
+    return other.role != input && have_one_shape(other, tensor);
+  });
+}
+
 bool is_scratch(const Case& call, const std::string& buffer) {
   const Tensor* tensor = tensor_of(call, buffer);
   return tensor != nullptr && tensor->is_scratch();

@@ -154,6 +154,10 @@ Case spread(const Case& call, const std::string& size, std::int64_t apart);
 
 /// What describes that buffer of the call; nullptr if nothing does.
 const Tensor* tensor_of(const Case& call, const std::string& buffer);
+/// Have both as many rows and columns, in every call?
+bool have_one_shape(const Tensor& one, const Tensor& other);
+/// Does a result of the call's function have the tensor's shape?
+bool has_results_shape(const Case& call, const Tensor& tensor);
 /// Is it scratch?
 bool is_scratch(const Case& call, const std::string& buffer);
 

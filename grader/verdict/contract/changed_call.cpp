@@ -24,6 +24,11 @@ struct Taken {
   Arrangement arrangement;
 };
 
+Case made_of(const Case& call, Taken taken) {
+  return contract::call(*call.contract(), call.dtype(), std::move(taken.arguments),
+                        taken.arrangement);
+}
+
 bool is_hash_filled(const Case& call) {
   return std::any_of(call.buffers().begin(), call.buffers().end(),
                      [](const Buffer& buffer) { return buffer.hash.has_value(); });
@@ -134,9 +139,7 @@ std::optional<Case> with_other_choice(const Case& call) {
       has_choice = true;
     }
   }
-  return has_choice ? std::optional(contract::call(*call.contract(), call.dtype(),
-                                                   std::move(taken->arguments), taken->arrangement))
-                    : std::nullopt;
+  return has_choice ? std::optional(made_of(call, std::move(*taken))) : std::nullopt;
 }
 
 std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most, double root) {
@@ -208,8 +211,7 @@ std::optional<Case> not_in_place(const Case& call) {
   for (const std::string& output : std::exchange(arrangement.over, {})) {
     arrangement.places[output] = arrangement.places[call.contract()->find(output)->traits.over];
   }
-  return contract::call(*call.contract(), call.dtype(), std::move(taken->arguments),
-                        taken->arrangement);
+  return made_of(call, std::move(*taken));
 }
 
 std::optional<Case> one_element_off(const Case& call) {
@@ -226,9 +228,7 @@ std::optional<Case> one_element_off(const Case& call) {
       changed = true;
     }
   }
-  return !changed ? std::nullopt
-                  : std::optional(contract::call(*call.contract(), call.dtype(),
-                                                 std::move(taken->arguments), taken->arrangement));
+  return changed ? std::optional(made_of(call, std::move(*taken))) : std::nullopt;
 }
 
 std::optional<Case> rows_past_boundaries(const Case& call, std::int64_t elements) {
@@ -246,9 +246,7 @@ std::optional<Case> rows_past_boundaries(const Case& call, std::int64_t elements
     changed = changed || place.offset % vector != 0 || stride != buffer.stride();
     place = {.gap = is_strided ? stride - buffer.cols + vector : 0, .offset = elements};
   }
-  return !changed ? std::nullopt
-                  : std::optional(contract::call(*call.contract(), call.dtype(),
-                                                 std::move(taken->arguments), taken->arrangement));
+  return changed ? std::optional(made_of(call, std::move(*taken))) : std::nullopt;
 }
 
 namespace {
@@ -268,8 +266,7 @@ std::optional<Case> with_rows_of(const Case& call, Number number) {
                          [&](auto row, auto col) { return number(before, row, col); });
     }
   }
-  return contract::call(*call.contract(), call.dtype(), std::move(taken->arguments),
-                        taken->arrangement);
+  return made_of(call, std::move(*taken));
 }
 
 }  // namespace
@@ -314,9 +311,7 @@ std::optional<Case> with_all_alike(const Case& call, const std::vector<std::stri
           });
     }
   }
-  return !changed ? std::nullopt
-                  : std::optional(contract::call(*call.contract(), call.dtype(),
-                                                 std::move(taken->arguments), taken->arrangement));
+  return changed ? std::optional(made_of(call, std::move(*taken))) : std::nullopt;
 }
 
 std::optional<Case> turned_round(const Case& call) {
@@ -347,8 +342,7 @@ std::optional<Case> with_less_mean(const Case& call) {
   }
   x = matrix_of(x.dtype(), x.rows(), x.cols(),
                 [&](auto row, auto col) { return before(row, col) - mean; });
-  return contract::call(*call.contract(), call.dtype(), std::move(taken->arguments),
-                        taken->arrangement);
+  return made_of(call, std::move(*taken));
 }
 
 std::optional<Case> changed_slightly(const Case& call, std::uint64_t number) {
@@ -389,9 +383,7 @@ std::optional<Case> with_gaps(const Case& call, std::int64_t most) {
       changed = true;
     }
   }
-  return !changed ? std::nullopt
-                  : std::optional(contract::call(*call.contract(), call.dtype(),
-                                                 std::move(taken->arguments), taken->arrangement));
+  return changed ? std::optional(made_of(call, std::move(*taken))) : std::nullopt;
 }
 
 std::optional<Case> with_one_stride(const Case& call) {
@@ -418,17 +410,13 @@ std::optional<Case> with_one_stride(const Case& call) {
 
 std::optional<Case> with_more_rows(const Case& call, const std::string& buffer) {
   const Tensor* tensor = tensor_of(call, buffer);
-  const auto is_alike = [&](const Tensor& other) {
-    return other.rows == tensor->rows && other.cols == tensor->cols;
-  };
   if (tensor == nullptr || tensor->rows == Extent(1) || is_hash_filled(call) ||
-      std::any_of(call.contract()->tensors.begin(), call.contract()->tensors.end(),
-                  [&](const Tensor& other) { return other.role != input && is_alike(other); })) {
+      has_results_shape(call, *tensor)) {
     return std::nullopt;
   }
   std::vector<Buffer> buffers = call.buffers();
   for (Buffer& longer : buffers) {
-    if (is_alike(*tensor_of(call, longer.name)) && !longer.null) {
+    if (have_one_shape(*tensor_of(call, longer.name), *tensor) && !longer.null) {
       const Buffer before = longer;
       longer.rows *= kMoreRows;
       longer.values = matrix_of(before.dtype, longer.rows, before.cols, [&](auto row, auto col) {

@@ -128,11 +128,8 @@ std::optional<Boundary> find_boundary(const Case& call, const IsRight& is_right)
     if (last <= 0 || !with(last) || !is(true, 0)) {
       continue;
     }
-    std::int64_t low = 0, high = last;
-    while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      (is(true, middle) ? low : high) = middle;
-    }
+    const auto [low, high] =
+        end_between(0, last, [&](std::int64_t middle) { return is(true, middle); });
     // Else it goes up and down, and tells nothing.
     if (is(true, low / 2) && is(false, high + (last - high) / 2) && is(false, high)) {
       return Boundary{size.name, steps.number(low), steps.number(high), *with(low), *with(high)};

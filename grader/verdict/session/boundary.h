@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verdict/case.h"
@@ -12,6 +13,18 @@
 namespace onepass::verdict {
 
 struct Run;
+
+/// Two neighbours from `first` to `last`, of which is_alike(the first of them) and not is_alike(the
+/// other), by halves. Of the ends themselves it is known.
+template <typename IsAlike>
+std::pair<std::int64_t, std::int64_t> end_between(std::int64_t first, std::int64_t last,
+                                                  IsAlike is_alike) {
+  while (last - first > 1) {
+    const std::int64_t middle = first + (last - first) / 2;
+    (is_alike(middle) ? first : last) = middle;
+  }
+  return {first, last};
+}
 
 /// The same call with `right` for that size is right, and with `wrong`, the next one, is not. Of
 /// columns that is the next number that fills as many vectors.

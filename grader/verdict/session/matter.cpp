@@ -38,14 +38,6 @@ bool is(bool wanted, const std::optional<Case>& call, const IsRight& is_right) {
   return call && is_right(*call) == wanted;
 }
 
-/// Are the rows and columns of a result as many as the tensor's?
-bool has_results_shape(const Case& call, const contract::Tensor& tensor) {
-  const std::vector<contract::Tensor>& tensors = call.contract()->tensors;
-  return std::any_of(tensors.begin(), tensors.end(), [&](const contract::Tensor& other) {
-    return other.role != Role::input && other.rows == tensor.rows && other.cols == tensor.cols;
-  });
-}
-
 }  // namespace
 
 std::int64_t in_whole_blocks(const Case& call, const std::string& size) {
@@ -94,7 +86,7 @@ std::optional<std::string> matter_of_place(const Case& call, const IsRight& is_r
   std::vector<std::vector<std::string>> tried;
   std::vector<std::string> all;
   for (const contract::Tensor& tensor : call.contract()->tensors) {
-    if (tensor.role == Role::input && !has_results_shape(call, tensor)) {
+    if (tensor.role == Role::input && !contract::has_results_shape(call, tensor)) {
       tried.push_back({tensor.name});
       all.push_back(tensor.name);
     }
@@ -115,7 +107,7 @@ std::optional<std::string> matter_of_input(const Case& call, const IsRight& is_r
                                            const Tells& tells) {
   const std::vector<contract::Tensor>& tensors = call.contract()->tensors;
   const auto is_row_input = [&](const contract::Tensor& tensor) {
-    return tensor.role == Role::input && has_results_shape(call, tensor);
+    return tensor.role == Role::input && contract::has_results_shape(call, tensor);
   };
   const bool are_several = std::count_if(tensors.begin(), tensors.end(), is_row_input) > 1;
   for (const contract::Tensor& tensor : tensors) {
@@ -153,11 +145,9 @@ std::optional<std::string> matter_of_small_sizes(const Case& call, const IsRight
       return right + ": look at what is done where " + size +
              " fills no whole number of warps, blocks or packs.";
     }
-    std::int64_t low = call.integer(size), high = whole;
-    while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      (is(true, with(call, size, middle), is_right) ? high : low) = middle;
-    }
+    const auto [low, high] = end_between(call.integer(size), whole, [&](std::int64_t middle) {
+      return !is(true, with(call, size, middle), is_right);
+    });
     // Else it goes up and down, and where it changes tells nothing.
     const bool is_an_end =
         is(true, with(call, size, high + (whole - high) / 2), is_right) &&
