@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "verdict/diagnosis.h"
+#include "verdict/session/explain_race.h"
 #include "verdict/session/failure.h"
 #include "verdict/worker/worker_client.h"
 
@@ -33,6 +34,10 @@ using GoesWell = std::function<bool(const Case&)>;
 /// Where no call is made for that: nothing is said to be the reason.
 inline const GoesWell kNobodyAsked = [](const Case&) { return false; };
 
+/// The size, rounded up to what fills all blocks mostly: the rows that one has, or the columns of a
+/// step of it.
+std::int64_t in_whole_blocks(const Case& call, const std::string& size);
+
 /// Does the call go well with so many rows and columns that nothing is left over at the end of
 /// blocks, vectors and steps?
 bool goes_well_in_whole(const Case& call, const GoesWell& goes_well);
@@ -46,10 +51,6 @@ Densely goes_densely(const Case& call, const GoesWell& goes_well);
 /// The simulator's message, and what to do.
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
                           const GoesWell& goes_well);
-
-/// What to tell of a warning. A barrier is no help between two who write to one element of a
-/// tensor at one line: one of them is at the wrong place.
-std::string sentence_on_warning(const Case& call, const Finding& finding);
 
 /// The first row of some buffer that an `int` cannot find: row * stride is 2^31 or more. Nothing if
 /// there is none.

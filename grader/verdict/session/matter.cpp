@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "verdict/contract/call.h"
+#include "verdict/session/explain_finding.h"
 
 namespace onepass::verdict {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 constexpr std::int64_t kMostTried = std::int64_t{1} << 20;  // elements of the inputs of a call
 // Two sizes that differ, and share nothing else that small or odd ones have.
 constexpr std::int64_t kSmallOne = 24, kLargeOne = 40;
-// What the rows of a block, and the columns of one step of it, are a part of mostly.
-constexpr std::int64_t kWholeRows = 32, kWholeColumns = 256;
 
 /// Those that the function is told.
 std::vector<std::string> sizes_told(const Case& call) {
@@ -39,13 +38,6 @@ bool is(bool wanted, const std::optional<Case>& call, const IsRight& is_right) {
 }
 
 }  // namespace
-
-std::int64_t in_whole_blocks(const Case& call, const std::string& size) {
-  const std::vector<std::string> rows = call.contract()->row_sizes();
-  const bool is_of_rows = std::count(rows.begin(), rows.end(), size) > 0;
-  const std::int64_t whole = is_of_rows ? kWholeRows : kWholeColumns;
-  return (call.integer(size) + whole - 1) / whole * whole;
-}
 
 std::optional<std::string> matter_of_two_sizes(const Case& call, const IsRight& is_right) {
   const std::vector<std::string> sizes = sizes_told(call);

@@ -2,7 +2,6 @@
 // true by experiment, whatever the reason is.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,10 +10,6 @@
 #include "verdict/session/boundary.h"
 
 namespace onepass::verdict {
-
-/// The size, rounded up to what fills all blocks mostly: the rows that one has, or the columns of a
-/// step of it.
-std::int64_t in_whole_blocks(const Case& call, const std::string& size);
 
 /// Right where each row begins at a multiple of 16 bytes, and not one element further on.
 std::optional<std::string> matter_of_lost_alignment(const Case& call, const IsRight& is_right);
