@@ -8,12 +8,12 @@
 
 namespace simulator {
 
-enum class MemorySpace {
+enum class MemorySpace : std::uint8_t {
   shared,
   global,
   distributed,  // shared memory of another block of the cluster
 };
-enum class AccessType { read, write, atomic };
+enum class AccessType : std::uint8_t { read, write, atomic };
 
 // ---- Findings -------------------------------------------------------------------------------
 

@@ -43,15 +43,14 @@ Area area_on_host(Launch& launch, const Access& access) {
 
 Place place_of(Launch& launch, const Access& access) {
   Memory& memory = launch.machine.memory;
-  AccessEvent event = {launch.thread->number, access, {Area::elsewhere}};
   if (DeviceMemory::in_range(access.address)) {
     const Allocation* found = memory.device.containing(access.address, access.size);
     if (found == nullptr) return {Area::outside_device};
     return {Area::inside, MemorySpace::global, found->number, access.address - found->begin};
   }
-  memory.locate_in_shared(event);
-  if (event.place.area == Area::elsewhere) event.place.area = area_on_host(launch, access);
-  return event.place;
+  Place place = memory.place_in_shared(access.address, access.size);
+  if (place.area == Area::elsewhere) place.area = area_on_host(launch, access);
+  return place;
 }
 
 // It runs tens of millions of times: all that it calls is inlined.
@@ -88,8 +87,8 @@ __attribute__((flatten)) void check_access(const Access& access) {
                                        access.address - found->begin}});
   } else if (!thread.stack.contains(access.address) ||
              (access.address & (access.alignment - 1)) != 0) {
-    AccessEvent event = {thread.number, access, {Area::elsewhere}};
-    memory.locate_in_shared(event);
+    AccessEvent event = {thread.number, access,
+                         memory.place_in_shared(access.address, access.size)};
     if (event.place.area == Area::elsewhere) {
       event.place.area = area_on_host(*launch, access);
     }

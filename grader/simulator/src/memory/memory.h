@@ -13,34 +13,27 @@ struct Memory {
   DeviceVariables variables;
   SharedMemory shared;
 
-  /// For an address outside of the device's range: leaves the event alone if that is not in shared
-  /// memory. Notes which variables the kernel uses.
-  void locate_in_shared(AccessEvent& event) {
-    const std::uintptr_t address = event.access.address;
-    const unsigned size = event.access.size;
-    Place& place = event.place;
+  /// Of an address outside of the device's range: Area::elsewhere if it is not in shared memory.
+  /// Notes which variables the kernel uses.
+  Place place_in_shared(std::uintptr_t address, unsigned size) {
     if (shared.in_static(address)) {
-      place.space = MemorySpace::shared;
-      place.piece = kStaticShared;
-      place.offset = address - shared.static_begin();
-      place.area = shared.is_guard(address)             ? Area::own
-                   : shared.use_variable(address, size) ? Area::inside
-                                                        : Area::outside_shared;
-    } else if (shared.in_dynamic(address)) {
-      place.space = MemorySpace::shared;
-      place.piece = kDynamicShared;
-      place.offset = address - shared.dynamic_begin();
-      place.area =
-          place.offset + size > shared.dynamic_size() ? Area::outside_shared : Area::inside;
-    } else if (shared.windows().contain(address)) {
-      const bool is_dynamic = shared.windows().is_dynamic(address);
-      place.space = MemorySpace::shared;
-      place.piece = kFirstRemote + 2 * shared.windows().seat_of(address) + is_dynamic;
-      place.offset = shared.windows().offset_of(address);
-      const bool is_inside = is_dynamic ? place.offset + size <= shared.dynamic_size()
-                                        : shared.use_variable(shared.home(address), size);
-      place.area = is_inside ? Area::inside : Area::outside_shared;
+      return {shared.is_guard(address)             ? Area::own
+              : shared.use_variable(address, size) ? Area::inside
+                                                   : Area::outside_shared,
+              MemorySpace::shared, kStaticShared, address - shared.static_begin()};
     }
+    if (shared.in_dynamic(address)) {
+      const std::size_t offset = address - shared.dynamic_begin();
+      return {offset + size > shared.dynamic_size() ? Area::outside_shared : Area::inside,
+              MemorySpace::shared, kDynamicShared, offset};
+    }
+    if (!shared.windows().contain(address)) return {Area::elsewhere};
+    const bool is_dynamic = shared.windows().is_dynamic(address);
+    const std::size_t offset = shared.windows().offset_of(address);
+    const bool is_inside = is_dynamic ? offset + size <= shared.dynamic_size()
+                                      : shared.use_variable(shared.home(address), size);
+    return {is_inside ? Area::inside : Area::outside_shared, MemorySpace::shared,
+            kFirstRemote + 2 * shared.windows().seat_of(address) + is_dynamic, offset};
   }
 };
 

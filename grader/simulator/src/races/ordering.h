@@ -167,6 +167,7 @@ class Ordering {
 
   /// Accesses before this interval happened before all that is done now.
   std::uint32_t oldest() const { return oldest_; }
+  bool is_in_cluster() const { return blocks_.running().cluster != nullptr; }
   /// The first interval of the running block, and of its phase.
   std::uint32_t block_begin() const { return blocks_.running().first_interval; }
   std::uint32_t phase_begin() const { return blocks_.running().phase_begin; }

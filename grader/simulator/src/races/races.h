@@ -145,8 +145,8 @@ class RaceChecker {
     const AccessRecord now = record(event.thread, event.access);
     if (__builtin_expect(event.access.is_volatile, 0)) races_.sites.mark_volatile(now.site());
     shadow_of(event.place)
-        .check(event, now, is_global ? ordering_.oldest() : ordering_.block_begin(), ordering_,
-               report_, first_reads_);
+        .check(event, now, is_global ? ordering_.oldest() : oldest_in_shared(event.access),
+               ordering_, report_, first_reads_);
   }
 
   /// By the read-only path: a cache may hold what was there before the launch wrote it, and no
@@ -180,6 +180,12 @@ class RaceChecker {
 
   AccessRecord record(unsigned thread, const Access& access) {
     return ordering_.record(thread, races_.sites.number(access.site, access.size));
+  }
+  /// A barrier of the block orders all that is done in its shared memory, unless other blocks reach
+  /// it. An atomic asks what its own thread has read, in earlier phases too.
+  std::uint32_t oldest_in_shared(const Access& access) const {
+    return access.is_atomic || ordering_.is_in_cluster() ? ordering_.block_begin()
+                                                         : ordering_.phase_begin();
   }
   RaceShadow& shadow_of(const Place& place) {
     if (place.space == MemorySpace::global) return races_.device[place.piece];
