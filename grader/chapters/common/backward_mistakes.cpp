@@ -16,6 +16,25 @@ namespace {
 
 using BackwardTable = Table<BackwardHooks>;
 
+/// In dx a mean is added.
+Mistake<BackwardHooks> signs_flipped(bool centred) {
+  const auto way = [](const char* sentence, bool mean_wdy, bool mean_wdy_hat) {
+    return Way<BackwardHooks>{sentence, {.means = [=](Backward& p) {
+                                const auto less = [](double mean) { return -mean; };
+                                p.mean_wdy = mean_wdy ? map(p.mean_wdy, less) : p.mean_wdy;
+                                p.mean_wdy_hat =
+                                    mean_wdy_hat ? map(p.mean_wdy_hat, less) : p.mean_wdy_hat;
+                              }}};
+  };
+  if (!centred) {
+    return {"sign-flipped", {way("The mean is added: it is subtracted.", false, true)}};
+  }
+  return {"sign-flipped",
+          {way("x_hat times the mean of wdy * x_hat is added: it is subtracted.", false, true),
+           way("The mean of wdy is added: it is subtracted.", true, false),
+           way("Both means are added: they are subtracted.", true, true)}};
+}
+
 /// What the forward pass has saved, computed from x once more.
 Mistake<BackwardHooks> made_anew(bool centred) {
   const char* const taken = " computed from x once more: take what was saved, as it is given.";
@@ -35,8 +54,19 @@ Mistake<BackwardHooks> made_anew(bool centred) {
       add("mean and rstd were", true, eps);
     }
   }
-  if (centred) {
-    add("The mean was", true, std::nullopt);
+  if (!centred) {
+    return mistake;
+  }
+  add("The mean was", true, std::nullopt);
+  for (const double eps : {0.0, 1e-5, 1e-6, 1e-8, 1e-12}) {  // about the mean that is given
+    mistake.ways.push_back(
+        {std::string("rstd was") + taken, {.read = [eps](const Case&, Backward& p) {
+           const Field ones(p.x.rows, 1, 1.0);
+           const Field apart = normalized(p.x, p.mean, ones);
+           p.rstd = map(row_means(product(apart, apart)),
+                        [eps](double squares) { return 1.0 / std::sqrt(squares + eps); });
+           return true;
+         }}});
   }
   return mistake;
 }
@@ -73,6 +103,7 @@ BackwardTable wrong_formulas(bool centred) {
          {.means = [](Backward& p) { p.mean_wdy_hat = row_means(product(p.dy, p.x_hat)); }}});
   }
   return {
+      signs_flipped(centred),
       {"missing-reduction-term",
        {{either("x_hat times the mean of wdy * x_hat is not subtracted: each x also moves the "
                 "row's rstd, and with it every y.",
@@ -112,6 +143,13 @@ BackwardTable wrong_formulas(bool centred) {
           const std::optional<Field> moved = tail_from_front(p.weight, vector);
           p.weight = moved.value_or(p.weight);
           return moved.has_value();
+        };
+      }),
+      weights_of_first_turn<BackwardHooks>([](std::int64_t threads) {
+        return [threads](const Case&, Backward& p) {
+          const std::optional<Field> again = again_from_front(p.weight, threads);
+          p.weight = again.value_or(p.weight);
+          return again.has_value();
         };
       }),
       {"no-reciprocal",

@@ -53,12 +53,14 @@ std::optional<Forward> with_weight_by_row(const Case&, Forward pass) {
   return pass;
 }
 
-/// What fills no vector of so many columns takes the first weights and biases.
-auto parameters_from_front(std::int64_t vector) {
-  return [vector](const Case&, Forward pass) -> std::optional<Forward> {
+/// Some columns take other weights and biases than their own, as misread(parameter, number) has
+/// them: tail_from_front() or again_from_front().
+template <typename Misread>
+auto parameters_as(Misread misread, std::int64_t number) {
+  return [misread, number](const Case&, Forward pass) -> std::optional<Forward> {
     bool differs = false;
     for (Field* parameter : {&pass.weight, &pass.bias}) {
-      const std::optional<Field> moved = tail_from_front(*parameter, vector);
+      const std::optional<Field> moved = misread(*parameter, number);
       differs = differs || moved;
       *parameter = moved.value_or(*parameter);
     }
@@ -214,7 +216,10 @@ Table<Hooks> index_mistakes(const std::vector<std::string>& strides) {
       {"weight-by-row",
        {{"y is what weight[row] gives: look it up by the column, weight[col].",
          {.read = with_weight_by_row}}}},
-      tails_from_front<Hooks>(parameters_from_front)};
+      tails_from_front<Hooks>(
+          [](std::int64_t vector) { return parameters_as(tail_from_front, vector); }),
+      weights_of_first_turn<Hooks>(
+          [](std::int64_t threads) { return parameters_as(again_from_front, threads); })};
   return joined<Hooks>({others, placed(parts_of_vectors(), zeros_but_for)});
 }
 

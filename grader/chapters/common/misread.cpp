@@ -44,6 +44,14 @@ std::optional<Field> tail_from_front(const Field& parameter, std::int64_t vector
   });
 }
 
+std::optional<Field> again_from_front(const Field& parameter, std::int64_t threads) {
+  if (parameter.cols <= threads) {
+    return std::nullopt;
+  }
+  return verdict::field_of(parameter.rows, parameter.cols,
+                           [&](auto row, auto col) { return parameter(row, col % threads); });
+}
+
 double poison(verdict::Dtype dtype) {
   const std::vector<std::byte> bytes(4, static_cast<std::byte>(verdict::Poison::finite));
   return verdict::decode(dtype, bytes.data());

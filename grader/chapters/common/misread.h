@@ -23,6 +23,11 @@ std::optional<verdict::Field> transposed(const verdict::Field& field);
 /// vector of so many columns; nothing where vectors fill the row.
 std::optional<verdict::Field> tail_from_front(const verdict::Field& parameter, std::int64_t vector);
 
+/// As one reads it that knows the first `threads` columns only, and takes them again and again;
+/// nothing where there are no more.
+std::optional<verdict::Field> again_from_front(const verdict::Field& parameter,
+                                               std::int64_t threads);
+
 /// That mistake, with each vector that a kernel may take. read_with(vector): what Hooks::read is
 /// then.
 template <typename Hooks, typename ReadWith>
@@ -37,6 +42,23 @@ Mistake<Hooks> tails_from_front(const ReadWith& read_with) {
                      "start.",
                      vector),
          hooks});
+  }
+  return mistake;
+}
+
+/// Weights of a thread's first column for all that it comes to, with each number of threads.
+/// read_with(threads): what Hooks::read is then.
+template <typename Hooks, typename ReadWith>
+Mistake<Hooks> weights_of_first_turn(const ReadWith& read_with) {
+  Mistake<Hooks> mistake{"weight-of-first-turn", {}};
+  for (const std::int64_t threads : {256, 1024, 512, 128, 64, 32}) {
+    Hooks hooks;
+    hooks.read = read_with(threads);
+    mistake.ways.push_back({fmt::format("From column {0} on the weights are those of the row's "
+                                        "first {0} columns again: load the weight of each column "
+                                        "that a thread comes to.",
+                                        threads),
+                            hooks});
   }
   return mistake;
 }

@@ -9,12 +9,6 @@ namespace onepass::rmsnorm {
 namespace {
 
 const common::Table<common::BackwardHooks> kOwnMistakes = {
-    {"sign-flipped",
-     {{"The mean is added: it is subtracted.",
-       {.means =
-            [](Backward& p) {
-              p.mean_wdy_hat = common::map(p.mean_wdy_hat, [](double mean) { return -mean; });
-            }}}}},
     {"x-hat-missing",
      {{"The mean is subtracted as it is: multiply it by x_hat first.",
        {.means = [](Backward& p) { p.x_hat = Field(p.x.rows, p.x.cols, 1.0); }}},
