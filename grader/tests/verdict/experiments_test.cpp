@@ -9,6 +9,7 @@
 #include "verdict/contract/call.h"
 #include "verdict/session/boundary.h"
 #include "verdict/session/experiments.h"
+#include "verdict/session/lost_elements.h"
 
 using namespace onepass::verdict;
 
@@ -226,7 +227,7 @@ TEST_CASE("from which size on a call goes wrong is told by two calls of sizes si
       [](const Case& other) { return other.integer("rows") <= 64; });
   REQUIRE(rows);
   CHECK(rows->in_blocks({48, 32}) ==
-        "A launch of it has 32 blocks: from there on one has more than 2 rows.");
+        "A launch of it has 32 blocks: from there on one has more than 2 of the rows.");
   CHECK(rows->in_blocks({48, 128, 1}).empty());
   // Who is right here and there has no such size; nor has who takes too long.
   CHECK(where_right([](const Case& other) { return other.integer("cols") / 8 % 2 == 1; }) == "");
@@ -282,4 +283,30 @@ TEST_CASE("a call in another shape keeps its values, strides and scalars") {
   CHECK(other.buffer("weight").null);
   CHECK(other.values("x").get(2, 4) == 1.0);  // row 0, column 1
   CHECK_FALSE(contract::resized(call, {{"cols", 99}}, 100));
+}
+
+TEST_CASE("elements that do not count are told by their place, unless all or none of them are") {
+  const auto lost = [](std::int64_t rows, std::int64_t cols, Counts counts, double times = 1.0) {
+    const Case call =
+        contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, rows, cols, usual)}}});
+    return lost_elements(call, expected,
+                         [&](const Case& other) {
+                           Field sums = sums_of(other, counts);
+                           for (double& sum : sums.values) {
+                             sum *= times;
+                           }
+                           return std::optional(
+                               Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan});
+                         })
+        .value_or("");
+  };
+  CHECK(lost(3, 100, but_the_last) ==
+        "What x holds in column 99 does not enter sums: with other numbers there the same comes "
+        "out.");
+  CHECK(lost(3, 9, every_fourth).find("in columns 1, 2, 3, 5, 6, 7 does") != std::string::npos);
+  CHECK(lost(3, 100, one_block).find("columns 64 to 99 of every row") != std::string::npos);
+  CHECK(lost(1, 100, but_the_last).find("99") != std::string::npos);
+  CHECK(lost(3, 100, all, 2.0) == "");  // wrong, but each counts
+  CHECK(lost(3, 100, [](std::int64_t, std::int64_t) { return false; }) == "");
+  CHECK(lost(3, 1000, one_block) == "");  // too many calls
 }

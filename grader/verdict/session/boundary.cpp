@@ -69,8 +69,9 @@ std::string Boundary::in_blocks(const std::vector<std::int64_t>& launches) const
   }
   for (const std::int64_t blocks : launches) {
     if (blocks >= kLeast && blocks <= right && right % blocks == 0 && wrong == right + 1) {
-      return fmt::format("A launch of it has {} blocks: from there on one has more than {} {}.",
-                         blocks, right / blocks, size);
+      return fmt::format(
+          "A launch of it has {} blocks: from there on one has more than {} of the {}.", blocks,
+          right / blocks, size);
     }
   }
   return "";

@@ -9,6 +9,7 @@
 #include "verdict/session/boundary.h"
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
+#include "verdict/session/lost_elements.h"
 #include "verdict/session/matter.h"
 #include "verdict/session/session.h"
 #include "verdict/worker/worker_client.h"
@@ -140,12 +141,23 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
   std::optional<std::string> matter = matter_of_lost_alignment(call, is_right);
   matter = matter ? matter : matter_of_place(call, is_right);
   matter = matter ? matter : matter_of_two_sizes(call, is_right);
+  const auto of_failure = std::find_if(outputs.begin(), outputs.end(), [&](const auto& of) {
+    return of(call).output == failure.where.substr(0, failure.where.find('['));
+  });
+  const auto look_for_lost = [&](const Case& at) {
+    return of_failure == outputs.end()
+               ? std::nullopt
+               : lost_elements(at, *of_failure, [&](const Case& other) { return try_out(other); });
+  };
+  matter = matter ? matter : look_for_lost(call);
   if (!matter) {
     if (const std::optional<Boundary> found = find_boundary(call, is_right)) {
       const std::optional<Run> right = retry(found->last_right);
       const std::optional<Run> wrong = right ? retry(found->first_wrong) : std::nullopt;
       std::string why = wrong ? found->in_blocks(threads_of(*wrong).blocks()) : "";
       why = why.empty() && wrong ? in_launches(*right, *wrong) : why;
+      const std::optional<std::string> lost = look_for_lost(found->first_wrong);
+      why = why.empty() && lost ? *lost : why;
       matter = found->sentence() + (why.empty() ? "" : " " + why);
     }
   }
