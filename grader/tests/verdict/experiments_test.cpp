@@ -8,8 +8,8 @@
 
 #include "verdict/contract/call.h"
 #include "verdict/session/boundary.h"
+#include "verdict/session/dependence.h"
 #include "verdict/session/experiments.h"
-#include "verdict/session/lost_elements.h"
 
 using namespace onepass::verdict;
 

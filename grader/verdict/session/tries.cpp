@@ -7,9 +7,9 @@
 #include "verdict/compare.h"
 #include "verdict/contract/call.h"
 #include "verdict/session/boundary.h"
+#include "verdict/session/dependence.h"
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
-#include "verdict/session/lost_elements.h"
 #include "verdict/session/matter.h"
 #include "verdict/session/session.h"
 #include "verdict/worker/worker_client.h"
@@ -144,21 +144,24 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
   const auto of_failure = std::find_if(outputs.begin(), outputs.end(), [&](const auto& of) {
     return of(call).output == failure.where.substr(0, failure.where.find('['));
   });
-  const auto look_for_lost = [&](const Case& at) {
-    return of_failure == outputs.end()
-               ? std::nullopt
-               : lost_elements(at, *of_failure, [&](const Case& other) { return try_out(other); });
+  const auto depends = [&](const Case& at) {
+    const Attempt attempt = [&](const Case& other) { return try_out(other); };
+    std::optional<std::string> told;
+    if (of_failure != outputs.end()) {
+      told = lost_elements(at, *of_failure, attempt);
+      told = told ? told : foreign_rows(at, *of_failure, attempt);
+    }
+    return told;
   };
-  matter = matter ? matter : look_for_lost(call);
   if (!matter) {
+    matter = depends(call);
     if (const std::optional<Boundary> found = find_boundary(call, is_right)) {
       const std::optional<Run> right = retry(found->last_right);
       const std::optional<Run> wrong = right ? retry(found->first_wrong) : std::nullopt;
       std::string why = wrong ? found->in_blocks(threads_of(*wrong).blocks()) : "";
       why = why.empty() && wrong ? in_launches(*right, *wrong) : why;
-      const std::optional<std::string> lost = look_for_lost(found->first_wrong);
-      why = why.empty() && lost ? *lost : why;
-      matter = found->sentence() + (why.empty() ? "" : " " + why);
+      matter = matter ? matter : depends(found->first_wrong);
+      matter = (matter ? *matter + "\n" : "") + found->sentence() + (why.empty() ? "" : " " + why);
     }
   }
   matter = matter ? matter : matter_of_input(call, is_right, [&](const Case& other) {

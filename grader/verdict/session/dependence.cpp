@@ -1,0 +1,236 @@
+#include "verdict/session/dependence.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "verdict/contract/function.h"
+#include "verdict/pattern.h"
+
+namespace onepass::verdict {
+namespace {
+
+constexpr std::int64_t kMostCalls = 320;
+constexpr double kFarOff = 4.0;  // bounds: by so much a result has to change
+// What is put in the place of an element: so many times the largest of the input.
+constexpr double kLarger = 16.0, kMostInFp16 = 30000.0;
+
+/// The output of a call as it is, and as it must be.
+struct Results {
+  const Matrix& got;
+  const Field& right;
+  const Field& bound;
+  Poison poison;
+};
+Results results_of(const Expectation& right, const Answer& answer) {
+  return {answer[right.output], right.value, right.bound, answer.poison};
+}
+
+/// In each call of a plan some elements of an input are changed, no two of which enter one result.
+class Plan {
+ public:
+  Plan(const Matrix& input, const Field& output)
+      : rows_(input.rows()), cols_(input.cols()), has_elements_(output.cols == cols_) {
+    if (output.rows == rows_ && (output.cols == 1 || has_elements_)) {
+      way_ = Way::of_rows;
+    } else if (output.rows == 1 && output.cols == cols_) {
+      way_ = Way::of_columns;
+    }
+  }
+
+  std::int64_t calls() const {
+    return way_ == Way::of_rows ? cols_ : way_ == Way::of_columns ? rows_ : rows_ * cols_;
+  }
+
+  /// Those of that call.
+  std::vector<Index> changed(std::int64_t number) const {
+    std::vector<Index> elements;
+    for (std::int64_t i = 0; i < (way_ == Way::of_rows ? rows_ : cols_); ++i) {
+      elements.push_back(way_ == Way::of_rows ? Index{i, (number + i) % cols_}
+                                              : Index{(number + i) % rows_, i});
+    }
+    return way_ == Way::single ? std::vector{Index{number / cols_, number % cols_}} : elements;
+  }
+
+  /// May that result show whether the element counts? What has its place shows it anyway.
+  bool shows(Index result, Index element) const {
+    switch (way_) {
+      case Way::of_rows:
+        return result.row == element.row && !(has_elements_ && result.col == element.col);
+      case Way::of_columns:
+        return result.col == element.col;
+      case Way::single:
+        return true;
+    }
+    return false;
+  }
+
+ private:
+  enum class Way { of_rows, of_columns, single };
+  std::int64_t rows_, cols_;
+  bool has_elements_;
+  Way way_ = Way::single;
+};
+
+/// Nothing if no result has to change.
+std::optional<bool> is_lost(const Plan& plan, Index element, const Results& before,
+                            const Results& after) {
+  bool has_to_change = false;
+  for (std::int64_t row = 0; row < before.right.rows; ++row) {
+    for (std::int64_t col = 0; col < before.right.cols; ++col) {
+      if (!plan.shows({row, col}, element)) {
+        continue;
+      }
+      const double change = std::abs(after.right(row, col) - before.right(row, col));
+      if (!(change > kFarOff * (after.bound(row, col) + before.bound(row, col))) ||
+          is_poison(before.got, row, col, before.poison)) {
+        continue;
+      }
+      has_to_change = true;
+      if (after.got.get(row, col) != before.got.get(row, col)) {
+        return false;
+      }
+    }
+  }
+  return has_to_change ? std::optional(true) : std::nullopt;
+}
+
+/// In words: few whole rows or columns each by its number.
+std::string places(const Mask& lost) {
+  constexpr std::int64_t kMostCounted = 8;
+  const Pattern pattern = describe(lost);
+  const bool are_columns = lost.rows > 1 && pattern.rows.kind == IndexSet::Kind::all;
+  const bool are_rows = lost.cols > 1 && pattern.cols.kind == IndexSet::Kind::all;
+  const IndexSet& set = are_columns ? pattern.cols : pattern.rows;
+  if (!pattern.product || are_columns == are_rows || set.count > kMostCounted) {
+    return pattern.text;
+  }
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t i = 0; i < set.size; ++i) {
+    if ((are_columns ? lost(0, i) : lost(i, 0)) != 0) {
+      numbers.push_back(i);
+    }
+  }
+  return fmt::format("{}{} {}", are_columns ? "column" : "row", set.count > 1 ? "s" : "",
+                     fmt::join(numbers, ", "));
+}
+
+/// Inputs whose numbers the call has.
+std::vector<const Buffer*> inputs_of(const Case& call) {
+  std::vector<const Buffer*> inputs;
+  for (const Buffer& buffer : call.buffers()) {
+    if (buffer.role != Role::output && !buffer.null && !buffer.hash && !is_integer(buffer.dtype) &&
+        buffer.rows > 0 && buffer.cols > 0) {
+      inputs.push_back(&buffer);
+    }
+  }
+  return inputs;
+}
+
+/// The same call with a number in those places that is far larger than all others.
+Case with_changed(const Case& call, const Buffer& input, const std::vector<Index>& elements) {
+  double largest = 0.0;
+  for (const double value : input.values.field().values) {
+    largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+  }
+  std::vector<Buffer> buffers = call.buffers();
+  for (Buffer& buffer : buffers) {
+    for (const Index& at : buffer.name == input.name ? elements : std::vector<Index>()) {
+      buffer.values.set(at.row, at.col, std::min(kLarger * (largest + 1.0), kMostInFp16));
+    }
+  }
+  return call.with(std::move(buffers));
+}
+
+/// A row of the output but `changed` that is not what it was, though it should be. again: the first
+/// call once more, for what differs by chance.
+std::optional<std::int64_t> changed_row(std::int64_t changed, const Results& before,
+                                        const Results& after, const Matrix& again) {
+  for (std::int64_t row = 0; row < before.right.rows; ++row) {
+    for (std::int64_t col = 0; col < before.right.cols && row != changed; ++col) {
+      const double was = before.got.get(row, col), is = after.got.get(row, col);
+      const bool has_changed = !(std::abs(is - was) <= kFarOff * before.bound(row, col));
+      if (after.right(row, col) == before.right(row, col) && has_changed && std::isfinite(was) &&
+          again.get(row, col) == was) {
+        return row;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> lost_elements(const Case& call, const Expected& expected,
+                                         const Attempt& attempt) {
+  const Expectation right = expected(call);
+  const std::optional<Answer> answer = attempt(call);
+  for (const Buffer* input : answer ? inputs_of(call) : std::vector<const Buffer*>()) {
+    const Plan plan(input->values, right.value);
+    if (plan.calls() > kMostCalls) {
+      continue;
+    }
+    Mask lost(input->rows, input->cols);
+    std::int64_t tried = 0, count = 0;
+    for (std::int64_t number = 0; number < plan.calls(); ++number) {
+      const std::vector<Index> elements = plan.changed(number);
+      const Case changed = with_changed(call, *input, elements);
+      const std::optional<Answer> changed_answer = attempt(changed);
+      if (!changed_answer) {
+        return std::nullopt;
+      }
+      const Expectation changed_right = expected(changed);
+      for (const Index& element : elements) {
+        const std::optional<bool> is = is_lost(plan, element, results_of(right, *answer),
+                                               results_of(changed_right, *changed_answer));
+        tried += is ? 1 : 0;
+        count += is == true ? 1 : 0;
+        lost(element.row, element.col) = is == true;
+      }
+    }
+    if (count > 0 && count < tried) {
+      return fmt::format(
+          "What {} holds in {} does not enter {}: with other numbers there the same comes out.",
+          input->name, places(lost), right.output);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> foreign_rows(const Case& call, const Expected& expected,
+                                        const Attempt& attempt) {
+  const Expectation right = expected(call);
+  const std::int64_t rows = right.value.rows;
+  const std::optional<Answer> answer = rows > 1 ? attempt(call) : std::nullopt;
+  const std::optional<Answer> again = answer ? attempt(call) : std::nullopt;
+  for (const Buffer* input : again ? inputs_of(call) : std::vector<const Buffer*>()) {
+    if (input->rows != rows) {
+      continue;
+    }
+    for (const std::int64_t row : {rows / 2, rows - 1, std::int64_t{0}, std::int64_t{1}}) {
+      std::vector<Index> elements;
+      for (std::int64_t col = 0; col < input->cols; ++col) {
+        elements.push_back({row, col});
+      }
+      const Case changed = with_changed(call, *input, elements);
+      const std::optional<Answer> changed_answer = attempt(changed);
+      if (!changed_answer) {
+        return std::nullopt;
+      }
+      const std::optional<std::int64_t> other =
+          changed_row(row, results_of(right, *answer),
+                      results_of(expected(changed), *changed_answer), (*again)[right.output]);
+      if (other) {
+        return fmt::format(
+            "What {} holds in row {} enters row {} of {}, which should not depend on it.",
+            input->name, row, *other, right.output);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace onepass::verdict

@@ -1,0 +1,29 @@
+// On which elements of its inputs a result depends that no mistake explains, found by calls in
+// which some of them are others. True by experiment, whatever the reason is: a stride that is too
+// wide, a tree that leaves a slot out, a part that was never merged; a slot that the next row takes
+// too early.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "verdict/session/experiments.h"
+
+namespace onepass::verdict {
+
+using Expected = std::function<Expectation(const Case&)>;
+
+/// Elements on which the output should depend, and does not. Of an output that is a sum over the
+/// rows or the columns of an input, or has the shape of one whose rows depend on such sums; or of
+/// any that so small an input makes that each of its elements has a call of its own. Nothing if
+/// every element counts, or none does, or if it would take too many calls.
+std::optional<std::string> lost_elements(const Case& call, const Expected& expected,
+                                         const Attempt& attempt);
+
+/// A row of an input that enters another row of the output, which should not depend on it. A few
+/// rows are tried. Nothing of outputs that have other rows than the input.
+std::optional<std::string> foreign_rows(const Case& call, const Expected& expected,
+                                        const Attempt& attempt);
+
+}  // namespace onepass::verdict
