@@ -289,15 +289,15 @@ TEST_CASE("elements that do not count are told by their place, unless all or non
   const auto lost = [](std::int64_t rows, std::int64_t cols, Counts counts, double times = 1.0) {
     const Case call =
         contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, rows, cols, usual)}}});
-    return lost_elements(call, expected,
-                         [&](const Case& other) {
-                           Field sums = sums_of(other, counts);
-                           for (double& sum : sums.values) {
-                             sum *= times;
-                           }
-                           return std::optional(
-                               Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan});
-                         })
+    return miscounted_elements(call, expected,
+                               [&](const Case& other) {
+                                 Field sums = sums_of(other, counts);
+                                 for (double& sum : sums.values) {
+                                   sum *= times;
+                                 }
+                                 return std::optional(Answer{
+                                     {{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan});
+                               })
         .value_or("");
   };
   CHECK(lost(3, 100, but_the_last) ==
@@ -306,7 +306,35 @@ TEST_CASE("elements that do not count are told by their place, unless all or non
   CHECK(lost(3, 9, every_fourth).find("in columns 1, 2, 3, 5, 6, 7 does") != std::string::npos);
   CHECK(lost(3, 100, one_block).find("columns 64 to 99 of every row") != std::string::npos);
   CHECK(lost(1, 100, but_the_last).find("99") != std::string::npos);
-  CHECK(lost(3, 100, all, 2.0) == "");  // wrong, but each counts
+  CHECK(lost(3, 100, all, 2.0) == "");  // wrong, but all alike
   CHECK(lost(3, 100, [](std::int64_t, std::int64_t) { return false; }) == "");
   CHECK(lost(3, 1000, one_block) == "");  // too many calls
+
+  const Case call = contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, 3, 9, usual)}}});
+  const auto first_twice = [](const Case& other) {
+    Field sums = sums_of(other, all);
+    for (std::int64_t row = 0; row < sums.rows; ++row) {
+      sums(row, 0) += other.values("x").get(row, 0);
+    }
+    return std::optional(Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan});
+  };
+  CHECK(miscounted_elements(call, expected, first_twice) ==
+        "What x holds in column 0 enters sums more than once.");
+}
+
+TEST_CASE("a row that enters another row's result is told") {
+  const Case call = contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, 5, 9, usual)}}});
+  const auto plus_row = [&](std::int64_t apart) {
+    return foreign_rows(call, expected, [apart](const Case& other) {
+      const Field right = sums_of(other, all);
+      Field sums = right;
+      for (std::int64_t row = 0; apart > 0 && row + apart < sums.rows; ++row) {
+        sums(row, 0) += right(row + apart, 0);
+      }
+      return std::optional(Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan});
+    });
+  };
+  CHECK(plus_row(2) ==
+        "What x holds in row 2 enters row 0 of sums, which should not depend on it.");
+  CHECK_FALSE(plus_row(0));
 }

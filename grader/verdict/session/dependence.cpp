@@ -7,14 +7,14 @@
 #include <cmath>
 #include <vector>
 
-#include "verdict/contract/function.h"
+#include "verdict/contract/call.h"
 #include "verdict/pattern.h"
 
 namespace onepass::verdict {
 namespace {
 
-constexpr std::int64_t kMostCalls = 320;
-constexpr double kFarOff = 4.0;  // bounds: by so much a result has to change
+constexpr std::int64_t kMostCalls = 320;  // to find what is lost, over all inputs
+constexpr double kFarOff = 4.0;           // bounds: by so much a result has to change
 // What is put in the place of an element: so many times the largest of the input.
 constexpr double kLarger = 16.0, kMostInFp16 = 30000.0;
 
@@ -75,27 +75,34 @@ class Plan {
   Way way_ = Way::single;
 };
 
-/// Nothing if no result has to change.
-std::optional<bool> is_lost(const Plan& plan, Index element, const Results& before,
-                            const Results& after) {
-  bool has_to_change = false;
+/// How often the element counts: 0 if no result that has to change does, else by how many times
+/// what it has to the one has changed that has to most. Nothing if none has to.
+std::optional<double> times_counted(const Plan& plan, Index element, const Results& before,
+                                    const Results& after) {
+  double most = 0.0, times = 0.0;
+  bool has_changed = false;
   for (std::int64_t row = 0; row < before.right.rows; ++row) {
     for (std::int64_t col = 0; col < before.right.cols; ++col) {
-      if (!plan.shows({row, col}, element)) {
-        continue;
-      }
-      const double change = std::abs(after.right(row, col) - before.right(row, col));
-      if (!(change > kFarOff * (after.bound(row, col) + before.bound(row, col))) ||
+      const double change = after.right(row, col) - before.right(row, col);
+      const double bounds = after.bound(row, col) + before.bound(row, col);
+      if (!plan.shows({row, col}, element) || !(std::abs(change) > kFarOff * bounds) ||
           is_poison(before.got, row, col, before.poison)) {
         continue;
       }
-      has_to_change = true;
-      if (after.got.get(row, col) != before.got.get(row, col)) {
-        return false;
+      const double was = before.got.get(row, col), is = after.got.get(row, col);
+      has_changed = has_changed || is != was;
+      if (std::abs(change) > most) {
+        most = std::abs(change);
+        times = (is - was) / change;
       }
     }
   }
-  return has_to_change ? std::optional(true) : std::nullopt;
+  return most == 0.0 ? std::nullopt : std::optional(has_changed ? times : 0.0);
+}
+
+/// Twice, or any other whole number of times.
+bool is_several(double times) {
+  return times > 1.5 && std::abs(times - std::round(times)) < 1e-3;
 }
 
 /// In words: few whole rows or columns each by its number.
@@ -118,12 +125,14 @@ std::string places(const Mask& lost) {
                      fmt::join(numbers, ", "));
 }
 
-/// Inputs whose numbers the call has.
+/// Inputs that have rows and columns, and whose numbers the call has.
 std::vector<const Buffer*> inputs_of(const Case& call) {
   std::vector<const Buffer*> inputs;
   for (const Buffer& buffer : call.buffers()) {
-    if (buffer.role != Role::output && !buffer.null && !buffer.hash && !is_integer(buffer.dtype) &&
-        buffer.rows > 0 && buffer.cols > 0) {
+    const contract::Tensor* tensor = contract::tensor_of(call, buffer.name);
+    if (tensor != nullptr && tensor->rows != contract::Extent(1) &&
+        tensor->cols != contract::Extent(1) && buffer.role != Role::output && !buffer.null &&
+        !buffer.hash && !is_integer(buffer.dtype) && buffer.rows > 0 && buffer.cols > 0) {
       inputs.push_back(&buffer);
     }
   }
@@ -164,17 +173,19 @@ std::optional<std::int64_t> changed_row(std::int64_t changed, const Results& bef
 
 }  // namespace
 
-std::optional<std::string> lost_elements(const Case& call, const Expected& expected,
-                                         const Attempt& attempt) {
+std::optional<std::string> miscounted_elements(const Case& call, const Expected& expected,
+                                               const Attempt& attempt) {
   const Expectation right = expected(call);
   const std::optional<Answer> answer = attempt(call);
+  std::int64_t calls = 0;
   for (const Buffer* input : answer ? inputs_of(call) : std::vector<const Buffer*>()) {
     const Plan plan(input->values, right.value);
-    if (plan.calls() > kMostCalls) {
-      continue;
+    calls += plan.calls();
+    if (calls > kMostCalls) {
+      return std::nullopt;
     }
-    Mask lost(input->rows, input->cols);
-    std::int64_t tried = 0, count = 0;
+    Mask lost(input->rows, input->cols), several = lost;
+    std::int64_t tried = 0, lost_ones = 0, several_ones = 0;
     for (std::int64_t number = 0; number < plan.calls(); ++number) {
       const std::vector<Index> elements = plan.changed(number);
       const Case changed = with_changed(call, *input, elements);
@@ -184,17 +195,22 @@ std::optional<std::string> lost_elements(const Case& call, const Expected& expec
       }
       const Expectation changed_right = expected(changed);
       for (const Index& element : elements) {
-        const std::optional<bool> is = is_lost(plan, element, results_of(right, *answer),
-                                               results_of(changed_right, *changed_answer));
-        tried += is ? 1 : 0;
-        count += is == true ? 1 : 0;
-        lost(element.row, element.col) = is == true;
+        const std::optional<double> times = times_counted(
+            plan, element, results_of(right, *answer), results_of(changed_right, *changed_answer));
+        tried += times ? 1 : 0;
+        lost(element.row, element.col) = times == 0.0;
+        several(element.row, element.col) = times && is_several(*times);
+        lost_ones += lost(element.row, element.col);
+        several_ones += several(element.row, element.col);
       }
     }
-    if (count > 0 && count < tried) {
-      return fmt::format(
-          "What {} holds in {} does not enter {}: with other numbers there the same comes out.",
-          input->name, places(lost), right.output);
+    const std::string what = fmt::format("What {} holds in ", input->name);
+    if (lost_ones > 0 && lost_ones < tried) {
+      return what + places(lost) + " does not enter " + right.output +
+             ": with other numbers there the same comes out.";
+    }
+    if (several_ones > 0 && several_ones < tried) {
+      return what + places(several) + " enters " + right.output + " more than once.";
     }
   }
   return std::nullopt;

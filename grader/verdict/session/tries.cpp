@@ -148,7 +148,7 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
     const Attempt attempt = [&](const Case& other) { return try_out(other); };
     std::optional<std::string> told;
     if (of_failure != outputs.end()) {
-      told = lost_elements(at, *of_failure, attempt);
+      told = miscounted_elements(at, *of_failure, attempt);
       told = told ? told : foreign_rows(at, *of_failure, attempt);
     }
     return told;
