@@ -311,15 +311,18 @@ TEST_CASE("elements that do not count are told by their place, unless all or non
   CHECK(lost(3, 1000, one_block) == "");  // too many calls
 
   const Case call = contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, 3, 9, usual)}}});
-  const auto first_twice = [](const Case& other) {
-    Field sums = sums_of(other, all);
-    for (std::int64_t row = 0; row < sums.rows; ++row) {
-      sums(row, 0) += other.values("x").get(row, 0);
-    }
-    return std::optional(Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan});
+  const auto with_more_of_two = [&](double of_first, double of_second) {
+    return miscounted_elements(call, expected, [=](const Case& other) {
+      Field sums = sums_of(other, all);
+      for (std::int64_t row = 0; row < sums.rows; ++row) {
+        const Matrix x = other.values("x");
+        sums(row, 0) += of_first * x.get(row, 0) + of_second * x.get(row, 1);
+      }
+      return std::optional(Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan});
+    });
   };
-  CHECK(miscounted_elements(call, expected, first_twice) ==
-        "What x holds in column 0 enters sums more than once.");
+  CHECK(with_more_of_two(1.0, 0.0) == "What x holds in column 0 enters sums more than once.");
+  CHECK_FALSE(with_more_of_two(1.0, 0.25));  // it is something else
 }
 
 TEST_CASE("a row that enters another row's result is told") {
