@@ -167,7 +167,11 @@ class Ordering {
 
   /// Accesses before this interval happened before all that is done now.
   std::uint32_t oldest() const { return oldest_; }
-  bool is_in_cluster() const { return blocks_.running().cluster != nullptr; }
+  /// Do the running block's barriers order all that is done in its shared memory? Not if other
+  /// blocks reach it, nor an asynchronous store: that may land behind any barrier.
+  bool barriers_order_all() const {
+    return blocks_.running().cluster == nullptr && stores_.empty();
+  }
   /// The first interval of the running block, and of its phase.
   std::uint32_t block_begin() const { return blocks_.running().first_interval; }
   std::uint32_t phase_begin() const { return blocks_.running().phase_begin; }

@@ -181,11 +181,10 @@ class RaceChecker {
   AccessRecord record(unsigned thread, const Access& access) {
     return ordering_.record(thread, races_.sites.number(access.site, access.size));
   }
-  /// A barrier of the block orders all that is done in its shared memory, unless other blocks reach
-  /// it. An atomic asks what its own thread has read, in earlier phases too.
+  /// An atomic asks what its own thread has read, in earlier phases too.
   std::uint32_t oldest_in_shared(const Access& access) const {
-    return access.is_atomic || ordering_.is_in_cluster() ? ordering_.block_begin()
-                                                         : ordering_.phase_begin();
+    return !access.is_atomic && ordering_.barriers_order_all() ? ordering_.phase_begin()
+                                                               : ordering_.block_begin();
   }
   RaceShadow& shadow_of(const Place& place) {
     if (place.space == MemorySpace::global) return races_.device[place.piece];
