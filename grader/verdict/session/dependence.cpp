@@ -76,7 +76,8 @@ class Plan {
 };
 
 /// How often the element counts: 0 if no result that has to change does, else by how many times
-/// what it has to the one has changed that has to most. Nothing if none has to.
+/// what it has to the one has changed that has to most; NaN if that is one of some that have not.
+/// Nothing if none has to.
 std::optional<double> times_counted(const Plan& plan, Index element, const Results& before,
                                     const Results& after) {
   double most = 0.0, times = 0.0;
@@ -97,7 +98,10 @@ std::optional<double> times_counted(const Plan& plan, Index element, const Resul
       }
     }
   }
-  return most == 0.0 ? std::nullopt : std::optional(has_changed ? times : 0.0);
+  if (most == 0.0) {
+    return std::nullopt;
+  }
+  return has_changed && times == 0.0 ? std::nan("") : times;
 }
 
 bool is_whole(double times) {
@@ -138,7 +142,8 @@ std::vector<const Buffer*> inputs_of(const Case& call) {
   return inputs;
 }
 
-/// The same call with a number in those places that is far larger than all others.
+/// The same call with a number in those places that is far larger than all others, as far as fp16
+/// holds it.
 Case with_changed(const Case& call, const Buffer& input, const std::vector<Index>& elements) {
   double largest = 0.0;
   for (const double value : input.values.field().values) {

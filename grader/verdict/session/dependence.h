@@ -15,10 +15,10 @@ namespace onepass::verdict {
 using Expected = std::function<Expectation(const Case&)>;
 
 /// Elements on which the output should depend, and does not; else those that enter it more than
-/// once. Of an output that is a sum over the
-/// rows or the columns of an input, or has the shape of one whose rows depend on such sums; or of
-/// any that so small an input makes that each of its elements has a call of its own. Nothing if all
-/// elements are alike in this, or if it would take too many calls.
+/// once. Of an output that is a sum over the rows or the columns of an input, or has the shape of
+/// one whose rows depend on such sums; or of any that so small an input makes that each of its
+/// elements has a call of its own. Nothing if all elements are alike in this, or if it would take
+/// too many calls.
 std::optional<std::string> miscounted_elements(const Case& call, const Expected& expected,
                                                const Attempt& attempt);
 

@@ -141,15 +141,14 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
   std::optional<std::string> matter = matter_of_lost_alignment(call, is_right);
   matter = matter ? matter : matter_of_place(call, is_right);
   matter = matter ? matter : matter_of_two_sizes(call, is_right);
-  const auto of_failure = std::find_if(outputs.begin(), outputs.end(), [&](const auto& of) {
-    return of(call).output == failure.where.substr(0, failure.where.find('['));
-  });
   const auto depends = [&](const Case& at) {
     const Attempt attempt = [&](const Case& other) { return try_out(other); };
     std::optional<std::string> told;
-    if (of_failure != outputs.end()) {
-      told = miscounted_elements(at, *of_failure, attempt);
-      told = told ? told : foreign_rows(at, *of_failure, attempt);
+    for (const Expected& expected : outputs) {
+      if (!told && expected(at).output == failure.where.substr(0, failure.where.find('['))) {
+        told = miscounted_elements(at, expected, attempt);
+        told = told ? told : foreign_rows(at, expected, attempt);
+      }
     }
     return told;
   };
