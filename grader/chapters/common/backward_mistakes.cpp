@@ -16,6 +16,8 @@ namespace {
 
 using BackwardTable = Table<BackwardHooks>;
 
+constexpr double kLikelyEps[] = {0.0, 1e-5, 1e-6, 1e-8, 1e-12};
+
 /// In dx a mean is added.
 Mistake<BackwardHooks> signs_flipped(bool centred) {
   const auto way = [](const char* sentence, bool mean_wdy, bool mean_wdy_hat) {
@@ -35,6 +37,17 @@ Mistake<BackwardHooks> signs_flipped(bool centred) {
            way("Both means are added: they are subtracted.", true, true)}};
 }
 
+/// Some columns take other weights than their own, as misread(weight, number) has them:
+/// tail_from_front() or again_from_front().
+template <typename Misread>
+auto weight_as(Misread misread, std::int64_t number) {
+  return [misread, number](const Case&, Backward& p) {
+    const std::optional<Field> moved = misread(p.weight, number);
+    p.weight = moved.value_or(p.weight);
+    return moved.has_value();
+  };
+}
+
 /// What the forward pass has saved, computed from x once more.
 Mistake<BackwardHooks> made_anew(bool centred) {
   const char* const taken = " computed from x once more: take what was saved, as it is given.";
@@ -48,7 +61,7 @@ Mistake<BackwardHooks> made_anew(bool centred) {
                               return true;
                             }}});
   };
-  for (const double eps : {0.0, 1e-5, 1e-6, 1e-8, 1e-12}) {
+  for (const double eps : kLikelyEps) {
     add("rstd was", false, eps);
     if (centred) {
       add("mean and rstd were", true, eps);
@@ -58,7 +71,7 @@ Mistake<BackwardHooks> made_anew(bool centred) {
     return mistake;
   }
   add("The mean was", true, std::nullopt);
-  for (const double eps : {0.0, 1e-5, 1e-6, 1e-8, 1e-12}) {  // about the mean that is given
+  for (const double eps : kLikelyEps) {  // about the mean that is given
     mistake.ways.push_back(
         {std::string("rstd was") + taken, {.read = [eps](const Case&, Backward& p) {
            const Field ones(p.x.rows, 1, 1.0);
@@ -138,20 +151,10 @@ BackwardTable wrong_formulas(bool centred) {
                     p.dy.rows, 1, [&](auto row, auto) { return p.weight(0, row); });
                 p.wdy = product(p.dy, weights);
               }}}}},
-      tails_from_front<BackwardHooks>([](std::int64_t vector) {
-        return [vector](const Case&, Backward& p) {
-          const std::optional<Field> moved = tail_from_front(p.weight, vector);
-          p.weight = moved.value_or(p.weight);
-          return moved.has_value();
-        };
-      }),
-      weights_of_first_turn<BackwardHooks>([](std::int64_t threads) {
-        return [threads](const Case&, Backward& p) {
-          const std::optional<Field> again = again_from_front(p.weight, threads);
-          p.weight = again.value_or(p.weight);
-          return again.has_value();
-        };
-      }),
+      tails_from_front<BackwardHooks>(
+          [](std::int64_t vector) { return weight_as(tail_from_front, vector); }),
+      weights_of_first_turn<BackwardHooks>(
+          [](std::int64_t threads) { return weight_as(again_from_front, threads); }),
       {"no-reciprocal",
        {{"The result was divided by rstd: multiply by it.",
          {.means = [=](Backward& p) { p.rstd = inverse(p.rstd); }}},
