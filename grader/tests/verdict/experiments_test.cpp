@@ -323,6 +323,18 @@ TEST_CASE("elements that do not count are told by their place, unless all or non
   };
   CHECK(with_more_of_two(1.0, 0.0) == "What x holds in column 0 enters sums more than once.");
   CHECK_FALSE(with_more_of_two(1.0, 0.25));  // it is something else
+
+  const auto cut_off_in = [&](std::int64_t col) {  // at what it is, if that is not below 0
+    return miscounted_elements(call, expected, [=, &call](const Case& other) {
+      Field sums = sums_of(other, all);
+      for (std::int64_t row = 0; row < sums.rows; ++row) {
+        const double most = std::abs(call.values("x").get(row, col));
+        sums(row, 0) += std::min(0.0, most - other.values("x").get(row, col));
+      }
+      return std::optional(Answer{{{"sums", Matrix::rounded(Dtype::fp32, sums)}}, Poison::nan});
+    });
+  };
+  CHECK_FALSE(cut_off_in(0));  // smaller numbers enter
 }
 
 TEST_CASE("a row that enters another row's result is told") {

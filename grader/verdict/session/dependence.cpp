@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "verdict/contract/call.h"
@@ -13,8 +14,9 @@
 namespace onepass::verdict {
 namespace {
 
-constexpr std::int64_t kMostCalls = 128;  // to find what is lost, over all inputs
-constexpr double kFarOff = 4.0;           // bounds: by so much a result has to change
+constexpr std::int64_t kMostCalls = 128;          // to find what is lost, over all inputs
+constexpr std::int64_t kMostNumbers = 1ll << 22;  // of the inputs of all these calls together
+constexpr double kFarOff = 4.0;                   // bounds: by so much a result has to change
 // What is put in the place of an element: so many times the largest of the input.
 constexpr double kLarger = 16.0, kMostInFp16 = 30000.0;
 
@@ -29,11 +31,20 @@ Results results_of(const Expectation& right, const Answer& answer) {
   return {answer[right.output], right.value, right.bound, answer.poison};
 }
 
+/// Rows and columns: the first, and the one after the last.
+struct Part {
+  std::pair<std::int64_t, std::int64_t> rows, cols;
+};
+
 /// In each call of a plan some elements of an input are changed, no two of which enter one result.
 class Plan {
  public:
   Plan(const Matrix& input, const Field& output)
-      : rows_(input.rows()), cols_(input.cols()), has_elements_(output.cols == cols_) {
+      : rows_(input.rows()),
+        cols_(input.cols()),
+        output_rows_(output.rows),
+        output_cols_(output.cols),
+        has_elements_(output.cols == cols_) {
     if (output.rows == rows_ && (output.cols == 1 || has_elements_)) {
       way_ = Way::of_rows;
     } else if (output.rows == 1 && output.cols == cols_) {
@@ -55,22 +66,25 @@ class Plan {
     return way_ == Way::single ? std::vector{Index{number / cols_, number % cols_}} : elements;
   }
 
-  /// May that result show whether the element counts? What has its place shows it anyway.
-  bool shows(Index result, Index element) const {
-    switch (way_) {
-      case Way::of_rows:
-        return result.row == element.row && !(has_elements_ && result.col == element.col);
-      case Way::of_columns:
-        return result.col == element.col;
-      case Way::single:
-        return true;
+  /// The results that may show whether the element counts.
+  Part shown_by(Index element) const {
+    Part part = {{0, output_rows_}, {0, output_cols_}};
+    if (way_ == Way::of_rows) {
+      part.rows = {element.row, element.row + 1};
+    } else if (way_ == Way::of_columns) {
+      part.cols = {element.col, element.col + 1};
     }
-    return false;
+    return part;
+  }
+
+  /// Has the result the element's place? It then shows that anyway.
+  bool is_at(Index result, Index element) const {
+    return has_elements_ && way_ == Way::of_rows && result.col == element.col;
   }
 
  private:
   enum class Way { of_rows, of_columns, single };
-  std::int64_t rows_, cols_;
+  std::int64_t rows_, cols_, output_rows_, output_cols_;
   bool has_elements_;
   Way way_ = Way::single;
 };
@@ -82,12 +96,13 @@ std::optional<double> times_counted(const Plan& plan, Index element, const Resul
                                     const Results& after) {
   double most = 0.0, times = 0.0;
   bool has_changed = false;
-  for (std::int64_t row = 0; row < before.right.rows; ++row) {
-    for (std::int64_t col = 0; col < before.right.cols; ++col) {
+  const Part part = plan.shown_by(element);
+  for (std::int64_t row = part.rows.first; row < part.rows.second; ++row) {
+    for (std::int64_t col = part.cols.first; col < part.cols.second; ++col) {
       const double change = after.right(row, col) - before.right(row, col);
       const double bounds = after.bound(row, col) + before.bound(row, col);
       const double was = before.got.get(row, col), is = after.got.get(row, col);
-      if (!plan.shows({row, col}, element) || !(std::abs(change) > kFarOff * bounds) ||
+      if (plan.is_at({row, col}, element) || !(std::abs(change) > kFarOff * bounds) ||
           !std::isfinite(was) || is_poison(before.got, row, col, before.poison)) {
         continue;
       }
@@ -142,17 +157,22 @@ std::vector<const Buffer*> inputs_of(const Case& call) {
   return inputs;
 }
 
-/// The same call with a number in those places that is far larger than all others, as far as fp16
-/// holds it.
-Case with_changed(const Case& call, const Buffer& input, const std::vector<Index>& elements) {
+/// A number that is far larger than all others of the input, as far as fp16 holds it.
+double far_larger(const Buffer& input) {
   double largest = 0.0;
   for (const double value : input.values.field().values) {
     largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
   }
+  return std::min(kLarger * (largest + 1.0), kMostInFp16);
+}
+
+/// The same call with that number in those places.
+Case with_changed(const Case& call, const Buffer& input, const std::vector<Index>& elements,
+                  double number) {
   std::vector<Buffer> buffers = call.buffers();
   for (Buffer& buffer : buffers) {
     for (const Index& at : buffer.name == input.name ? elements : std::vector<Index>()) {
-      buffer.values.set(at.row, at.col, std::min(kLarger * (largest + 1.0), kMostInFp16));
+      buffer.values.set(at.row, at.col, number);
     }
   }
   return call.with(std::move(buffers));
@@ -185,29 +205,43 @@ std::optional<std::string> miscounted_elements(const Case& call, const Expected&
   for (const Buffer* input : answer ? inputs_of(call) : std::vector<const Buffer*>()) {
     const Plan plan(input->values, right.value);
     calls += plan.calls();
-    if (calls > kMostCalls) {
+    if (calls > kMostCalls || calls * input->rows * input->cols > kMostNumbers) {
       return std::nullopt;
     }
+    // How often each of them counts with another number in its place.
+    const auto counted = [&](const std::vector<Index>& elements, double number) {
+      const Case changed = with_changed(call, *input, elements, number);
+      const std::optional<Answer> changed_answer = attempt(changed);
+      std::vector<std::optional<double>> times;
+      const Expectation changed_right = expected(changed);
+      for (const Index& element : changed_answer ? elements : std::vector<Index>()) {
+        times.push_back(times_counted(plan, element, results_of(right, *answer),
+                                      results_of(changed_right, *changed_answer)));
+      }
+      return times;
+    };
+    const double number = far_larger(*input);
     Mask lost(input->rows, input->cols), several = lost;
     std::int64_t tried = 0, lost_ones = 0, several_ones = 0;
     bool all_whole = true;  // else one that is comes by chance
-    for (std::int64_t number = 0; number < plan.calls(); ++number) {
-      const std::vector<Index> elements = plan.changed(number);
-      const Case changed = with_changed(call, *input, elements);
-      const std::optional<Answer> changed_answer = attempt(changed);
-      if (!changed_answer) {
+    for (std::int64_t step = 0; step < plan.calls(); ++step) {
+      const std::vector<Index> elements = plan.changed(step);
+      const std::vector<std::optional<double>> times = counted(elements, number);
+      const bool any_lost = std::count(times.begin(), times.end(), 0.0) > 0;
+      // A large number may be cut off: what is lost must be lost with one of the other sign too.
+      const std::vector<std::optional<double>> again =
+          any_lost ? counted(elements, -number / kLarger) : times;
+      if (times.size() < elements.size() || again.size() < elements.size()) {
         return std::nullopt;
       }
-      const Expectation changed_right = expected(changed);
-      for (const Index& element : elements) {
-        const std::optional<double> times = times_counted(
-            plan, element, results_of(right, *answer), results_of(changed_right, *changed_answer));
-        tried += times ? 1 : 0;
-        lost(element.row, element.col) = times == 0.0;
-        several(element.row, element.col) = times && *times > 1.5;
-        all_whole = all_whole && (!times || is_whole(*times));
-        lost_ones += lost(element.row, element.col);
-        several_ones += several(element.row, element.col);
+      for (std::size_t i = 0; i < elements.size(); ++i) {
+        const auto [row, col] = elements[i];
+        tried += times[i] ? 1 : 0;
+        lost(row, col) = times[i] == 0.0 && again[i].value_or(0.0) == 0.0;
+        several(row, col) = times[i] && *times[i] > 1.5;
+        all_whole = all_whole && (!times[i] || is_whole(*times[i]));
+        lost_ones += lost(row, col);
+        several_ones += several(row, col);
       }
     }
     const std::string what = fmt::format("What {} holds in ", input->name);
@@ -237,7 +271,7 @@ std::optional<std::string> foreign_rows(const Case& call, const Expected& expect
       for (std::int64_t col = 0; col < input->cols; ++col) {
         elements.push_back({row, col});
       }
-      const Case changed = with_changed(call, *input, elements);
+      const Case changed = with_changed(call, *input, elements, far_larger(*input));
       const std::optional<Answer> changed_answer = attempt(changed);
       if (!changed_answer) {
         return std::nullopt;
