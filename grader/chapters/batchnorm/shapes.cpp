@@ -41,8 +41,8 @@ Arguments random_arguments(Dtype dtype, const Shape& shape, double mean, double 
 void sweep_tensors(const Function& function, const CheckArguments& check,
                    const std::set<std::string>& only) {
   const auto check_way = [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
-    const std::int64_t channels = number % 2 == 0 ? 2 : 1;
-    Arguments arguments = random_arguments(dtype, {2, channels, way.odd_rows ? 61 : 64});
+    const std::int64_t channels = way.more > 0 ? 3 : number % 2 == 0 ? 2 : 1;
+    Arguments arguments = random_arguments(dtype, {2, channels, way.row(64, 61)});
     arguments.arrangement = way.arrangement;
     check(std::move(arguments));
   };
@@ -53,7 +53,7 @@ void sweep_tensors(const Function& function, const CheckArguments& check,
     const Dtype dtype = kEveryDtype[number++ % kEveryDtype.size()];
     for (const verdict::contract::Way& way :
          verdict::contract::sweep_wide(function, dtype, draw, space)) {
-      Arguments arguments = random_arguments(dtype, {2, 1, space + (way.odd_rows ? 1 : 0)});
+      Arguments arguments = random_arguments(dtype, {2, 1, way.row(space, space + 1)});
       arguments.arrangement = way.arrangement;
       check(std::move(arguments));
     }

@@ -14,6 +14,9 @@ namespace onepass::common {
 verdict::contract::Sizes with_large(const Function& function, const std::string& large,
                                     std::int64_t number, std::int64_t others, std::int64_t wide);
 
+/// Is the one size a part of the other, as rotary_dim is of head_dim?
+bool is_part(const std::string& size, const std::string& whole);
+
 /// Those that the function is told.
 std::vector<verdict::contract::Size> sizes_to_try(const Function& function);
 

@@ -85,7 +85,7 @@ void sweep_rows(const Function& function, const CheckRows& check,
   const auto check_way = [&](Dtype dtype, std::size_t number, const contract::Way& way) {
     const std::size_t width = number % std::size(kOdd);
     const auto& odd = dtype == Dtype::bf16 ? kHalfVectors : kOdd;
-    check(dtype, 2, way.odd_rows ? odd[width] : kWholeVectors[width], way.arrangement);
+    check(dtype, way.more > 0 ? 5 : 2, way.row(kWholeVectors[width], odd[width]), way.arrangement);
   };
   sweep(function, check_way, only);
   Arrangement padded;  // shorter than a vector, though each row starts with one

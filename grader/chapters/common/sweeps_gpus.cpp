@@ -19,7 +19,7 @@ namespace {
 // With no clusters; with little shared memory, too, and few threads; with clusters, and little.
 constexpr int kOtherGpus[] = {80, 75, 120};
 constexpr std::int64_t kMostNumbers = 1 << 17, kMostNotShared = 1 << 10;
-constexpr std::int64_t kVectorApart = 8;  // whole vectors of every type
+constexpr std::int64_t kVectorApart = 8;  // a whole one of every type
 // Rows of which a group has several. Of all rows fewer, where that were more elements than the
 // simulator has time for.
 constexpr std::int64_t kSummed = 67, kSummedElements = 1 << 20, kOtherElements = 1 << 18;
@@ -77,13 +77,17 @@ bool launches_others(const Question& question) {
   return false;
 }
 
-/// Each tensor that has a stride has another one, and whole vectors between its rows.
-Arrangement rows_apart(const Function& function) {
+/// Each tensor that has a stride has another one, and whole vectors between its rows: so many that
+/// it makes a difference to a mean which of two is divided by. without: what may be null is.
+Arrangement rows_apart(const Function& function, std::int64_t number, bool without) {
   Arrangement apart;
   std::int64_t gap = 0;
   for (const contract::Tensor& tensor : function.tensors) {
     if (tensor.traits.strided) {
-      apart.places[tensor.name].gap = gap += kVectorApart;
+      apart.places[tensor.name].gap = gap += kVectorApart * (1 + number / kVectorApart / 8);
+    }
+    if (tensor.traits.optional && without) {
+      apart.left_out.insert(tensor.name);
     }
   }
   return apart;
@@ -137,7 +141,8 @@ void check_there(const Question& question, const CheckCall& check, Seen& seen) {
   const Function& function = question.function;
   const Asked asked = question.asked();
   const std::int64_t several = 2 * session().multiprocessors() + 3;  // come to a block again
-  const auto check_with = [&](std::int64_t number, std::int64_t wanted, std::int64_t elements) {
+  const auto check_with = [&](std::int64_t number, std::int64_t wanted, std::int64_t elements,
+                              bool without = false) {
     if (!seen.is_new(question, number, asked.launches(number))) {
       return;
     }
@@ -145,7 +150,7 @@ void check_there(const Question& question, const CheckCall& check, Seen& seen) {
     check(call(function, question.dtype,
                {.sizes = with_large(function, question.size.name, number, others, kOtherWidth),
                 .seed = session().random().bits(13)},
-               rows_apart(function)));
+               rows_apart(function, number, without)));
   };
   for (std::size_t i = 1; i < question.steps.size(); ++i) {
     const auto before = kernels_of(asked.launches_at(question.steps[i - 1]));
@@ -163,7 +168,7 @@ void check_there(const Question& question, const CheckCall& check, Seen& seen) {
     } else {
       check_with(next, 2, kOtherElements);
     }
-    check_with(asked.number(question.steps[i]), 1, kOtherElements);
+    check_with(asked.number(question.steps[i]), 1, kOtherElements, true);
   }
   const std::int64_t most = asked.number(question.steps.back());
   const Launches& launches = asked.launches(most);

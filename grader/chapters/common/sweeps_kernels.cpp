@@ -150,6 +150,16 @@ std::set<std::int64_t> ends_of_kernels(const Function& function, Dtype dtype,
   return ends;
 }
 
+/// A quarter of a size at most: who takes the part for the size chooses another kernel. It fills
+/// packs of two and four, for which there may be kernels, but no 16 bytes.
+std::int64_t small_part(std::int64_t whole) {
+  const verdict::Random draw = session().random().stream("part");
+  const std::int64_t most = whole / 4 / 4;  // fours
+  return most == 0
+             ? 2
+             : 4 * (2 * draw.integer(static_cast<std::uint64_t>(whole), 0, (most - 1) / 2) + 1);
+}
+
 void look_at_ends(const Function& function, const contract::Size& size,
                   const std::vector<bool>& odd, const LookAtEnd& look) {
   const Dtype half = kSixteenBit[session().random().bits(10) % kSixteenBit.size()];
@@ -178,13 +188,21 @@ void for_ends_of_vectors(const Function& function, const contract::Size& size,
 }
 
 void check_ends_of_kernels(const Function& function, const CheckCall& check, std::int64_t most) {
+  const auto check_sizes = [&](Dtype dtype, const contract::Sizes& sizes) {
+    check(call(function, dtype, {.sizes = sizes, .seed = session().random().bits(11)}));
+  };
   for (const contract::Size& size : sizes_to_try(function)) {
     const std::int64_t most_of_it = is_shared(function, size) ? most : kMostInRows;
     for_ends_of_kernels(function, {size.name, 1, std::min(size.most, most_of_it)},
                         [&](Dtype dtype, std::int64_t, std::int64_t end) {
-                          check(call(function, dtype,
-                                     {.sizes = sizes_at_end(function, size.name, end),
-                                      .seed = session().random().bits(11)}));
+                          contract::Sizes sizes = sizes_at_end(function, size.name, end);
+                          check_sizes(dtype, sizes);
+                          for (auto& [name, number] : sizes) {
+                            if (is_part(name, size.name)) {
+                              number = small_part(end);
+                              check_sizes(dtype, sizes);
+                            }
+                          }
                         });
   }
 }

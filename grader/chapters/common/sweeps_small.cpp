@@ -28,8 +28,8 @@ contract::Sizes with_number(const Function& function, const std::string& size,
   contract::Sizes sizes;
   for (const contract::Size& each : function.sizes) {
     const bool is_rows = std::count(rows.begin(), rows.end(), each.name) > 0;
-    const bool is_part = each.name == "rotary_dim" && size == "head_dim";
-    const std::int64_t wanted = each.name == size || is_part ? number : is_rows ? kRowsOfSmall : 1;
+    const bool is_all = each.name == size || is_part(each.name, size);
+    const std::int64_t wanted = is_all ? number : is_rows ? kRowsOfSmall : 1;
     sizes[each.name] = std::clamp(each.least == 2 ? 2 * wanted : wanted, each.least, each.most);
   }
   return sizes;

@@ -108,7 +108,7 @@ void sweep_wide_ways(const Function& function, const CheckRows& check) {
     const verdict::Random draw = session().random().stream(fmt::format("wide {}", cols));
     const Dtype dtype = kEveryDtype[number++ % kEveryDtype.size()];
     for (const contract::Way& way : contract::sweep_wide(function, dtype, draw, cols)) {
-      check(dtype, way.odd_rows || way.has_gaps() ? 2 : 1, cols + (way.odd_rows ? 1 : 0),
+      check(dtype, way.odd_rows || way.has_gaps() ? 2 : 1, way.row(cols, cols + 1),
             way.arrangement);
     }
   }

@@ -75,7 +75,7 @@ void check_there_and_back(Dtype dtype, std::int64_t tokens, std::int64_t heads,
 /// Every way that x and the tables may lie, heads that are whole vectors and heads that are not.
 void check_arrangements(std::int64_t tokens, std::int64_t heads) {
   sweep(kInterleaved, [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
-    const std::int64_t head_dim = (number % 2 == 0 ? 64 : 96) + (way.odd_rows ? 2 : 0);
+    const std::int64_t head_dim = (number % 2 == 0 ? 64 : 96) + 2 * way.row(0, 1);
     check_turned(random_x(dtype, tokens, heads * head_dim), heads, kFirst, way.arrangement);
   });
 }

@@ -174,7 +174,7 @@ void check_arrangements(const Subject& subject, const Function& function,
                         const std::set<std::string>& only) {
   const auto check_way = [&](Dtype dtype, std::size_t number, const verdict::contract::Way& way) {
     subject.check({.dtype = dtype,
-                   .head_dim = (number % 2 == 0 ? 32 : 64) + (way.odd_rows ? 2 : 0),
+                   .head_dim = (number % 2 == 0 ? 32 : 64) + 2 * way.row(0, 1),
                    .own_tables = &function == &subject.functions->own_tables,
                    .arrangement = way.arrangement});
   };

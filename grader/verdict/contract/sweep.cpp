@@ -153,6 +153,29 @@ std::vector<Way> alike(const Function& function, std::int64_t gap) {
   return ways;
 }
 
+/// Rows of each length beside whole vectors, with all tensors off a boundary by one number that is
+/// even, and by one that is odd: from row to row they are off by other ones. In bf16 they are what
+/// they are in fp16.
+std::vector<Way> alike_with_ends(const Function& function, Dtype dtype, const Random& random) {
+  std::vector<Way> ways;
+  const auto vector = 16 / static_cast<std::int64_t>(size_of(dtype));
+  const Random draw = random.stream("ends of rows");
+  for (std::int64_t more = 1; more < vector && dtype != Dtype::bf16; ++more) {
+    for (const std::int64_t odd : {0, 1}) {
+      Way& way = ways.emplace_back();
+      way.more = more;
+      const auto number = static_cast<std::uint64_t>(2 * more + odd);
+      const std::int64_t offset = 2 * draw.integer(number, 0, vector / 2 - 1) + odd;
+      for (const Tensor& tensor : function.tensors) {
+        if (tensor.is_data()) {
+          way.arrangement.places[tensor.name].offset = offset;
+        }
+      }
+    }
+  }
+  return ways;
+}
+
 /// For options_of(): an offset of each tensor that is drawn.
 auto drawn_offset(const Random& random) {
   return [&random](const Tensor& tensor, std::int64_t vector) {
@@ -266,6 +289,8 @@ std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& rand
   }
   const std::vector<Way> all_alike = alike(function, kOddGap);
   ways.insert(ways.end(), all_alike.begin(), all_alike.end());
+  const std::vector<Way> with_ends = alike_with_ends(function, dtype, random);
+  ways.insert(ways.end(), with_ends.begin(), with_ends.end());
   ways.push_back({just_aligned(function, dtype)});
   for (Arrangement& pair : pairs_off_boundaries(function, dtype, random, only)) {
     ways.push_back({std::move(pair)});

@@ -11,7 +11,9 @@
 //     and each two, in either order, with different ones; in bf16 one of these;
 //   - together with another one off such a boundary, both by as many bytes, 4 or 8, with all others
 //     on one: of few tensors each two, of many some that are drawn;
-// and of all of them together rows that fill no vector, without gaps or each starting with one.
+// and of all of them together rows that fill no vector, without gaps or each starting with one; and
+// rows that are longer than whole vectors by each number of elements, in tensors that are all off a
+// boundary by the same number: the middle of such a row may be moved 16 bytes at a time.
 // Alone each of them shows which one a kernel cannot take. Then come those in which all tensors are
 // alike, on boundaries of 16 bytes and no more among them, and a few calls in which every two of
 // these ways meet; there a tensor's offset is one drawn from the seed.
@@ -29,7 +31,13 @@ namespace onepass::verdict::contract {
 
 struct Way {
   Arrangement arrangement;
-  bool odd_rows = false;  // take rows that fill no vector; else such as do
+  bool odd_rows = false;  // take rows that fill no vector; else such as do,
+  std::int64_t more = 0;  // and are so many elements longer
+
+  /// How long a row is, if it is `whole` where it fills vectors, and `odd` where it does not.
+  std::int64_t row(std::int64_t whole, std::int64_t odd) const {
+    return odd_rows ? odd : whole + more;
+  }
 
   /// Does any tensor have its rows apart?
   bool has_gaps() const;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,8 +30,6 @@ constexpr std::uint64_t kAccessesInBounds = 100'000;
 constexpr std::uint64_t kFullAccesses = 384'000'000;
 constexpr double kFullLimit = 60.0;  // seconds
 constexpr double kMorePatience = 2.5;
-
-constexpr std::size_t kTracedRequests = 8192;
 
 constexpr std::int64_t kMostHalf = std::int64_t{1} << 22;  // elements
 
@@ -149,20 +146,6 @@ std::int64_t right_ones(const Case& call, const Run& run, const Expectation& exp
   return good ? written : 0;
 }
 
-/// The requests of a launch, of those that were traced, which read that tensor.
-std::vector<const simulator::TracedRequest*> reads_of(const Run& run, std::size_t launch,
-                                                      const std::string& tensor) {
-  std::vector<const simulator::TracedRequest*> reads;
-  for (const simulator::TracedRequest& request : run.trace[launch]) {
-    const LineTraffic& line =
-        run.traffic.at(launch).lines.at(static_cast<std::size_t>(request.line));
-    if (line.buffer == tensor && line.type == AccessType::read) {
-      reads.push_back(&request);
-    }
-  }
-  return reads;
-}
-
 }  // namespace
 
 Session::Sampling::Sampling(Session& session, Sample sample, bool in_full) : session_(session) {
@@ -258,96 +241,6 @@ void Session::expect_safe_without_memory(const Case& call) {
       fail(call, *failure);
     }
   });
-}
-
-std::string Session::name_of(const Case& call) const {
-  return call.function() + call.describe() + text_of(other_device_);
-}
-
-const Session::Launches& Session::launches_of(const Case& call, bool may_end) {
-  ask({call}, may_end);
-  return launches_[name_of(call)];
-}
-
-void Session::ask(const std::vector<Case>& calls, bool may_end) {
-  std::vector<Case> open;
-  for (const Case& call : calls) {
-    if (launches_.try_emplace(name_of(call)).second && device() == "cpu") {
-      open.push_back(call);
-    }
-  }
-  if (open.empty() || is_out_of_time()) {
-    return;
-  }
-  std::vector<wire::Launched> answers;
-  timed([&] {
-    answers = worker_->ask(open, settings_.time_limit);
-    return Run();
-  });
-  answers.resize(open.size());
-  for (std::size_t i = 0; i < open.size(); ++i) {
-    if (!answers[i].went_well && may_end && text_of(other_device_).empty()) {
-      expect_in_bounds(open[i]);
-    }
-    launches_[name_of(open[i])] = std::move(answers[i].launches);
-  }
-}
-
-Run Session::trace(const Case& call, const Turn& turn) {
-  return timed([&] { return worker_->trace(call, kTracedRequests, time_limit(turn), turn); });
-}
-
-double Session::share_of_first_block(const Case& call, const std::string& tensor,
-                                     std::int64_t row) {
-  double most = 0.0;
-  if (device() != "cpu") {
-    return most;
-  }
-  const std::int64_t row_bytes = row * static_cast<std::int64_t>(size_of(call.dtype()));
-  Turn turn = {next_turn().poison};
-  turn.most_blocks = kFewBlocks;
-  const Run run = trace(call, turn);
-  for (std::size_t launch = 0; launch < run.trace.size(); ++launch) {
-    std::set<std::int64_t> rows, places;
-    std::int64_t bytes = 0;
-    for (const simulator::TracedRequest* request : reads_of(run, launch, tensor)) {
-      for (std::size_t lane = 0; request->block == 0 && lane < request->offsets.size(); ++lane) {
-        rows.insert(request->offsets[lane] / row_bytes);
-        bytes += places.insert(request->offsets[lane]).second ? request->bytes : 0;
-      }
-    }
-    if (rows.size() == 1) {
-      most = std::max(most, static_cast<double>(bytes) / static_cast<double>(row_bytes));
-    }
-  }
-  return most;
-}
-
-std::optional<std::int64_t> Session::fewest_blocks_that_read(const Case& call,
-                                                             const std::string& tensor) {
-  std::optional<std::int64_t> fewest;
-  if (device() != "cpu") {
-    return fewest;
-  }
-  const Run run = trace(call, {next_turn().poison});
-  std::uint64_t most_read = 0;
-  for (const LaunchTraffic& launch : run.traffic) {
-    most_read = std::max(most_read, launch.read_bytes);
-  }
-  for (std::size_t i = 0; i < run.trace.size(); ++i) {
-    std::set<std::uint64_t> blocks;
-    for (const simulator::TracedRequest* request : reads_of(run, i, tensor)) {
-      blocks.insert(request->block);
-    }
-    const simulator::Dim3 grid = run.traffic[i].grid;
-    const bool is_cut = run.trace[i].size() >= kTracedRequests;
-    const std::int64_t count =
-        is_cut ? std::int64_t{grid.x} * grid.y * grid.z : static_cast<std::int64_t>(blocks.size());
-    if (!blocks.empty() && 2 * run.traffic[i].read_bytes >= most_read) {
-      fewest = std::min(count, fewest.value_or(count));
-    }
-  }
-  return fewest;
 }
 
 /// As many blocks for half as many rows, which write as much: the other rows are nobody's.

@@ -169,8 +169,8 @@ class Session {
   void expect_safe_without_memory(const Case& call);
 
   /// What such a call launches, or wants to; none of it runs, and the same call is not made again.
-  /// Nothing on a GPU. A call that goes wrong even so ends the check, if it may; not on another
-  /// device.
+  /// Nothing on a GPU. A call that goes wrong even so ends the check, if it may; on another device
+  /// only one that crashes.
   using Launches = std::vector<wire::Launch>;
   const Launches& launches_of(const Case& call, bool may_end = true);
   /// Asks for several calls of one function and type at once, which costs less.

@@ -126,7 +126,7 @@ Run WorkerClient::carry_out(Request asked, const Case& call, Poison poison, doub
   return run;
 }
 
-std::vector<wire::Launched> WorkerClient::ask(const std::vector<Case>& calls, double time_limit) {
+WorkerClient::Launchers WorkerClient::ask(const std::vector<Case>& calls, double time_limit) {
   wire::Question question = question_of(calls);
   question.call.time_limit_s = time_limit;
   question.call.device = other_device_;
@@ -141,7 +141,10 @@ std::vector<wire::Launched> WorkerClient::ask(const std::vector<Case>& calls, do
   worker::Message message = worker::message_of("ask", question);
   const Reply reply =
       request(message, std::max(kLeastClock, kClockPerLimit * time_limit), {}, read);
-  return reply.outcome == Outcome::ok ? answers : std::vector<wire::Launched>();
+  if (reply.outcome != Outcome::ok) {
+    answers.clear();
+  }
+  return {reply.outcome == Outcome::crashed, std::move(answers)};
 }
 
 Reply WorkerClient::prepare(const Case& call, int sets, double time_limit) {

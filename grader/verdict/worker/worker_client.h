@@ -93,7 +93,11 @@ class WorkerClient {
 
   /// What these calls of one function and type launch on the simulator, without running it. Nothing
   /// if that does not go well.
-  std::vector<wire::Launched> ask(const std::vector<Case>& calls, double time_limit);
+  struct Launchers {
+    bool crashed = false;  // one of them did, and none has answered
+    std::vector<wire::Launched> answers;
+  };
+  Launchers ask(const std::vector<Case>& calls, double time_limit);
 
   /// Buffers for timing, timed calls, rows of the last one: [FetchedBuffer], see protocol.h.
   Reply prepare(const Case& call, int sets, double time_limit);
