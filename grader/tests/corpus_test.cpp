@@ -4,7 +4,7 @@
 //
 // A wrong entry is graded until its mistake is named. On the simulator good verdicts are remembered
 // (corpus/remembered.h). `make check` leaves a part out, see quick_run(); `make check_all` does
-// not, unless ONEPASS_CORPUS_SHARE says which share() is wanted: "1/3", "2/3" or "3/3".
+// not, unless ONEPASS_CORPUS_SHARE says which share() is wanted: "1/6", say.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
