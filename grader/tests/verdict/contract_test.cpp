@@ -103,6 +103,17 @@ TEST_CASE("a call has sizes, strides and scalars in order, and sizes from its te
   CHECK(made.buffer("scratch").cols == 6);
 }
 
+TEST_CASE("an input that is null may be given") {
+  const Case made = call(kNorm, Dtype::fp16, {.values = {{"x", Matrix(Dtype::fp16, 3, 10)}}},
+                         {{"x", {.gap = 2}}});
+  const std::optional<Case> given = with_given(made, {"weight"});
+  REQUIRE(given);
+  CHECK_FALSE(given->buffer("weight").null);
+  CHECK(given->values("weight").size() == 10);
+  CHECK(given->integer("x_stride") == made.integer("x_stride"));
+  CHECK_FALSE(with_given(made, {"x"}));
+}
+
 TEST_CASE("an output over its input lies as that does") {
   Arrangement arrangement = {{"x", {.gap = 2, .offset = 1}}, {"y", {.gap = 5}}};
   arrangement.over = {"y"};

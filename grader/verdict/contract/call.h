@@ -127,6 +127,10 @@ std::optional<Case> with_uneven_rows(const Case& call);
 std::optional<Case> with_all_alike(const Case& call, const std::vector<std::string>& inputs,
                                    std::optional<double> number = {});
 
+/// The same call in which each of these inputs, if it is null, has numbers from 0.5 to 1.5. Nothing
+/// if none is, or of a hash filled call.
+std::optional<Case> with_given(const Case& call, const std::vector<std::string>& inputs);
+
 /// The same call in fp32, with x a little larger, each element by itself: by some units in the last
 /// place, for each `number` by others. What a formula gives stays; what is left of two large
 /// numbers that cancel does not. Nothing of a hash filled call.

@@ -74,6 +74,27 @@ std::optional<std::string> matter_of_lost_alignment(const Case& call, const IsRi
          "aligned.";
 }
 
+std::optional<std::string> matter_of_null(const Case& call, const IsRight& is_right) {
+  std::vector<std::vector<std::string>> tried;
+  std::vector<std::string> all;
+  for (const Buffer& buffer : call.buffers()) {
+    if (buffer.null && buffer.role == Role::input) {
+      tried.push_back({buffer.name});
+      all.push_back(buffer.name);
+    }
+  }
+  tried.push_back(all);
+  for (const std::vector<std::string>& inputs : tried) {
+    if (is(true, contract::with_given(call, inputs), is_right)) {
+      return fmt::format(
+          "With {0} given the same call is right, and where {1} null it is not: look "
+          "at what is taken then.",
+          fmt::join(inputs, " and "), inputs.size() > 1 ? "they are" : "it is");
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> matter_of_place(const Case& call, const IsRight& is_right) {
   std::vector<std::vector<std::string>> tried;
   std::vector<std::string> all;

@@ -19,6 +19,9 @@ std::optional<std::string> matter_of_lost_alignment(const Case& call, const IsRi
 /// number, and wrong where they are large and differ.
 std::optional<std::string> matter_of_two_sizes(const Case& call, const IsRight& is_right);
 
+/// Of the inputs that are null: right if one of them is given, or all.
+std::optional<std::string> matter_of_null(const Case& call, const IsRight& is_right);
+
 /// Of the inputs that have no result's shape, such as a weight or tables: right where all numbers
 /// of one of them are alike, or those of each.
 std::optional<std::string> matter_of_place(const Case& call, const IsRight& is_right);

@@ -138,7 +138,8 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
         "\nWith outputs of their own, and not over inputs, the same call is right: look at what is "
         "read again after it was written over.";
   }
-  std::optional<std::string> matter = matter_of_lost_alignment(call, is_right);
+  std::optional<std::string> matter = matter_of_null(call, is_right);
+  matter = matter ? matter : matter_of_lost_alignment(call, is_right);
   matter = matter ? matter : matter_of_place(call, is_right);
   matter = matter ? matter : matter_of_two_sizes(call, is_right);
   const auto depends = [&](const Case& at) {
