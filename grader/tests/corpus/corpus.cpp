@@ -5,7 +5,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -191,14 +190,11 @@ std::vector<Entry> quick_run(const fs::path& repository) {
 }
 
 std::vector<Entry> share(const fs::path& repository, int remainder, int shares) {
-  std::set<std::string> quick;
-  for (const Entry& entry : quick_run(repository)) {
-    quick.insert(entry.name);
-  }
-  std::vector<Entry> chosen;
+  std::vector<Entry> chosen = quick_run(repository);
+  std::erase_if(chosen, [](const Entry& entry) { return entry.kind != "hostile"; });
   int number = 0;
   for (const Entry& entry : entries(repository)) {
-    if (quick.count(entry.name) != 0 || number++ % shares == remainder) {
+    if (entry.kind != "hostile" && number++ % shares == remainder) {
       chosen.push_back(entry);
     }
   }

@@ -37,8 +37,9 @@ std::vector<Entry> entries(const std::filesystem::path& repository);
 /// mistake that is told whatever the formulas are, such as a race, once. Nothing that is slow.
 std::vector<Entry> quick_run(const std::filesystem::path& repository);
 
-/// The quick run's, and of the others each whose number leaves `remainder` when divided by
-/// `shares`: what has not the time to grade all grades a share, and another one the next time.
+/// Every attack, as in the quick run, and of all others each whose number leaves `remainder` when
+/// divided by `shares`: what has not the time to grade all grades a share, and another one the next
+/// time.
 std::vector<Entry> share(const std::filesystem::path& repository, int remainder, int shares);
 
 /// The workbook's solution of the entry's exercise, which passes.
