@@ -110,6 +110,8 @@ void set_multiprocessors(int number);
 /// Whether launchers get memory, as at the start. Else cudaMalloc() and its kin fail; allocate()
 /// does not.
 void give_memory(bool gives);
+/// Whether it refuses every launch, with cudaErrorLaunchOutOfResources. Not so at the start.
+void refuse_launches(bool wanted);
 /// Of which compute capability it is: 75, 80, 90 as at the start, or 120. A launch that asks for
 /// what such a GPU has not is refused: clusters, so much shared memory. What kernels may do stays.
 void set_generation(int capability);

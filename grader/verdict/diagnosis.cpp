@@ -128,10 +128,11 @@ Diagnosis explain_unwritten(const std::string& output, const Comparison& compari
                           unwritten.cols.first, output)};
     }
     if (missing < 16 && is_left_over()) {
-      return {"tail-dropped",
-              fmt::format("The last {} column{} of each row were left out: what does "
-                          "not fill a whole vector or a whole step needs its turn.",
-                          missing, missing == 1 ? "" : "s")};
+      return {
+          "tail-dropped",
+          fmt::format("The last {} of each row left out: what does not fill a whole vector or a "
+                      "whole step needs its turn.",
+                      missing == 1 ? "column was" : fmt::format("{} columns were", missing))};
     }
   }
   if (whole_rows && unwritten.rows.is_tail() && unwritten.rows.count <= 32 && is_left_over()) {

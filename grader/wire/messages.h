@@ -84,6 +84,7 @@ struct Call {
   std::uint64_t told_blocks = 0;    // have gridDim tell of so many blocks at least,
   OtherDevice device = {};          // on this one,
   bool no_memory = false;           // with none to be had for what the launcher allocates,
+  bool no_launches = false;         // with each launch refused,
   simulator::BlockOrder block_order = simulator::BlockOrder::rising;  // in this order
   std::uint64_t order_seed = 0;                                       // of a shuffled one
   bool profiled = false;  // on a GPU: its launcher returns when its work is done, so hold none back

@@ -128,6 +128,9 @@ class Device {
   /// From now on a launcher that allocates gets nothing, or memory again, if the device can choose.
   virtual void give_memory(bool /*gives*/) {}
 
+  /// From now on each launch is refused, or none, if the device can choose.
+  virtual void refuse_launches(bool /*wanted*/) {}
+
   /// From now on it is this one, if it can choose.
   virtual void become(const wire::OtherDevice& /*device*/) {}
 

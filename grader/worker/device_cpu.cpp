@@ -178,6 +178,8 @@ class CpuDevice : public Device {
 
   void give_memory(bool gives) override { simulator::give_memory(gives); }
 
+  void refuse_launches(bool wanted) override { simulator::refuse_launches(wanted); }
+
   void become(const wire::OtherDevice& device) override {
     const int number = device.multiprocessors;
     simulator::set_multiprocessors(number > 0 ? number : simulator::limits::kMultiprocessors);

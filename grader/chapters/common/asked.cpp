@@ -48,7 +48,7 @@ Case Asked::call(std::int64_t number) const {
 }
 
 std::int64_t Asked::whole() const {
-  return size_ == "head_dim" ? 2 * kVector : kVector;  // either half
+  return kVector * function_.size(size_).multiple;  // each half of what is in pairs
 }
 
 std::set<std::string> kernels_of(const Launches& launches) {

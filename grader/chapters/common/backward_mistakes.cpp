@@ -165,8 +165,8 @@ BackwardTable wrong_formulas(bool centred) {
          {.means = [](Backward& p) { p.rstd = Field(p.x.rows, 1, 1.0); }}},
         {"The result was multiplied by rstd twice: once is right.",
          {.means = [](Backward& p) { p.rstd = product(p.rstd, p.rstd); }}},
-        {"rstd multiplies wdy only, and not what is subtracted from it: put the whole difference "
-         "in parentheses.",
+        {"What is subtracted from wdy lacks a factor rstd: x_hat is " + x_hat +
+             ", and rstd multiplies the whole difference.",
          {.means =
               [=](Backward& p) {
                 p.mean_wdy = product(p.mean_wdy, inverse(p.rstd));

@@ -16,22 +16,16 @@ contract::Sizes with_large(const Function& function, const std::string& large, s
                            std::int64_t others, std::int64_t wide) {
   contract::Sizes sizes;
   for (const contract::Size& size : function.sizes) {
-    const bool is_all = size.name == large || is_part(size.name, large);
-    const std::int64_t wanted = is_all ? number : is_limited(size) ? wide : others;
-    const std::int64_t even = size.least == 2 ? wanted + wanted % 2 : wanted;
-    sizes[size.name] = std::clamp(even, size.least, size.most);
+    const bool is_all = size.name == large || size.part_of == large;
+    sizes[size.name] = size.nearest(is_all ? number : is_limited(size) ? wide : others);
   }
   return sizes;
-}
-
-bool is_part(const std::string& size, const std::string& whole) {
-  return size == "rotary_dim" && whole == "head_dim";
 }
 
 std::vector<contract::Size> sizes_to_try(const Function& function) {
   std::vector<contract::Size> sizes;
   for (const contract::Size& size : function.sizes) {
-    if (size.is_argument && size.name != "rotary_dim") {
+    if (size.is_argument && size.part_of.empty()) {
       sizes.push_back(size);
     }
   }

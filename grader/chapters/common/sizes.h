@@ -14,10 +14,7 @@ namespace onepass::common {
 verdict::contract::Sizes with_large(const Function& function, const std::string& large,
                                     std::int64_t number, std::int64_t others, std::int64_t wide);
 
-/// Is the one size a part of the other, as rotary_dim is of head_dim?
-bool is_part(const std::string& size, const std::string& whole);
-
-/// Those that the function is told.
+/// Those that the function is told, but for what is a part of another.
 std::vector<verdict::contract::Size> sizes_to_try(const Function& function);
 
 /// Has it an end by its contract? Else a tensor may have as many as an int counts.

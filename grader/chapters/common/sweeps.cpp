@@ -161,9 +161,7 @@ void sweep_large_sizes(const Function& function, const std::vector<std::vector<s
     arguments.seed = draw.bits(1);
     for (const contract::Size& size : function.sizes) {
       const bool is_large = std::find(large.begin(), large.end(), size.name) != large.end();
-      const std::int64_t end = std::min(size.most, most);
-      arguments.sizes[size.name] =
-          size.least == 2 ? (is_large ? end + end % 2 : 2) : (is_large ? end : others);
+      arguments.sizes[size.name] = size.nearest(is_large ? most : others);
     }
     check(call(function, kEveryDtype[number++ % kEveryDtype.size()], arguments));
   };

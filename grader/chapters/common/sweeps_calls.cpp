@@ -62,6 +62,17 @@ void check_without_memory(const Function& function) {
   }
 }
 
+/// A launcher may launch something else where a size is large.
+void check_without_launches(const Function& function) {
+  for (const contract::Size& size : sizes_to_try(function)) {
+    for (const std::int64_t large : kClasses) {
+      session().expect_error_left(contract::hollow(
+          function, Dtype::fp32, with_large(function, size.name, std::min(large, size.most), 2, 40),
+          session().random().bits(12)));
+    }
+  }
+}
+
 /// Do all products of them fit an int, as headers promise of some?
 bool are_within_int(const contract::Sizes& sizes) {
   std::int64_t product = 1;
@@ -135,6 +146,7 @@ void check_every_size(const Function& function, const CheckCall& check) {
   check_strides(function);
   check_on_other_gpus(function, check);
   check_without_memory(function);
+  check_without_launches(function);
 }
 
 }  // namespace onepass::common

@@ -197,9 +197,9 @@ void check_ends_of_kernels(const Function& function, const CheckCall& check, std
                         [&](Dtype dtype, std::int64_t, std::int64_t end) {
                           contract::Sizes sizes = sizes_at_end(function, size.name, end);
                           check_sizes(dtype, sizes);
-                          for (auto& [name, number] : sizes) {
-                            if (is_part(name, size.name)) {
-                              number = small_part(end);
+                          for (const contract::Size& part : function.sizes) {
+                            if (part.part_of == size.name) {
+                              sizes[part.name] = small_part(end);
                               check_sizes(dtype, sizes);
                             }
                           }

@@ -28,9 +28,9 @@ contract::Sizes with_number(const Function& function, const std::string& size,
   contract::Sizes sizes;
   for (const contract::Size& each : function.sizes) {
     const bool is_rows = std::count(rows.begin(), rows.end(), each.name) > 0;
-    const bool is_all = each.name == size || is_part(each.name, size);
+    const bool is_all = each.name == size || each.part_of == size;
     const std::int64_t wanted = is_all ? number : is_rows ? kRowsOfSmall : 1;
-    sizes[each.name] = std::clamp(each.least == 2 ? 2 * wanted : wanted, each.least, each.most);
+    sizes[each.name] = each.nearest(each.multiple * wanted);
   }
   return sizes;
 }
@@ -64,11 +64,12 @@ contract::Sizes tiny_sizes(const Function& function, const verdict::Random* draw
   std::uint64_t number = 0;
   for (const contract::Size& size : function.sizes) {
     const std::int64_t tiny = draw == nullptr ? 1 : draw->integer(++number, 1, kMostTiny);
-    const std::int64_t even = tiny == kMostTiny ? 4 : 2;
-    sizes[size.name] = std::clamp(size.least == 2 ? even : tiny, size.least, size.most);
+    sizes[size.name] = size.nearest(tiny);
   }
-  if (sizes.count("rotary_dim") > 0) {
-    sizes["head_dim"] = std::max(sizes["head_dim"], sizes["rotary_dim"]);
+  for (const contract::Size& size : function.sizes) {
+    if (!size.part_of.empty()) {
+      sizes[size.name] = std::min(sizes[size.name], sizes[size.part_of]);
+    }
   }
   if (sizes.count("batch") > 0) {
     ++sizes["batch"];  // of one element there is no variance

@@ -40,9 +40,9 @@ const char* const kHalfAndHalf =
 const char* const kNothingBetween =
     "The sums of squares were added up as they are: the distance of the two means belongs to them, "
     "as delta * delta * n_a * n_b / (n_a + n_b).";
-const char* const kAsIfEqual =
-    "The squares were merged as if both parts had equally many elements: it is delta * delta * n_a "
-    "* n_b / (n_a + n_b), with the counts that there are.";
+const char* const kOtherCounts =
+    "The squares were merged with other counts than the two parts have: to their sum comes delta * "
+    "delta * n_a * n_b / (n_a + n_b), with n_a and n_b as they were before the merge.";
 
 const char* const kCountsKept =
     "The counts did not grow with the merges: what two parts have together weighs as much as one "
@@ -90,12 +90,12 @@ const std::pair<const char*, Merge> kMerges[] = {
      [](const Part& a, const Part& b) {
        return Part{a.count, weighted_mean(a, b), a.squares + b.squares + between(a, b)};
      }},
-    {kAsIfEqual,
+    {kOtherCounts,
      [](const Part& a, const Part& b) {
        return Part{a.count + b.count, weighted_mean(a, b),
                    a.squares + b.squares + squared_distance(a, b) * (a.count + b.count) / 4.0};
      }},
-    {kAsIfEqual,
+    {kOtherCounts,
      [](const Part& a, const Part& b) {
        return Part{a.count + b.count, weighted_mean(a, b),
                    a.squares + b.squares + squared_distance(a, b) / 2.0};

@@ -7,7 +7,7 @@ using namespace verdict::contract;
 
 namespace {
 
-const std::vector<Size> kSizes = {{"tokens", 0}, {"heads"}, {"head_dim", 2, 8192}};
+const std::vector<Size> kSizes = {{"tokens", 0}, {"heads"}, {"head_dim", 2, 8192, 2}};
 
 const Tensor kCos = {"cos", input, "tokens", "head_dim / 2", {.dtype = Dtype::fp32}};
 const Tensor kSin = {"sin", input, "tokens", "head_dim / 2", {.dtype = Dtype::fp32}};
@@ -25,8 +25,8 @@ Function on_q_and_k(const std::string& name, std::optional<Dtype> table, Dtype p
                        {{"tokens", 0},
                         {"q_heads"},
                         {"k_heads"},
-                        {"head_dim", 2, more.most_head_dim},
-                        {"rotary_dim", 2, more.most_head_dim},
+                        {"head_dim", 2, more.most_head_dim, 2},
+                        {"rotary_dim", 2, more.most_head_dim, 2, "head_dim"},
                         {.name = "table_rows", .is_argument = false}},
                        {{"q", in_place, "tokens", "q_heads * head_dim", {.strided = true}},
                         {"k", in_place, "tokens", "k_heads * head_dim", {.strided = true}},

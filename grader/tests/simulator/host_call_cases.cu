@@ -406,6 +406,20 @@ CASE(memory_that_nobody_has_touched_is_copied, "") {
   cudaFree(to);
 }
 
+CASE(a_device_that_refuses_launches, "") {
+  float* y = memory();
+  cudaMemset(y, 0, 128);
+  simulator::refuse_launches(true);
+  fill<<<1, 32>>>(y);
+  simulator::refuse_launches(false);
+  assert(cudaPeekAtLastError() == cudaErrorLaunchOutOfResources);
+  assert(cudaGetLastError() == cudaErrorLaunchOutOfResources);
+  assert(cudaGetLastError() == cudaSuccess);
+  float seen[32];
+  cudaMemcpy(seen, y, sizeof seen, cudaMemcpyDeviceToHost);
+  assert(seen[0] == 0 && seen[31] == 0);
+}
+
 CASE(zeros_and_copies_within_the_device, "") {
   static float* const y =
       static_cast<float*>(simulator::allocate(256, 0, {"results", sizeof(float), 0, 0}));

@@ -350,6 +350,45 @@ TEST_CASE("one element off: inputs and their rows begin at odd elements, with th
   CHECK_FALSE(one_element_off(*off).has_value());
 }
 
+TEST_CASE("one tensor aligned: the others stay where they are") {
+  const Matrix x = matrix_of(Dtype::fp16, 2, 61, [](auto row, auto col) { return row - col; });
+  const Case made = call(kNorm, {.values = {{"x", x}, {"weight", Matrix(Dtype::fp16, 1, 61)}}},
+                         {{"x", {.offset = 3}}, {"weight", {.offset = 1}}});
+  const std::optional<Case> other = aligned(made, "x");
+  REQUIRE(other.has_value());
+  CHECK(other->buffer("x").layout.offset == 0);
+  CHECK(other->integer("x_stride") == 64);
+  CHECK(other->buffer("weight").layout.offset == 1);
+  CHECK_FALSE(aligned(*other, "x"));
+  CHECK(aligned(*other, "weight"));
+}
+
+TEST_CASE("another number for a scalar") {
+  const Case made = call(kNorm, Dtype::fp32, {.sizes = {{"rows", 2}, {"cols", 8}}, .seed = 1});
+  CHECK_FALSE(with_scalar(made, "eps", 0.0));  // hash filled
+  const Case other = *with_scalar(*resized(made, {}, 1 << 10), "eps", 0.0);
+  CHECK(other.real("eps") == 0.0);
+  CHECK(other.integer("order") == 1);
+}
+
+TEST_CASE("a size that is a part of another: all of it as before, or at most that") {
+  const Function turned = {"turned",
+                           {{"rows", 0}, {"width", 2, 100, 2}, {"part", 2, 100, 2, "width"}},
+                           {{"x", in_place, "rows", "width"}, {"cos", input, 1, "part"}}};
+  const auto resized_from = [&](std::int64_t part, std::int64_t width) {
+    const Case made =
+        call(turned,
+             {.values = {{"x", Matrix(Dtype::fp16, 2, 8)}, {"cos", Matrix(Dtype::fp16, 1, part)}}});
+    CHECK(with_parts(made, "width") == (part == 8 ? "width = part" : "width"));
+    return resized(made, {{"width", width}}, 1000)->integer("part");
+  };
+  CHECK(resized_from(8, 20) == 20);
+  CHECK(resized_from(6, 20) == 6);
+  CHECK(resized_from(6, 4) == 4);
+  CHECK(turned.size("width").nearest(7) == 8);
+  CHECK(turned.size("part").nearest(1000) == 100);
+}
+
 TEST_CASE("a call whose rows are spread has too few of them to be changed") {
   const Case near = call(kNorm, Dtype::fp32, {.sizes = {{"rows", 4}, {"cols", 8}}, .seed = 1});
   const Case values = *resized(near, {}, 1 << 10);

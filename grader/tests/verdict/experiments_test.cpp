@@ -337,6 +337,26 @@ TEST_CASE("elements that do not count are told by their place, unless all or non
   CHECK_FALSE(cut_off_in(0));  // smaller numbers enter
 }
 
+TEST_CASE("an input that does not enter at all is told; one that need not show is not") {
+  const auto unused = [](std::int64_t cols, Counts counts, double number) {
+    const Matrix x = matrix_of(Dtype::fp32, 3, cols,
+                               [=](auto row, auto col) { return number * usual(row, col); });
+    return unused_inputs(contract::call(kSum, {.values = {{"x", x}}}), expected,
+                         [&](const Case& other) {
+                           return std::optional(Answer{
+                               {{"sums", Matrix::rounded(Dtype::fp32, sums_of(other, counts))}},
+                               Poison::nan});
+                         })
+        .value_or("");
+  };
+  const Counts none = [](std::int64_t, std::int64_t) { return false; };
+  CHECK(unused(9, none, 1.0) ==
+        "What x holds does not enter sums: with other numbers there the same comes out.");
+  CHECK(unused(9, none, 0.0) == "");
+  CHECK(unused(9, but_the_last, 1.0) == "");
+  CHECK(unused(9, all, 1.0) == "");
+}
+
 TEST_CASE("a row that enters another row's result is told") {
   const Case call = contract::call(kSum, {.values = {{"x", matrix_of(Dtype::fp32, 5, 9, usual)}}});
   const auto plus_row = [&](std::int64_t apart) {

@@ -291,8 +291,11 @@ TEST_CASE("past the end of scratch: too many groups") {
 }
 
 TEST_CASE("a shared array indexed by column is too small for a row") {
-  CHECK(named(strided(65), access(Kind::out_of_bounds_shared, 8192, 0)) == "shared-row-too-big");
-  CHECK(named(strided(65), access(Kind::out_of_bounds_shared, 4, 0)) == "shared-too-small");
+  const Case wide =
+      contract::call(kFunction, Dtype::fp16, {.values = {{"x", Matrix(Dtype::fp16, 3, 8193)}}}, {});
+  CHECK(named(wide, access(Kind::out_of_bounds_shared, 8192, 0)) == "shared-row-too-big");
+  CHECK(named(wide, access(Kind::out_of_bounds_shared, 4, 0)) == "shared-too-small");
+  CHECK(named(strided(65), access(Kind::out_of_bounds_shared, 8192, 0)) == "shared-too-small");
 }
 
 TEST_CASE("an index outside a shared array: too few slots, or a thread that has none") {

@@ -236,6 +236,16 @@ Sizes sizes_of(const Case& call) {
   return sizes;
 }
 
+std::string with_parts(const Case& call, const std::string& size) {
+  std::string text = size;
+  for (const Size& other : call.contract()->sizes) {
+    if (other.part_of == size && call.integer(other.name) == call.integer(size)) {
+      text += " = " + other.name;
+    }
+  }
+  return text;
+}
+
 const Tensor* tensor_of(const Case& call, const std::string& buffer) {
   return call.contract() == nullptr ? nullptr : call.contract()->find(buffer);
 }

@@ -76,13 +76,16 @@ Case hollow(const Function& function, Dtype dtype, const Sizes& sizes, std::uint
 
 /// The sizes that the call's function is told.
 Sizes sizes_of(const Case& call);
+/// A size in words, with what is a part of it and as large: "head_dim = rotary_dim".
+std::string with_parts(const Case& call, const std::string& size);
 
 // ---- changed_call.cpp
 
 /// The same call with other sizes: rows and columns of its inputs are repeated (a single one in
 /// other numbers), or left out. Of real scalars the `root`-th root is taken; all other arguments
-/// and how the tensors lie stay. Nothing if the inputs would have more than `most` elements, or a
-/// size would be less than its function takes.
+/// and how the tensors lie stay. What is a part of another size is at most that, and all of it
+/// where it was. Nothing if the inputs would have more than `most` elements, or a size would be
+/// less than its function takes.
 std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t most,
                             double root = 1.0);
 
@@ -102,6 +105,13 @@ std::optional<Case> one_element_off(const Case& call);
 /// if all of them begin at such addresses as it is, of views of one matrix, or of a hash filled
 /// call.
 std::optional<Case> rows_past_boundaries(const Case& call, std::int64_t elements);
+
+/// The same call with that tensor at an address that 16 divides, and so its rows if it has a
+/// stride. Nothing if it lies so already, of views of one matrix, or of a hash filled call.
+std::optional<Case> aligned(const Case& call, const std::string& tensor);
+
+/// The same call with that number for a scalar. Nothing of a hash filled call.
+std::optional<Case> with_scalar(const Case& call, const std::string& scalar, double number);
 
 /// The same call with a few elements, one of 256 or so, many times as large, in the inputs that
 /// have rows: the sum over some of the columns comes to no other sum's. Nothing of a hash filled

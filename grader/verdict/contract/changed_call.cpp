@@ -50,6 +50,13 @@ std::optional<Case> resized(const Case& call, const Sizes& sizes, std::int64_t m
   for (const auto& [name, size] : sizes) {
     arguments.sizes[name] = size;
   }
+  for (const Size& size : function.sizes) {
+    if (!size.part_of.empty()) {
+      const std::int64_t whole = arguments.sizes[size.part_of];
+      std::int64_t& part = arguments.sizes[size.name];
+      part = before.at(size.name) == before.at(size.part_of) ? whole : std::min(part, whole);
+    }
+  }
   if (std::any_of(function.sizes.begin(), function.sizes.end(), [&](const Size& size) {
         return arguments.sizes[size.name] < std::min(size.least, before.at(size.name));
       })) {
@@ -122,22 +129,49 @@ std::optional<Case> one_element_off(const Case& call) {
   return changed ? std::optional(made_of(call, std::move(*taken))) : std::nullopt;
 }
 
-std::optional<Case> rows_past_boundaries(const Case& call, std::int64_t elements) {
+namespace {
+
+/// With the rows of those tensors, `which`, so many elements past a boundary, and `more` vectors
+/// further apart.
+std::optional<Case> with_rows_at(const Case& call, std::int64_t elements, std::int64_t more,
+                                 const std::function<bool(const std::string&)>& which) {
   std::optional<Taken> taken = taken_with_values(call);
   if (!taken || !taken->arrangement.views.empty()) {
     return std::nullopt;
   }
   bool changed = false;
   for (auto& [name, place] : taken->arrangement.places) {
+    if (!which(name)) {
+      continue;
+    }
     const Buffer& buffer = call.buffer(name);
     const auto vector = 16 / static_cast<std::int64_t>(size_of(buffer.dtype));
     const bool is_strided = call.contract()->find(name)->traits.strided;
     const std::int64_t stride =
         is_strided ? (buffer.stride() + vector - 1) / vector * vector : buffer.stride();
     changed = changed || place.offset % vector != 0 || stride != buffer.stride();
-    place = {.gap = is_strided ? stride - buffer.cols + vector : 0, .offset = elements};
+    place = {.gap = is_strided ? stride - buffer.cols + more * vector : 0, .offset = elements};
   }
   return changed ? std::optional(made_of(call, std::move(*taken))) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Case> rows_past_boundaries(const Case& call, std::int64_t elements) {
+  return with_rows_at(call, elements, 1, [](const std::string&) { return true; });
+}
+
+std::optional<Case> aligned(const Case& call, const std::string& tensor) {
+  return with_rows_at(call, 0, 0, [&](const std::string& name) { return name == tensor; });
+}
+
+std::optional<Case> with_scalar(const Case& call, const std::string& scalar, double number) {
+  std::optional<Taken> taken = taken_with_values(call);
+  if (!taken) {
+    return std::nullopt;
+  }
+  taken->arguments.scalars[scalar] = number;
+  return made_of(call, std::move(*taken));
 }
 
 namespace {

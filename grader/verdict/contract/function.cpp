@@ -65,6 +65,12 @@ const Tensor* Function::find(const std::string& wanted) const {
   return found == tensors.end() ? nullptr : &*found;
 }
 
+const Size& Function::size(const std::string& wanted) const {
+  const auto found = std::find_if(sizes.begin(), sizes.end(),
+                                  [&](const Size& size) { return size.name == wanted; });
+  return found == sizes.end() ? throw std::out_of_range("no size " + wanted) : *found;
+}
+
 namespace {
 
 std::vector<std::string> sizes_that_are(const Function& function, Extent Tensor::*extent,

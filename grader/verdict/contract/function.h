@@ -11,6 +11,7 @@
 //                                {{"eps", 1e-6}}};
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -52,7 +53,14 @@ struct Size {
   std::string name;
   std::int64_t least = 1;
   std::int64_t most = std::numeric_limits<int>::max();
-  bool is_argument = true;  // or only the extent of a tensor: the function is not told
+  std::int64_t multiple = 1;  // of pairs it is 2
+  std::string part_of = {};   // the size that it is at most, and how much of that it is
+  bool is_argument = true;    // or only the extent of a tensor: the function is not told
+
+  /// `number`, or what is little more or within the limits.
+  std::int64_t nearest(std::int64_t number) const {
+    return std::clamp((number + multiple - 1) / multiple * multiple, least, most);
+  }
 };
 
 /// What most tensors are not.
@@ -96,6 +104,8 @@ struct Function {
 
   /// nullptr if there is no such tensor.
   const Tensor* find(const std::string& tensor) const;
+  /// Throws std::out_of_range if there is no such size.
+  const Size& size(const std::string& name) const;
 
   /// The sizes, of those that the function is told, that are the number of rows of some tensor: a
   /// launch has blocks for them. And those that are the number of columns of one, and have an end:

@@ -57,8 +57,8 @@ std::string in_shape(const Run& right, const Run& wrong) {
 }  // namespace
 
 std::string Boundary::sentence() const {
-  return fmt::format("With {0} = {1} the same call is right, with {0} = {2} it is not.", size,
-                     right, wrong);
+  return fmt::format("With {0} = {1} the same call is right, with {0} = {2} it is not.",
+                     contract::with_parts(first_wrong, size), right, wrong);
 }
 
 std::string Boundary::in_blocks(const std::vector<std::int64_t>& launches) const {
@@ -112,11 +112,6 @@ std::optional<Boundary> find_boundary(const Case& call, const IsRight& is_right)
     const auto with = [&](std::int64_t step) {
       contract::Sizes sizes = contract::sizes_of(call);
       sizes[size.name] = steps.number(step);
-      // A head has no fewer elements than are turned.
-      const auto turned = sizes.find("rotary_dim");
-      if (turned != sizes.end() && size.name == "head_dim") {
-        turned->second = std::min(turned->second, steps.number(step));
-      }
       return contract::resized(call, sizes, kMostOfBoundary);
     };
     const auto is = [&](bool wanted, std::int64_t step) {

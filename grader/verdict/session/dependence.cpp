@@ -178,6 +178,32 @@ Case with_changed(const Case& call, const Buffer& input, const std::vector<Index
   return call.with(std::move(buffers));
 }
 
+/// The same call with all numbers of that input so many times as large.
+Case with_all_changed(const Case& call, const Buffer& input, double factor) {
+  std::vector<Buffer> buffers = call.buffers();
+  for (Buffer& buffer : buffers) {
+    for (std::int64_t row = 0; row < (buffer.name == input.name ? buffer.rows : 0); ++row) {
+      for (std::int64_t col = 0; col < buffer.cols; ++col) {
+        buffer.values.set(row, col, factor * buffer.values.get(row, col));
+      }
+    }
+  }
+  return call.with(std::move(buffers));
+}
+
+/// Must any result of the other call be another one?
+bool differ_by_far(const Expectation& one, const Expectation& other) {
+  for (std::int64_t row = 0; row < one.value.rows; ++row) {
+    for (std::int64_t col = 0; col < one.value.cols; ++col) {
+      const double bounds = one.bound(row, col) + other.bound(row, col);
+      if (std::abs(one.value(row, col) - other.value(row, col)) > kFarOff * bounds) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 /// A row of the output but `changed` that is not what it was, though it should be. again: the first
 /// call once more, for what differs by chance.
 std::optional<std::int64_t> changed_row(std::int64_t changed, const Results& before,
@@ -196,6 +222,39 @@ std::optional<std::int64_t> changed_row(std::int64_t changed, const Results& bef
 }
 
 }  // namespace
+
+std::optional<std::string> unused_inputs(const Case& call, const Expected& expected,
+                                         const Attempt& attempt) {
+  const Expectation right = expected(call);
+  const std::optional<Answer> answer = attempt(call);
+  const Matrix* got = answer ? &(*answer)[right.output] : nullptr;
+  if (got == nullptr || got->rows() * got->cols() > kMostNumbers / 8 ||
+      is_poison(*got, 0, 0, answer->poison)) {
+    return std::nullopt;
+  }
+  std::vector<std::string> unused;
+  for (const Buffer& input : call.buffers()) {
+    if (input.role != Role::input || input.null || input.hash || is_integer(input.dtype)) {
+      continue;
+    }
+    // With other numbers of either sign; nothing if they need not show.
+    const auto is_unused = [&](double factor) {
+      const Case other = with_all_changed(call, input, factor);
+      const std::optional<Answer> changed = attempt(other);
+      return changed && differ_by_far(right, expected(other)) &&
+             !first_change(*got, (*changed)[right.output]);
+    };
+    if (is_unused(-2.0) && is_unused(0.5)) {
+      unused.push_back(input.name);
+    }
+  }
+  if (unused.empty()) {
+    return std::nullopt;
+  }
+  return fmt::format(
+      "What {} hold{} does not enter {}: with other numbers there the same comes out.",
+      fmt::join(unused, " and "), unused.size() > 1 ? "" : "s", right.output);
+}
 
 std::optional<std::string> miscounted_elements(const Case& call, const Expected& expected,
                                                const Attempt& attempt) {

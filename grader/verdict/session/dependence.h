@@ -14,6 +14,10 @@ namespace onepass::verdict {
 
 using Expected = std::function<Expectation(const Case&)>;
 
+/// Inputs that should enter the output, and do not at all. Nothing of large calls.
+std::optional<std::string> unused_inputs(const Case& call, const Expected& expected,
+                                         const Attempt& attempt);
+
 /// Elements on which the output should depend, and does not; else those that enter it more than
 /// once. Of an output that is a sum over the rows or the columns of an input, or has the shape of
 /// one whose rows depend on such sums; or of any that so small an input makes that each of its

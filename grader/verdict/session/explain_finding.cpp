@@ -86,6 +86,20 @@ bool may_be_misplaced(const Case& call, const Finding& finding) {
           (finding.kind == Kind::uninitialised_global && is_in_gap(call, finding)));
 }
 
+/// Elements that a row, or a channel, has at most in any tensor.
+std::int64_t longest_row(const Case& call) {
+  std::int64_t rows = 1, elements = 0;
+  if (call.contract() != nullptr) {
+    for (const std::string& size : call.contract()->row_sizes()) {
+      rows *= std::max<std::int64_t>(1, call.integer(size));
+    }
+  }
+  for (const Buffer& buffer : call.buffers()) {
+    elements = std::max(elements, buffer.rows * buffer.cols);
+  }
+  return elements / rows;
+}
+
 /// Blocks, threads and rows come in order: who goes wrong in the first row of all may as well have
 /// run past its end, and who does so in a later one has begun at the wrong place.
 bool is_beyond_row_0(const Case& call, const Finding& finding) {
@@ -211,8 +225,12 @@ bool goes_well_in_whole(const Case& call, const GoesWell& goes_well) {
     return false;
   }
   contract::Sizes sizes = contract::sizes_of(call);
+  const std::vector<std::string> rows = call.contract()->row_sizes();
   for (auto& [name, size] : sizes) {
-    size = in_whole_blocks(call, name);
+    const bool has_end = call.contract()->size(name).most < contract::Size().most;
+    const bool is_one_of_many =
+        size == 1 && !has_end && std::count(rows.begin(), rows.end(), name) == 0;
+    size = is_one_of_many ? size : in_whole_blocks(call, name);
   }
   const std::optional<Case> in_whole = contract::resized(call, sizes, kMostInWhole);
   return in_whole && goes_well(*in_whole);
@@ -284,7 +302,8 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
         finding, mistake_of(finding),
         "Scratch holds nothing yet: write each place before it is read or added to.");
   }
-  if (finding.kind == Kind::out_of_bounds_shared && finding.index >= kMostThreads) {
+  if (finding.kind == Kind::out_of_bounds_shared && finding.index >= kMostThreads &&
+      longest_row(call) > finding.index) {
     return with_advice(finding, "shared-row-too-big",
                        "A row may be longer than any array in shared memory: keep a part of it "
                        "there, or read it again.");

@@ -174,7 +174,7 @@ std::optional<Failure> judge_without_memory(const Case& call, const Run& run) {
                        "without a launch, and whoever calls it finds no error and takes for "
                        "a result what is none: cudaGetLastError() takes the error away, "
                        "and cudaPeekAtLastError() leaves it.",
-                   .mistake = "allocation-unchecked"};
+                   .mistake = "error-taken-away"};
   }
   // Launches and copies that are refused do no harm.
   if (run.outcome == Outcome::ok || run.outcome == Outcome::launch_error) {
@@ -189,6 +189,18 @@ std::optional<Failure> judge_without_memory(const Case& call, const Run& run) {
       "\nIn this call there was no memory to be had: look at what cudaMallocAsync() returns, and "
       "return if it is not cudaSuccess.";
   return failure;
+}
+
+std::optional<Failure> judge_without_launches(const Run& run) {
+  if (run.outcome != Outcome::ok || run.traffic.empty()) {
+    return std::nullopt;
+  }
+  return Failure{.message = fmt::format("In this call the device refused the launch of {}, and "
+                                        "whoever calls the launcher finds no error: "
+                                        "cudaGetLastError() takes the error away, and "
+                                        "cudaPeekAtLastError() leaves it.",
+                                        run.traffic.front().kernel),
+                 .mistake = "error-taken-away"};
 }
 
 std::optional<Failure> judge_launches(const Case& call, const Run& run) {

@@ -20,6 +20,8 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
 
 /// Of a call in which a launcher got no memory: what kernels did wrong.
 std::optional<Failure> judge_without_memory(const Case& call, const Run& run);
+/// Of a call whose launches were all refused.
+std::optional<Failure> judge_without_launches(const Run& run);
 
 /// Something was written, yet no kernel was launched, in a call with something to do. Of a run on
 /// the simulator: a GPU does not tell its launches.

@@ -33,6 +33,18 @@ std::optional<Case> with(const Case& call, const std::string& size, std::int64_t
   return contract::resized(call, sizes, kMostTried);
 }
 
+/// Each name by itself, then all together.
+std::vector<std::vector<std::string>> each_and_all(const std::vector<std::string>& names) {
+  std::vector<std::vector<std::string>> sets;
+  for (const std::string& name : names) {
+    sets.push_back({name});
+  }
+  if (names.size() > 1) {
+    sets.push_back(names);
+  }
+  return sets;
+}
+
 bool is(bool wanted, const std::optional<Case>& call, const IsRight& is_right) {
   return call && is_right(*call) == wanted;
 }
@@ -75,16 +87,13 @@ std::optional<std::string> matter_of_lost_alignment(const Case& call, const IsRi
 }
 
 std::optional<std::string> matter_of_null(const Case& call, const IsRight& is_right) {
-  std::vector<std::vector<std::string>> tried;
-  std::vector<std::string> all;
+  std::vector<std::string> null;
   for (const Buffer& buffer : call.buffers()) {
     if (buffer.null && buffer.role == Role::input) {
-      tried.push_back({buffer.name});
-      all.push_back(buffer.name);
+      null.push_back(buffer.name);
     }
   }
-  tried.push_back(all);
-  for (const std::vector<std::string>& inputs : tried) {
+  for (const std::vector<std::string>& inputs : each_and_all(null)) {
     if (is(true, contract::with_given(call, inputs), is_right)) {
       return fmt::format(
           "With {0} given the same call is right, and where {1} null it is not: look "
@@ -96,16 +105,13 @@ std::optional<std::string> matter_of_null(const Case& call, const IsRight& is_ri
 }
 
 std::optional<std::string> matter_of_place(const Case& call, const IsRight& is_right) {
-  std::vector<std::vector<std::string>> tried;
-  std::vector<std::string> all;
+  std::vector<std::string> of_other_shapes;
   for (const contract::Tensor& tensor : call.contract()->tensors) {
     if (tensor.role == Role::input && !contract::has_results_shape(call, tensor)) {
-      tried.push_back({tensor.name});
-      all.push_back(tensor.name);
+      of_other_shapes.push_back(tensor.name);
     }
   }
-  tried.push_back(all);
-  for (const std::vector<std::string>& inputs : tried) {
+  for (const std::vector<std::string>& inputs : each_and_all(of_other_shapes)) {
     if (is(true, contract::with_all_alike(call, inputs), is_right)) {
       return fmt::format(
           "Where {}{} has the same number everywhere the same call is right: look at which of its "
@@ -139,6 +145,30 @@ std::optional<std::string> matter_of_input(const Case& call, const IsRight& is_r
   return std::nullopt;
 }
 
+std::optional<std::string> matter_of_scalar(const Case& call, const IsRight& is_right) {
+  for (const contract::Scalar& scalar : call.contract()->scalars) {
+    const double* usual = std::get_if<double>(&scalar.usual);
+    if (usual != nullptr && is(true, contract::with_scalar(call, scalar.name, 0.0), is_right) &&
+        is(false, contract::with_scalar(call, scalar.name, 4.0 * *usual), is_right)) {
+      return fmt::format("Where {0} is 0 the same call is right: look at how {0} enters.",
+                         scalar.name);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> matter_of_one_address(const Case& call, const IsRight& is_right) {
+  for (const contract::Tensor& tensor : call.contract()->tensors) {
+    if (is(true, contract::aligned(call, tensor.name), is_right)) {
+      return fmt::format(
+          "With {0} at a multiple of 16 bytes{1} the same call is right: look at what is done "
+          "where {0} is not aligned.",
+          tensor.name, tensor.traits.strided ? ", and so its rows," : "");
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> matter_of_alignment(const Case& call, const IsRight& is_right) {
   if (!is(true, contract::one_element_off(call), is_right)) {
     return std::nullopt;
@@ -153,7 +183,8 @@ std::optional<std::string> matter_of_small_sizes(const Case& call, const IsRight
     if (whole == 0 || whole == call.integer(size) || !is(true, with(call, size, whole), is_right)) {
       continue;
     }
-    const std::string right = fmt::format("With {} = {} the same call is right", size, whole);
+    const std::string name = contract::with_parts(call, size);
+    const std::string right = fmt::format("With {} = {} the same call is right", name, whole);
     if (!is(true, with(call, size, whole + 1), is_right)) {
       return right + ": look at what is done where " + size +
              " fills no whole number of warps, blocks or packs.";
@@ -168,8 +199,12 @@ std::optional<std::string> matter_of_small_sizes(const Case& call, const IsRight
     return is_an_end ? fmt::format(
                            "With {0} = {1} the same call is right, with {0} = {2} "
                            "it is not: look at what is done where {0} is small.",
-                           size, high, low)
+                           name, high, low)
                      : right + '.';
+  }
+  if (goes_well_in_whole(call, [&](const Case& other) { return is_right(other) == true; })) {
+    return "With as many rows and columns as fill all warps and blocks the same call is right: "
+           "look at what is done where they do not.";
   }
   return std::nullopt;
 }

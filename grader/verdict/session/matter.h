@@ -32,11 +32,17 @@ using Tells = std::function<bool(const Case&)>;
 std::optional<std::string> matter_of_input(const Case& call, const IsRight& is_right,
                                            const Tells& tells);
 
+/// Of one scalar, such as eps: right where it is 0, and wrong where it is larger.
+std::optional<std::string> matter_of_scalar(const Case& call, const IsRight& is_right);
+
+/// Of one tensor that is not aligned, where others are: right where it is.
+std::optional<std::string> matter_of_one_address(const Case& call, const IsRight& is_right);
+
 /// Right with inputs that begin one element further on.
 std::optional<std::string> matter_of_alignment(const Case& call, const IsRight& is_right);
 
 /// Of one size: right where it fills all warps and blocks, and not with one more; or right from
-/// some larger size on.
+/// some larger size on. Else of all sizes together.
 std::optional<std::string> matter_of_small_sizes(const Case& call, const IsRight& is_right);
 
 }  // namespace onepass::verdict

@@ -243,6 +243,20 @@ void Session::expect_safe_without_memory(const Case& call) {
   });
 }
 
+void Session::expect_error_left(const Case& call) {
+  if (device() != "cpu") {
+    return;
+  }
+  in_time([&] {
+    Turn refused = turn_in_bounds();
+    refused.no_launches = true;
+    if (const std::optional<Failure> failure =
+            judge_without_launches(attempt(call, refused, false))) {
+      fail(call, *failure);
+    }
+  });
+}
+
 /// As many blocks for half as many rows, which write as much: the other rows are nobody's.
 void Session::look_for_cut_grid(const Case& call, const Outputs& outputs) {
   const Sampled before = check_.sampled;

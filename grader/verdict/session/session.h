@@ -167,6 +167,9 @@ class Session {
   /// A call in which a launcher that allocates gets no memory. It may leave everything undone, but
   /// no kernel may go on with what there is not: that ends the check. Nothing on a GPU.
   void expect_safe_without_memory(const Case& call);
+  /// Whoever calls a launcher whose launches are refused finds the error. On a device that can
+  /// refuse them.
+  void expect_error_left(const Case& call);
 
   /// What such a call launches, or wants to; none of it runs, and the same call is not made again.
   /// Nothing on a GPU. A call that goes wrong even so ends the check, if it may; on another device

@@ -19,19 +19,21 @@ namespace {
 
 constexpr double kPatience = 1.0;  // seconds for a launch
 
-/// Does the failure say more than what is seen? Of numbers that are off by a little nothing is
-/// said.
-bool has_reason(const Case& call, const Failure& failure) {
+/// Does the failure say more than what is seen?
+bool has_reason(const Failure& failure) {
   constexpr const char* kWhatIsSeen[] = {"accumulated-into-garbage", "output-partly-written",
-                                         "launch-failed"};
-  const Buffer* output = call.find(failure.where.substr(0, failure.where.find('[')));
-  const bool is_slight = failure.error_over_bound.value_or(kTelling) < kTelling &&
-                         (output == nullptr || output->dtype == Dtype::fp32);
+                                         "launch-failed", "not-started"};
   const bool is_named = failure.mistake && !failure.is_bare &&
                         std::find(std::begin(kWhatIsSeen), std::end(kWhatIsSeen),
                                   *failure.mistake) == std::end(kWhatIsSeen);
-  return is_named || is_slight || !failure.possible.empty() ||
-         failure.status == Status::not_started || failure.status == Status::timed_out;
+  return is_named || !failure.possible.empty() || failure.status == Status::timed_out;
+}
+
+/// Are the numbers off by a little? Then another call may be right by chance.
+bool is_slight(const Case& call, const Failure& failure) {
+  const Buffer* output = call.find(failure.where.substr(0, failure.where.find('[')));
+  return failure.error_over_bound.value_or(kTelling) < kTelling &&
+         (output == nullptr || output->dtype == Dtype::fp32);
 }
 
 }  // namespace
@@ -114,7 +116,7 @@ void Session::look_past_the_end(const Case& call, const Outputs& outputs,
 /// Who has no other reason is told what it is a matter of: first what would say the most.
 void Session::look_for_matter(const Case& call, const Outputs& outputs) {
   Failure& failure = *check_.failure;
-  const bool is_known = has_reason(call, failure);
+  const bool is_known = has_reason(failure);
   if (is_known || call.contract() == nullptr || !check_.find_causes) {
     check_.causes_left = check_.causes_left || !is_known;
     return;
@@ -132,6 +134,11 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
           return verdict::compare(run->answer[output], value, bound, run->answer.poison).right();
         }));
   };
+  if (is_slight(call, failure)) {
+    const std::optional<std::string> matter = matter_of_scalar(call, is_right);
+    failure.message += matter ? "\n" + *matter : "";
+    return;
+  }
   const std::optional<Case> apart = contract::not_in_place(call);
   if (apart && is_right(*apart) == true) {
     failure.message +=
@@ -139,6 +146,7 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
         "read again after it was written over.";
   }
   std::optional<std::string> matter = matter_of_null(call, is_right);
+  matter = matter ? matter : matter_of_scalar(call, is_right);
   matter = matter ? matter : matter_of_lost_alignment(call, is_right);
   matter = matter ? matter : matter_of_place(call, is_right);
   matter = matter ? matter : matter_of_two_sizes(call, is_right);
@@ -147,7 +155,8 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
     std::optional<std::string> told;
     for (const Expected& expected : outputs) {
       if (!told && expected(at).output == failure.where.substr(0, failure.where.find('['))) {
-        told = miscounted_elements(at, expected, attempt);
+        told = unused_inputs(at, expected, attempt);
+        told = told ? told : miscounted_elements(at, expected, attempt);
         told = told ? told : foreign_rows(at, expected, attempt);
       }
     }
@@ -161,6 +170,7 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
       std::string why = wrong ? found->in_blocks(threads_of(*wrong).blocks()) : "";
       why = why.empty() && wrong ? in_launches(*right, *wrong) : why;
       matter = matter ? matter : depends(found->first_wrong);
+      matter = matter ? matter : matter_of_small_sizes(call, is_right);
       matter = (matter ? *matter + "\n" : "") + found->sentence() + (why.empty() ? "" : " " + why);
     }
   }
@@ -170,6 +180,7 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
       return std::count(values.begin(), values.end(), 0.0) < std::ssize(values) / 2;
     });
   });
+  matter = matter ? matter : matter_of_one_address(call, is_right);
   matter = matter ? matter : matter_of_alignment(call, is_right);
   matter = matter ? matter : matter_of_small_sizes(call, is_right);
   failure.message += matter ? "\n" + *matter : "";

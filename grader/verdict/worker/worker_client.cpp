@@ -34,6 +34,7 @@ Request request_of(const Case& call, const Turn& turn) {
   request.call.bounds_only = turn.bounds_only;
   request.call.told_blocks = turn.told_blocks;
   request.call.no_memory = turn.no_memory;
+  request.call.no_launches = turn.no_launches;
   return request;
 }
 

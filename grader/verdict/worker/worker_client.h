@@ -61,6 +61,7 @@ struct Turn {
   bool bounds_only = false;         // likewise: no races are looked for
   std::uint64_t told_blocks = 0;    // likewise: gridDim tells of so many at least
   bool no_memory = false;           // for what the launcher allocates, on the simulator
+  bool no_launches = false;         // likewise: each is refused
 };
 
 struct Request;

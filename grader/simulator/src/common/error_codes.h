@@ -10,6 +10,7 @@ enum ErrorCode : int {
   kErrorMemoryAllocation = 2,
   kErrorInvalidConfiguration = 9,
   kErrorIllegalAddress = 700,
+  kErrorLaunchOutOfResources = 701,
   kErrorLaunchTimeout = 702,
   kErrorAssert = 710,
   kErrorHardwareStack = 714,

@@ -113,6 +113,10 @@ void give_memory(bool gives) {
   machine().memory.device.give_own(gives);
 }
 
+void refuse_launches(bool wanted) {
+  machine().refuses_launches = wanted;
+}
+
 void set_generation(int capability) {
   machine().generation = &limits::generation_of(capability);
 }

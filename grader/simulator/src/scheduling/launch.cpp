@@ -292,7 +292,11 @@ void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)
   device.host_calls.note_work(shape.stream, std::string("The launch of ") + kernel.written, site,
                               device.findings);
   Order order = {kernel, shape, body, site};
-  if (device.blocks.none) list(order);
+  if (device.blocks.none || device.refuses_launches) list(order);
+  if (device.refuses_launches) {
+    device.errors.note(kErrorLaunchOutOfResources);
+    return;
+  }
   const KernelNames names = kernel_names(kernel);
   const std::string wrong = complaint(names, shape, device.attributes);
   if (!wrong.empty()) {

@@ -36,6 +36,7 @@ struct Machine {
   BlockChoice blocks;        // likewise
   int multiprocessors = limits::kMultiprocessors;
   const limits::Generation* generation = &limits::kGenerations[0];
+  bool refuses_launches = false;
   double time_limit = 10;          // CPU seconds for a launch
   std::uint64_t access_limit = 0;  // of a launch; 0: none
 

@@ -1,4 +1,4 @@
-// diagnosis: allocation-unchecked
+// diagnosis: error-taken-away
 // says: takes the error away
 // Where no memory is to be had the launcher returns, and clears the error that says so.
 #include <onepass/rmsnorm.h>
