@@ -49,6 +49,7 @@ class Checkers {
       : memory_(memory),
         wanted_(settings.wanted),
         wants_most_(wanted_.bounds && wanted_.traffic && wanted_.races),
+        may_go_short_way_(wants_most_),
         goes_short_way_(wants_most_),
         bounds_(launch, memory, findings),
         barriers_(launch, findings),
@@ -147,7 +148,9 @@ class Checkers {
 
   /// An access. There are so many that asking for each checker whether it is wanted would show.
   [[gnu::always_inline]] ErrorCode tell(const AccessEvent& event) {
-    if (__builtin_expect(goes_short_way_, 1)) return tell_access<true>(event);
+    if (__builtin_expect(goes_short_way_, 1) || goes_past_copies(event)) {
+      return tell_access<true>(event);
+    }
     const Place& place = event.place;
     return tell_some(event.thread, event.access, place.area, place.space, place.piece,
                      place.offset);
@@ -251,7 +254,12 @@ class Checkers {
     return error;
   }
   void choose_way() {
-    goes_short_way_ = wants_most_ && !copies_.are_under_way() && !races_.may_begin_early();
+    may_go_short_way_ = wants_most_ && !races_.may_begin_early();
+    goes_short_way_ = may_go_short_way_ && !copies_.are_under_way();
+  }
+  /// Copies are under way, and the access meets none of them.
+  [[gnu::always_inline]] bool goes_past_copies(const AccessEvent& event) {
+    return may_go_short_way_ && copies_.met_by(event) == nullptr;
   }
 
   template <typename Checker, typename Event>
@@ -294,8 +302,8 @@ class Checkers {
   const Memory& memory_;
   const WantedCheckers wanted_;
   const bool wants_most_;  // all that accesses are told, but for the one that samples go without
-  bool
-      goes_short_way_;  // so, no asynchronous copy is under way, and the launch did not begin early
+  bool may_go_short_way_;  // so, and the launch did not begin early
+  bool goes_short_way_;    // so, and no asynchronous copy is under way
   BoundsChecker bounds_;
   BarrierChecker barriers_;
   Traffic traffic_;

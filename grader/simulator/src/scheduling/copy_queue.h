@@ -15,7 +15,10 @@ class CopyQueue {
  public:
   /// The copy stays where it is until it lands.
   const AsyncCopy& begin(const AsyncCopy& copy) {
-    AsyncCopy& begun = under_way_.emplace_back(copy);
+    if (landed_.empty()) landed_.emplace_back();
+    under_way_.splice(under_way_.end(), landed_, landed_.begin());
+    AsyncCopy& begun = under_way_.back();
+    begun = copy;
     begun.batch = batches_;
     return begun;
   }
@@ -34,7 +37,7 @@ class CopyQueue {
   void wait(std::uint64_t prior, CodeAddress site, Land land) {
     while (!under_way_.empty() && under_way_.front().batch < end_of(prior)) {
       land(under_way_.front());
-      under_way_.pop_front();
+      landed_.splice(landed_.begin(), under_way_, under_way_.begin());
     }
     for (AsyncCopy& copy : under_way_) leave(copy, prior, site);
   }
@@ -73,6 +76,7 @@ class CopyQueue {
   }
 
   std::list<AsyncCopy> under_way_;
+  std::list<AsyncCopy> landed_;  // kept for later ones: to allocate millions would show
   std::uint64_t batches_ = 0;
 };
 
