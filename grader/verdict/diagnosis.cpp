@@ -130,7 +130,7 @@ Diagnosis explain_unwritten(const std::string& output, const Comparison& compari
     if (missing < 16 && is_left_over()) {
       return {
           "tail-dropped",
-          fmt::format("The last {} of each row left out: what does not fill a whole vector or a "
+          fmt::format("Of each row the last {} left out: what does not fill a whole vector or a "
                       "whole step needs its turn.",
                       missing == 1 ? "column was" : fmt::format("{} columns were", missing))};
     }

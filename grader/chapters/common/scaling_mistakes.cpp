@@ -140,6 +140,12 @@ Table<Hooks> y_mistakes(const ForwardWords& words) {
                      {.y = [](const Element& e) { return (e.x_hat() + e.bias) * e.weight; }}}}});
   }
   all.push_back(no_weight);
+  all.push_back(
+      {"other-weight",
+       {{say("y is what 1 + weight[{i}] gives: multiply by weight[{i}] as it is.", words),
+         {.y = [](const Element& e) { return e.x_hat() * (1.0 + e.weight) + e.bias; }}},
+        {say("The weight multiplied twice: once is right.", words),
+         {.y = [](const Element& e) { return e.x_hat() * e.weight * e.weight + e.bias; }}}}});
   if (words.centred) {
     all.push_back({"mean-not-subtracted",
                    {{"y is what comes out if the mean is not subtracted.", {.y = x_scaled}}}});

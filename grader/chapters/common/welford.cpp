@@ -41,8 +41,10 @@ const char* const kNothingBetween =
     "The sums of squares were added up as they are: the distance of the two means belongs to them, "
     "as delta * delta * n_a * n_b / (n_a + n_b).";
 const char* const kOtherCounts =
-    "The squares were merged with other counts than the two parts have: to their sum comes delta * "
-    "delta * n_a * n_b / (n_a + n_b), with n_a and n_b as they were before the merge.";
+    "What each merge adds to the squares is not what it should be: delta * delta * n_a * n_b / "
+    "(n_a + "
+    "n_b), with the counts as they were before it. Of a single element that comes to delta * (x - "
+    "the new mean).";
 
 const char* const kCountsKept =
     "The counts did not grow with the merges: what two parts have together weighs as much as one "

@@ -283,7 +283,8 @@ const Table<Turn> kMistakesOfAny = {
       {"Only the second element of each pair was turned.",
        {.turn = [](const Elements& e) { return Turned(e.a, e.second()); }}}}},
     {"half-angle",
-     {{"Cosine and sine were rounded to the 16-bit type before they were used: keep them in float.",
+     {{"Cosine and sine, or products with them, were rounded to the 16-bit type before they were "
+       "used: keep them in float.",
        {.turn =
             [](const Elements& e) {
               return rotated(e, round_to(e.dtype, e.cos), round_to(e.dtype, e.sin));

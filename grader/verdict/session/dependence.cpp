@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::int64_t kMostCalls = 128;          // to find what is lost, over all inputs
 constexpr std::int64_t kMostNumbers = 1ll << 22;  // of the inputs of all these calls together
-constexpr double kFarOff = 4.0;                   // bounds: by so much a result has to change
+// Of more elements than that a sample is tried, by so many calls at least.
+constexpr std::int64_t kFewestCalls = 32, kMostOfSample = 1ll << 20;
+constexpr double kFarOff = 4.0;  // bounds: by so much a result has to change
 // What is put in the place of an element: so many times the largest of the input.
 constexpr double kLarger = 16.0, kMostInFp16 = 30000.0;
 
@@ -143,6 +145,51 @@ std::string places(const Mask& lost) {
                      fmt::join(numbers, ", "));
 }
 
+/// Elements of an input of which something was found.
+struct Found {
+  Mask mask;
+  std::int64_t count = 0;
+  Index first = {};
+
+  explicit Found(const Buffer& input) : mask(input.rows, input.cols) {}
+
+  void note(Index at, bool is_found) {
+    first = is_found && count == 0 ? at : first;
+    mask(at.row, at.col) = is_found;
+    count += is_found ? 1 : 0;
+  }
+
+  /// of_so_many: of a sample; of all it is empty.
+  std::string text(const std::string& of_so_many) const {
+    return of_so_many.empty()
+               ? places(mask)
+               : fmt::format("row {}, column {} ({}{})", first.row, first.col,
+                             count == 1 ? "the only one" : fmt::format("one of {}", count),
+                             of_so_many);
+  }
+};
+
+/// The steps of a plan of so many calls, where `made` were made already: all, or a sample of some
+/// at both ends and some between. None if it would take too long.
+std::vector<std::int64_t> steps_to_try(std::int64_t calls, std::int64_t made,
+                                       std::int64_t numbers_of_call) {
+  const bool are_all =
+      made + calls <= kMostCalls && (made + calls) * numbers_of_call <= kMostNumbers;
+  const std::int64_t most = std::min(kMostCalls - made, kMostOfSample / numbers_of_call);
+  if (!are_all && most < kFewestCalls) {
+    return {};
+  }
+  const std::int64_t number = are_all ? calls : most;
+  std::vector<std::int64_t> steps;
+  for (std::int64_t i = 0; i < number; ++i) {
+    const std::int64_t between = i * calls / number + i % std::max<std::int64_t>(1, calls / number);
+    steps.push_back(are_all || i < number / 4  ? i
+                    : i >= number - number / 4 ? calls - number + i
+                                               : between);
+  }
+  return steps;
+}
+
 /// Inputs that have rows and columns, and whose numbers the call has.
 std::vector<const Buffer*> inputs_of(const Case& call) {
   std::vector<const Buffer*> inputs;
@@ -263,10 +310,12 @@ std::optional<std::string> miscounted_elements(const Case& call, const Expected&
   std::int64_t calls = 0;
   for (const Buffer* input : answer ? inputs_of(call) : std::vector<const Buffer*>()) {
     const Plan plan(input->values, right.value);
-    calls += plan.calls();
-    if (calls > kMostCalls || calls * input->rows * input->cols > kMostNumbers) {
+    const std::vector<std::int64_t> steps =
+        steps_to_try(plan.calls(), calls, input->rows * input->cols);
+    if (steps.empty()) {
       return std::nullopt;
     }
+    calls += std::ssize(steps);
     // How often each of them counts with another number in its place.
     const auto counted = [&](const std::vector<Index>& elements, double number) {
       const Case changed = with_changed(call, *input, elements, number);
@@ -280,10 +329,10 @@ std::optional<std::string> miscounted_elements(const Case& call, const Expected&
       return times;
     };
     const double number = far_larger(*input);
-    Mask lost(input->rows, input->cols), several = lost;
-    std::int64_t tried = 0, lost_ones = 0, several_ones = 0;
+    Found lost(*input), several(*input);
+    std::int64_t tried = 0;
     bool all_whole = true;  // else one that is comes by chance
-    for (std::int64_t step = 0; step < plan.calls(); ++step) {
+    for (const std::int64_t step : steps) {
       const std::vector<Index> elements = plan.changed(step);
       const std::vector<std::optional<double>> times = counted(elements, number);
       const bool any_lost = std::count(times.begin(), times.end(), 0.0) > 0;
@@ -294,22 +343,22 @@ std::optional<std::string> miscounted_elements(const Case& call, const Expected&
         return std::nullopt;
       }
       for (std::size_t i = 0; i < elements.size(); ++i) {
-        const auto [row, col] = elements[i];
         tried += times[i] ? 1 : 0;
-        lost(row, col) = times[i] == 0.0 && again[i].value_or(0.0) == 0.0;
-        several(row, col) = times[i] && *times[i] > 1.5;
+        lost.note(elements[i], times[i] == 0.0 && again[i].value_or(0.0) == 0.0);
+        several.note(elements[i], times[i] && *times[i] > 1.5);
         all_whole = all_whole && (!times[i] || is_whole(*times[i]));
-        lost_ones += lost(row, col);
-        several_ones += several(row, col);
       }
     }
-    const std::string what = fmt::format("What {} holds in ", input->name);
-    if (lost_ones > 0 && lost_ones < tried) {
-      return what + places(lost) + " does not enter " + right.output +
-             ": with other numbers there the same comes out.";
+    const bool is_sample = std::ssize(steps) < plan.calls();
+    const std::string of_so_many = fmt::format(" of {} that were tried", tried);
+    if (lost.count > 0 && lost.count < tried) {
+      return fmt::format("What {} holds in {} does not enter {}: with {} there the same comes out.",
+                         input->name, lost.text(is_sample ? of_so_many : ""), right.output,
+                         is_sample ? "another number" : "other numbers");
     }
-    if (all_whole && several_ones > 0 && several_ones < tried) {
-      return what + places(several) + " enters " + right.output + " more than once.";
+    if (all_whole && several.count > 0 && several.count < tried) {
+      return fmt::format("What {} holds in {} enters {} more than once.", input->name,
+                         several.text(is_sample ? of_so_many : ""), right.output);
     }
   }
   return std::nullopt;

@@ -21,8 +21,8 @@ std::optional<std::string> unused_inputs(const Case& call, const Expected& expec
 /// Elements on which the output should depend, and does not; else those that enter it more than
 /// once. Of an output that is a sum over the rows or the columns of an input, or has the shape of
 /// one whose rows depend on such sums; or of any that so small an input makes that each of its
-/// elements has a call of its own. Nothing if all elements are alike in this, or if it would take
-/// too many calls.
+/// elements has a call of its own. Of large inputs a sample is tried. Nothing if all elements are
+/// alike in this, or if it would take too long.
 std::optional<std::string> miscounted_elements(const Case& call, const Expected& expected,
                                                const Attempt& attempt);
 

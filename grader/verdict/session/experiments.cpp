@@ -25,6 +25,8 @@ constexpr std::pair<bool, std::int64_t> kSmaller[] = {  // in rows? and how many
     {true, kFew << 5}, {true, kMostTriedAgain}, {false, kMostTriedAgain}};
 // With more steps there is no use in asking them: these take two seconds.
 constexpr std::int64_t kMostAsked = std::int64_t{1} << 21;
+// Bounds: with less, no number is far enough off for noise to be what explains it.
+constexpr double kLoud = 2.0;
 constexpr std::int64_t kStepsOfRow =
     256;  // at least: an oracle adds up as the threads of a block do
 
@@ -257,6 +259,7 @@ Causes find_causes(const WrongOutput& wrong,
   checks.drop_steady(suspects, wrong.call);
   bool confirmed = false;
   bool telling = is_sure;
+  double most = wrong.comparison.error_over_bound;
   for (const Varying& change : kChanges) {
     if (suspects.empty()) {
       break;
@@ -271,6 +274,7 @@ Causes find_causes(const WrongOutput& wrong,
     }
     const Expectation expectation = expected(other->call);
     const Comparison comparison = comparison_of(*answer, expectation);
+    most = std::max(most, comparison.error_over_bound);
     std::vector<Suspect> left = question(suspects, {other->call, *answer, expectation, comparison});
     // What none of them explains in a shape unlike the first may be another mistake, which that
     // brings to light. A shape that comes out right may be gone about in another way; it decides
@@ -287,6 +291,9 @@ Causes find_causes(const WrongOutput& wrong,
   }
   if (!telling) {
     drop_untelling(suspects);
+  }
+  if (most < kLoud) {
+    std::erase_if(suspects, [](const Suspect& one) { return one.oracle->noise.slack > kSlack; });
   }
   checks.drop_confined(suspects, wrong.call, oracles);
   checks.drop_accidental(suspects, wrong.call);

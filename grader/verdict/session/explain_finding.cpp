@@ -1,5 +1,7 @@
 #include "verdict/session/explain_finding.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "verdict/contract/call.h"
@@ -115,6 +117,14 @@ bool is_pack_over_the_end(const Case& call, const Finding& finding) {
   return finding.kind == Kind::out_of_bounds_global && buffer != nullptr && finding.index >= 0 &&
          finding.index / buffer->stride() < buffer->rows &&
          finding.index % buffer->stride() < buffer->cols;
+}
+
+/// Does an access begin where a row would be that the tensor does not have?
+bool in_a_row_past_the_end(const Case& call, const Finding& finding) {
+  const Buffer& buffer = call.buffer(finding.buffer);
+  return finding.kind == Kind::out_of_bounds_global &&
+         finding.index / buffer.stride() >= buffer.rows &&
+         finding.index % buffer.stride() < buffer.cols;
 }
 
 bool is_aligned(const Buffer& buffer, std::int64_t stride) {
@@ -288,7 +298,12 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
       return with_advice(
           finding,
           densely == Densely::badly ? std::optional<std::string>("no-tail-mask") : std::nullopt,
-          place_advice(call, finding.buffer));
+          in_a_row_past_the_end(call, finding)
+              ? fmt::format("Row {} would be there, and {} has {}: check the row as well, and find "
+                            "each row with its own tensor's stride.",
+                            finding.index / call.buffer(finding.buffer).stride(), finding.buffer,
+                            call.buffer(finding.buffer).rows)
+              : place_advice(call, finding.buffer));
     }
   }
   if (finding.kind == Kind::uninitialised_global && contract::is_scratch(call, finding.buffer)) {

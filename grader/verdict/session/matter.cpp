@@ -185,9 +185,13 @@ std::optional<std::string> matter_of_small_sizes(const Case& call, const IsRight
     }
     const std::string name = contract::with_parts(call, size);
     const std::string right = fmt::format("With {} = {} the same call is right", name, whole);
-    if (!is(true, with(call, size, whole + 1), is_right)) {
-      return right + ": look at what is done where " + size +
-             " fills no whole number of warps, blocks or packs.";
+    const std::int64_t step = call.contract()->size(size).multiple;
+    if (!is(true, with(call, size, whole + step), is_right)) {
+      // Unless it is a matter of other numbers than those that fill something.
+      return right + (is(false, with(call, size, whole - 2 * step), is_right)
+                          ? ": look at what is done where " + size +
+                                " fills no whole number of warps, blocks or packs."
+                          : ".");
     }
     const auto [low, high] = end_between(call.integer(size), whole, [&](std::int64_t middle) {
       return !is(true, with(call, size, middle), is_right);

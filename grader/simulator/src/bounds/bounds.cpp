@@ -60,6 +60,7 @@ ErrorCode BoundsChecker::report_misaligned(AccessEvent event) {
       const ElementName element = device_element(*memory, access.address, access.size);
       found.buffer = element.buffer;
       found.index = element.index;
+      if (!element.buffer.empty()) found.message += " It is that of " + element.text + '.';
     }
   }
   findings_.add(std::move(found));
