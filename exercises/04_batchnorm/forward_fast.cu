@@ -29,7 +29,7 @@ constexpr int kEach = 16;     // packs of a thread, before a block has more thre
                               // fewer threads have room, so that some load while others store
 constexpr int kPacks = 4;     // of 16 bytes, that a thread has on their way together
 constexpr int kScalars = 10;  // the same, where it loads element by element
-constexpr unsigned kOneBlock = 44 << 10;  // bytes that a block keeps on any GPU
+constexpr unsigned kOneBlock = 45 << 10;  // bytes that a block keeps on any GPU
 constexpr unsigned kRoomy = 52 << 10;     // so many, and four blocks have room
 constexpr unsigned kBlocks = 8;    // of a cluster at most: as many as each GPU takes that has any
 constexpr unsigned kSlice = 8192;  // elements of a slice at least, where x is loaded twice

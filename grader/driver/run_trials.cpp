@@ -16,6 +16,13 @@ namespace onepass::driver {
 
 namespace {
 
+// Which TODO is it? Of what is slow by the clock that cannot be asked: near the threshold the same
+// code passes now and then.
+bool asks_which_todo(const Json& check, Device device) {
+  return check["status"] != "passed" && check["status"] != "not started" &&
+         !(device == Device::gpu && text(check, "diagnosis") == "slower-than-a-copy");
+}
+
 TodoState state_of(std::optional<bool> passes) {
   return !passes ? TodoState::unknown : *passes ? TodoState::right : TodoState::wrong;
 }
@@ -34,9 +41,8 @@ bool Run::is_to_try(std::size_t index) {
   const Json& checks = exercise["checks"];
   return !exercise.contains("fault") && !is_refused_by_gpu(exercise) &&
          exercise["status"] != "ungraded" &&
-         std::any_of(checks.begin(), checks.end(), [](const Json& check) {
-           return check["status"] != "passed" && check["status"] != "not started";
-         });
+         std::any_of(checks.begin(), checks.end(),
+                     [&](const Json& check) { return asks_which_todo(check, device_); });
 }
 
 // As few as say it all: one for each TODO that has code. One more for each file in which several

@@ -174,8 +174,7 @@ std::optional<bool> is_grid_limit(const std::string& error) {
 std::string most_numerous(const Case& call) {
   std::string name;
   for (const contract::Size& size : call.contract()->sizes) {
-    if (size.is_argument && size.most == contract::Size().most &&
-        call.integer(size.name) > kMostBlocksInY) {
+    if (size.is_argument && !size.has_end() && call.integer(size.name) > kMostBlocksInY) {
       if (!name.empty()) {
         return "";
       }

@@ -35,6 +35,9 @@ Matrix random_tensor(const std::string& tensor, Dtype dtype, std::int64_t rows, 
 
 namespace {
 
+// The wider a row, the wider its bound: what is done to eps shows where there is little else.
+constexpr double kShareOfEps = 0.25;
+
 /// share: of the root of eps, how large the elements are.
 std::pair<Matrix, double> with_eps(double eps, Dtype dtype, std::int64_t rows, std::int64_t cols,
                                    double share = 1.0) {
@@ -58,8 +61,8 @@ WithEps rows_for_eps() {
 WithEps rows_for_eps(const std::vector<std::int64_t>& widths) {
   WithEps all;
   for (std::int64_t cols : widths) {
-    // The wider a row, the wider its bound: what is done to eps shows where there is little else.
-    all.push_back(with_eps(1e-5, kEveryDtype[all.size() % kEveryDtype.size()], 1, cols, 0.25));
+    all.push_back(
+        with_eps(1e-5, kEveryDtype[all.size() % kEveryDtype.size()], 1, cols, kShareOfEps));
   }
   return all;
 }
@@ -68,7 +71,23 @@ verdict::Case far_off(const verdict::Case& call) {
   std::vector<verdict::Buffer> buffers = call.buffers();
   for (verdict::Buffer& buffer : buffers) {
     if (buffer.name == "x") {
-      buffer.hash->mean = 0.5 * far_mean(buffer.dtype);
+      buffer.hash->mean = 0.5 * far_mean(buffer.dtype) * buffer.hash->scale;
+    }
+  }
+  return call.with(buffers);
+}
+
+std::optional<verdict::Case> near_zero(const verdict::Case& call) {
+  const auto& scalars = call.contract()->scalars;
+  if (std::none_of(scalars.begin(), scalars.end(),
+                   [](const auto& scalar) { return scalar.name == "eps"; })) {
+    return std::nullopt;
+  }
+  std::vector<verdict::Buffer> buffers = call.buffers();
+  for (verdict::Buffer& buffer : buffers) {
+    const verdict::contract::Tensor* tensor = verdict::contract::tensor_of(call, buffer.name);
+    if (buffer.hash && tensor != nullptr && verdict::contract::has_results_shape(call, *tensor)) {
+      buffer.hash->scale = kShareOfEps * std::sqrt(eps_of(call));
     }
   }
   return call.with(buffers);

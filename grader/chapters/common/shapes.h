@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,8 +44,11 @@ inline double far_mean(Dtype dtype) {
   return dtype == Dtype::bf16 ? 100.0 : 200.0;
 }
 
-/// A hash filled call with an x whose mean is as far as half of that.
+/// A hash filled call with an x whose mean is half as many of its deviations off.
 verdict::Case far_off(const verdict::Case& call);
+/// A hash filled call with tensors so small that what is done to eps shows, however wide a row is.
+/// Nothing if its function has no eps.
+std::optional<verdict::Case> near_zero(const verdict::Case& call);
 
 /// Weights [1, cols], all different, from 0.5 to 1.5: weights of 1 would not be missed.
 Matrix random_weight(Dtype dtype, std::int64_t cols);

@@ -115,6 +115,9 @@ class Seen {
  public:
   /// The kernels, each with its threads and with what it was given of shared memory.
   bool is_new(const Launches& launches) { return insert("", 0, launches); }
+  bool is_new_kernel(const Launches& launches) {
+    return kernels_.insert(kernels_of(launches)).second;
+  }
   /// The same for so much of a question's size.
   bool is_new(const Question& question, std::int64_t number, const Launches& launches) {
     return insert(question.size.name, number, launches);
@@ -132,13 +135,31 @@ class Seen {
   }
 
   std::set<std::tuple<std::string, std::int64_t, std::set<Launch>>> seen_;
+  std::set<std::set<std::string>> kernels_;
 };
+
+/// So much of a question's size, and of the others as many as wanted and possible.
+Case call_of(const Question& question, std::int64_t number, std::int64_t others, bool without) {
+  const Function& function = question.function;
+  return call(function, question.dtype,
+              {.sizes = with_large(function, question.size.name, number, others, kOtherWidth),
+               .seed = session().random().bits(13)},
+              rows_apart(function, number, without));
+}
+
+/// Each kernel has its own eps.
+void check_near_zero(const Case& call, const Launches& launches, const CheckCall& check,
+                     Seen& seen) {
+  const std::optional<Case> small = near_zero(call);
+  if (small && seen.is_new_kernel(launches)) {
+    check(*small);
+  }
+}
 
 /// On another GPU: calls on both sides of where the launcher turns to another kernel there and not
 /// at home, with the doubling behind that place, and with the largest number. (An odd doubling is
 /// one less than a power of two: parts of such a size may end within the last one's padding.)
 void check_there(const Question& question, const CheckCall& check, Seen& seen) {
-  const Function& function = question.function;
   const Asked asked = question.asked();
   const std::int64_t several = 2 * session().multiprocessors() + 3;  // come to a block again
   const auto check_with = [&](std::int64_t number, std::int64_t wanted, std::int64_t elements,
@@ -147,10 +168,9 @@ void check_there(const Question& question, const CheckCall& check, Seen& seen) {
       return;
     }
     const std::int64_t others = others_of(question.size, number, wanted, elements);
-    check(call(function, question.dtype,
-               {.sizes = with_large(function, question.size.name, number, others, kOtherWidth),
-                .seed = session().random().bits(13)},
-               rows_apart(function, number, without)));
+    const Case there = call_of(question, number, others, without);
+    check(there);
+    check_near_zero(there, asked.launches(number), check, seen);
   };
   for (std::size_t i = 1; i < question.steps.size(); ++i) {
     const auto before = kernels_of(asked.launches_at(question.steps[i - 1]));
@@ -163,7 +183,8 @@ void check_there(const Question& question, const CheckCall& check, Seen& seen) {
     const auto [last, next] =
         ends_between(asked, question.steps[i - 1], question.steps[i], kernels_of);
     check_with(last, several, kOtherElements);
-    if (sums_rows(function) && question.dtype == Dtype::fp32 && seen.is_new(asked.launches(next))) {
+    if (sums_rows(question.function) && question.dtype == Dtype::fp32 &&
+        seen.is_new(asked.launches(next))) {
       check_with(next, kSummed, kSummedElements);
     } else {
       check_with(next, 2, kOtherElements);
@@ -185,6 +206,12 @@ void check_on_other_gpus(const Function& function, const CheckCall& check) {
   }
   const std::vector<Question> all = questions(function);
   Seen seen;
+  for (const Question& question : all) {
+    for (std::size_t i = 0; i < question.steps.size(); ++i) {
+      const std::int64_t number = question.asked().number(question.steps[i]);
+      check_near_zero(call_of(question, number, 2, false), question.at_home[i], check, seen);
+    }
+  }
   for (const int capability : kOtherGpus) {
     const verdict::Session::OtherGeneration other(session(), capability);
     if (std::any_of(all.begin(), all.end(), launches_others)) {

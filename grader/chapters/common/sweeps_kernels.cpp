@@ -150,14 +150,17 @@ std::set<std::int64_t> ends_of_kernels(const Function& function, Dtype dtype,
   return ends;
 }
 
-/// A quarter of a size at most: who takes the part for the size chooses another kernel. It fills
-/// packs of two and four, for which there may be kernels, but no 16 bytes.
-std::int64_t small_part(std::int64_t whole) {
+/// Numbers of which each fills packs of so many, for which there may be kernels, but no larger
+/// ones; a quarter of a size at most: who takes the part for the size chooses another kernel.
+std::set<std::int64_t> small_parts(std::int64_t whole) {
   const verdict::Random draw = session().random().stream("part");
-  const std::int64_t most = whole / 4 / 4;  // fours
-  return most == 0
-             ? 2
-             : 4 * (2 * draw.integer(static_cast<std::uint64_t>(whole), 0, (most - 1) / 2) + 1);
+  std::set<std::int64_t> parts;
+  for (const std::int64_t pack : {4, 8, 16}) {
+    const std::int64_t most = whole / 4 / pack;
+    const auto number = static_cast<std::uint64_t>(whole * 32 + pack);
+    parts.insert(most == 0 ? 2 : pack * (2 * draw.integer(number, 0, (most - 1) / 2) + 1));
+  }
+  return parts;
 }
 
 void look_at_ends(const Function& function, const contract::Size& size,
@@ -198,8 +201,11 @@ void check_ends_of_kernels(const Function& function, const CheckCall& check, std
                           contract::Sizes sizes = sizes_at_end(function, size.name, end);
                           check_sizes(dtype, sizes);
                           for (const contract::Size& part : function.sizes) {
-                            if (part.part_of == size.name) {
-                              sizes[part.name] = small_part(end);
+                            if (part.part_of != size.name) {
+                              continue;
+                            }
+                            for (const std::int64_t number : small_parts(end)) {
+                              sizes[part.name] = number;
                               check_sizes(dtype, sizes);
                             }
                           }

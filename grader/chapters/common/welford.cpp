@@ -41,10 +41,9 @@ const char* const kNothingBetween =
     "The sums of squares were added up as they are: the distance of the two means belongs to them, "
     "as delta * delta * n_a * n_b / (n_a + n_b).";
 const char* const kOtherCounts =
-    "What each merge adds to the squares is not what it should be: delta * delta * n_a * n_b / "
-    "(n_a + "
-    "n_b), with the counts as they were before it. Of a single element that comes to delta * (x - "
-    "the new mean).";
+    "What each merge adds to the squares is not what it should be: "
+    "delta * delta * n_a * n_b / (n_a + n_b), with the counts as they were before it. "
+    "Of a single element that comes to delta * (x - the new mean).";
 
 const char* const kCountsKept =
     "The counts did not grow with the merges: what two parts have together weighs as much as one "

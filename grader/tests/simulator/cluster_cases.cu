@@ -137,12 +137,34 @@ CASE(two_arrivals, "barrier-divergence", {"for the second time"}) {
   const auto config = config_of(2, 64, 2);
   cudaLaunchKernelEx(&config, arrives_twice);
 }
+CASE(two_arrivals_in_a_cluster_of_one, "barrier-divergence", {"for the second time"}) {
+  arrives_twice<<<2, 64>>>();
+}
 __global__ void waits_only() {
   cg::this_cluster().barrier_wait();  // here
 }
 CASE(no_arrival, "barrier-divergence", {"has not arrived"}) {
   const auto config = config_of(2, 64, 2);
   cudaLaunchKernelEx(&config, waits_only);
+}
+CASE(no_arrival_in_a_cluster_of_one, "barrier-divergence", {"has not arrived"}) {
+  waits_only<<<2, 64>>>();
+}
+__global__ void in_halves_alone(float* y) {
+  __shared__ float own[64];
+  for (int turn = 0; turn < 2; ++turn) {
+    own[threadIdx.x] = static_cast<float>(turn);
+    auto token = cg::this_cluster().barrier_arrive();
+    cg::this_cluster().barrier_wait(static_cast<decltype(token)&&>(token));
+    y[blockIdx.x * 64 + threadIdx.x] = own[threadIdx.x ^ 1];
+    cg::this_cluster().sync();
+  }
+  cg::this_cluster().barrier_arrive();
+}
+CASE(the_halves_in_a_cluster_of_one, "") {
+  float* y = zeros<float>();
+  in_halves_alone<<<2, 64>>>(y);
+  assert(at(y, 127) == 1);
 }
 __global__ void in_a_branch(float* y, unsigned block) {
   y[threadIdx.x] += 0 * (blockIdx.x == 9);

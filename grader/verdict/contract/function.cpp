@@ -78,7 +78,7 @@ std::vector<std::string> sizes_that_are(const Function& function, Extent Tensor:
   std::vector<std::string> names;
   for (const Size& size : function.sizes) {
     const Extent alone = size.name.c_str();
-    const bool wanted = size.is_argument && (!with_an_end || size.most < Size().most);
+    const bool wanted = size.is_argument && (!with_an_end || size.has_end());
     if (wanted && std::any_of(function.tensors.begin(), function.tensors.end(),
                               [&](const Tensor& tensor) { return tensor.*extent == alone; })) {
       names.push_back(size.name);

@@ -57,6 +57,9 @@ struct Size {
   std::string part_of = {};   // the size that it is at most, and how much of that it is
   bool is_argument = true;    // or only the extent of a tensor: the function is not told
 
+  /// Is there a limit of its own, below the type's?
+  bool has_end() const { return most < std::numeric_limits<int>::max(); }
+
   /// `number`, or what is little more or within the limits.
   std::int64_t nearest(std::int64_t number) const {
     return std::clamp((number + multiple - 1) / multiple * multiple, least, most);

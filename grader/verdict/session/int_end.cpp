@@ -131,7 +131,8 @@ Session::OneBlock Session::try_one_block(const Case& call, simulator::BlockOrder
 /// it goes on to the first number beyond the call's. If it does not count up to that number but
 /// makes so many turns as the host has found, it goes too far with half as much, too.
 void Session::expect_stride_in_bounds(const Case& call, const Case& half) {
-  if (device() != "cpu") {
+  // Who launches single blocks for so much of it has no loop that goes on by the size of the grid.
+  if (device() != "cpu" || most_blocks(launches_of(call, false)) == 1) {
     return;
   }
   for (const std::uint64_t blocks : kToldBlocks) {

@@ -207,8 +207,10 @@ std::optional<std::string> matter_of_small_sizes(const Case& call, const IsRight
                      : right + '.';
   }
   if (goes_well_in_whole(call, [&](const Case& other) { return is_right(other) == true; })) {
-    return "With as many rows and columns as fill all warps and blocks the same call is right: "
-           "look at what is done where they do not.";
+    return fmt::format(
+        "With {} that fill all warps and blocks the same call is right: look at what is done where "
+        "they do not.",
+        fmt::join(sizes_told(call), " and "));
   }
   return std::nullopt;
 }

@@ -287,27 +287,20 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
   const Poison poison = next_turn().poison;
   bool right = true;
   in_turn(call, {poison}, [&](const Turn& turn) {
-    try {
-      in_time([&] { right = is_right_in_sample(call, turn, outputs); });
-    } catch (const CheckFailed&) {
-      look_for_matter(call, outputs);
-      throw;
-    }
+    give_reasons(call, outputs, oracles,
+                 [&] { in_time([&] { right = is_right_in_sample(call, turn, outputs); }); });
   });
   if (!right) {
     look_for_cut_grid(call, outputs);
   }
   const std::uint64_t most = in_full_ ? kFullAccesses : kFewAccesses;
   const Turn all = {poison, simulator::BlockOrder::rising, 0, 0, most};
-  if (!right && !in_time([&] {
-        try {
-          compare(call, complete(call, all, goes_right(outputs)).answer, outputs, oracles);
-        } catch (const CheckFailed&) {
-          look_for_matter(call, outputs);
-          throw;
-        }
-      }) &&
-      in_full_) {
+  const auto look_at_all = [&] {
+    give_reasons(call, outputs, oracles, [&] {
+      compare(call, complete(call, all, goes_right(outputs)).answer, outputs, oracles);
+    });
+  };
+  if (!right && !in_time(look_at_all) && in_full_) {
     check_.warnings.push_back(fmt::format(
         "Left out: the simulator takes too long for the call {}. Grade on a GPU to see it.",
         call.describe()));

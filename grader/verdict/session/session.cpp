@@ -205,16 +205,12 @@ Answer Session::expect_alone(const Case& call, const Turn& first, const Outputs&
                              const std::vector<Oracle>& oracles) {
   Answer answer;
   in_turn(call, first, [&](const Turn& turn) {
-    try {
+    give_reasons(call, outputs, oracles, [&] {
       if (sample_ != Sample::of_wide || !is_right_in_sample(call, turn, outputs)) {
         answer = complete(call, turn, goes_right(outputs)).answer;
         compare(call, answer, outputs, oracles);
       }
-    } catch (const CheckFailed&) {
-      look_past_the_end(call, outputs, oracles);
-      look_for_matter(call, outputs);
-      throw;
-    }
+    });
   });
   return answer;
 }
@@ -225,15 +221,13 @@ std::optional<Traffic> Session::expect_and_count(const Case& call, const Outputs
     expect(call, outputs, oracles);
     return std::nullopt;
   }
-  try {
+  Traffic traffic;
+  give_reasons(call, outputs, oracles, [&] {
     const Run result = complete(call, {next_turn().poison}, goes_right(outputs), true);
     compare(call, result.answer, outputs, oracles);
-    return traffic_of(result);
-  } catch (const CheckFailed&) {
-    look_past_the_end(call, outputs, oracles);
-    look_for_matter(call, outputs);
-    throw;
-  }
+    traffic = traffic_of(result);
+  });
+  return traffic;
 }
 
 void Session::compare(const Case& call, const Answer& answer, const Outputs& outputs,

@@ -307,6 +307,9 @@ class Session {
                bool count_lines = false);
   std::optional<Run> retry(const Case& call);
   void look_for_wider_race(const Case& call, Run& run);
+  /// `work` may end the check by what this call shows: then its reason is looked for.
+  void give_reasons(const Case& call, const Outputs& outputs, const std::vector<Oracle>& oracles,
+                    const std::function<void()>& work);
   void look_past_the_end(const Case& call, const Outputs& outputs,
                          const std::vector<Oracle>& oracles);
   void look_for_matter(const Case& call, const Outputs& outputs);

@@ -31,11 +31,12 @@ inline uint3 number_of_clusters() {
 }
 
 __forceinline__ void arrive_at_cluster() {
-  if (cluster_blocks() > 1) cluster_barrier(ClusterBarrier::arrive, nullptr);
+  cluster_barrier(ClusterBarrier::arrive, nullptr);
 }
 /// wait, or sync. A cluster of one block waits at the block's barrier.
 __forceinline__ void wait_at_cluster(ClusterBarrier part) {
   if (cluster_blocks() == 1) {
+    if (part == ClusterBarrier::wait) cluster_barrier(part, nullptr);
     __syncthreads();
     return;
   }

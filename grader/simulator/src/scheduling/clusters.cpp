@@ -24,9 +24,8 @@ void try_complete(Launch& launch, Cluster& cluster) {
   }
 }
 
-/// Called by a kernel's thread.
+/// Called by a kernel's thread. Where a cluster is one block, arrivals are counted and no more.
 void arrive(Launch& launch, Thread& thread, CodeAddress site, CodeAddress barrier, bool stays) {
-  Cluster& cluster = *launch.block->cluster;
   if (thread.cluster_arrivals > thread.cluster_waits) {
     const Findings::Writing writing(launch.machine.findings);
     stop_with(launch, Kind::barrier_divergence, site,
@@ -35,13 +34,15 @@ void arrive(Launch& launch, Thread& thread, CodeAddress site, CodeAddress barrie
               "arrives again", kErrorLaunchFailure);
   }
   ++thread.cluster_arrivals;
+  Cluster* const cluster = launch.block->cluster;
+  if (cluster == nullptr) return;
   launch.checkers.tell(ClusterArrive{thread.number, stays});
   if (stays) launch.checkers.tell(BarrierWait{thread.number, site, barrier, BarrierScope::cluster});
-  ++cluster.arrived;
+  ++cluster->arrived;
+  try_complete(launch, *cluster);
 }
 
 void wait(Launch& launch, Thread& thread, CodeAddress site) {
-  const Cluster& cluster = *launch.block->cluster;
   if (thread.cluster_arrivals == thread.cluster_waits) {
     const Findings::Writing writing(launch.machine.findings);
     stop_with(launch, Kind::barrier_divergence, site,
@@ -49,12 +50,14 @@ void wait(Launch& launch, Thread& thread, CodeAddress site) {
               "barrier_arrive() comes before barrier_wait().",
               "calls barrier_wait()", kErrorLaunchFailure);
   }
-  if (cluster.met < thread.cluster_arrivals) {
+  const Cluster* const cluster = launch.block->cluster;
+  if (cluster != nullptr && cluster->met < thread.cluster_arrivals) {
     thread.state = ThreadState::at_cluster_barrier;
     warp_lane_stopped(launch, thread);
     wait_for_others(launch);
   }
   thread.cluster_waits = thread.cluster_arrivals;
+  if (cluster == nullptr) return;
   begin_path(launch);
   launch.checkers.tell(ClusterWaited{thread.number});
 }
@@ -138,10 +141,9 @@ void cluster_barrier(ClusterBarrier part, const void* barrier) {
   if (part != ClusterBarrier::wait) {
     arrive(*launch, thread, site, reinterpret_cast<CodeAddress>(barrier),
            part == ClusterBarrier::sync);
-    try_complete(*launch, *launch->block->cluster);
   }
   if (part != ClusterBarrier::arrive) {
-    if (part == ClusterBarrier::wait) {
+    if (part == ClusterBarrier::wait && launch->block->cluster != nullptr) {
       launch->checkers.tell(BarrierWait{thread.number, site, reinterpret_cast<CodeAddress>(barrier),
                                         BarrierScope::cluster});
     }
