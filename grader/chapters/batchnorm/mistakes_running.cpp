@@ -83,10 +83,21 @@ std::vector<common::Way<Hooks>> wrong_correction() {
   return ways;
 }
 
-/// By momentum * (new - old), each step rounded.
+const char* const kByDifference =
+    "The running statistics moved by momentum * (new - old): beside a large old one the new one "
+    "loses its digits, and they do not come back. (1 - momentum) * old + momentum * new keeps "
+    "them.";
+
+double rounded(double value) {
+  return verdict::round_to(verdict::Dtype::fp32, value);
+}
+
+/// By momentum * (new - old), each step rounded; or product and sum together, as nvcc has them.
 double moved_by_difference(const Running& r) {
-  const auto rounded = [](double value) { return verdict::round_to(verdict::Dtype::fp32, value); };
   return rounded(r.old + rounded(r.momentum * rounded(r.batch - r.old)));
+}
+double moved_by_fused_difference(const Running& r) {
+  return rounded(r.old + r.momentum * rounded(r.batch - r.old));
 }
 
 /// The variance of the step that got it back from rstd, and what rounding leaves of it.
@@ -116,10 +127,8 @@ std::optional<verdict::Case> with_large_numbers(const verdict::Case& call) {
 Table running_mistakes() {
   return {
       {"running-digits-lost",
-       {{"The running statistics moved by momentum * (new - old): beside a large old one the new "
-         "one loses its digits, and they do not come back. (1 - momentum) * old + momentum * new "
-         "keeps them.",
-         both_moved(moved_by_difference)},
+       {{kByDifference, both_moved(moved_by_difference)},
+        {kByDifference, both_moved(moved_by_fused_difference)},
         {"The running variance lost its digits, as 1 / rstd^2 - eps does where it is small beside "
          "eps; with larger numbers the same call is right. Take the variance that rstd is made of.",
          {.running_var = moved_to_what_rstd_gives},

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "verdict/contract/call.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr std::int64_t kMostTried = std::int64_t{1} << 20;  // elements of the inputs of a call
 // Two sizes that differ, and share nothing else that small or odd ones have.
 constexpr std::int64_t kSmallOne = 24, kLargeOne = 40;
+constexpr std::int64_t kLeastPower = 8;  // so that three quarters of it are pairs
 
 /// Those that the function is told.
 std::vector<std::string> sizes_told(const Case& call) {
@@ -71,6 +73,29 @@ std::optional<std::string> matter_of_two_sizes(const Case& call, const IsRight& 
             "two being different. Is one of them taken for the other?",
             *a, *b, of_b, of_a, kLargeOne);
       }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> matter_of_powers_of_two(const Case& call, const IsRight& is_right) {
+  for (const std::string& size : sizes_told(call)) {
+    const contract::Size& limits = call.contract()->size(size);
+    const auto number = static_cast<std::uint64_t>(call.integer(size));
+    const auto power = std::max(kLeastPower, static_cast<std::int64_t>(std::bit_ceil(number)));
+    const auto all_are = [&](bool wanted, const std::vector<std::int64_t>& numbers) {
+      return std::all_of(numbers.begin(), numbers.end(), [&](std::int64_t one) {
+        return limits.nearest(one) == one && is(wanted, with(call, size, one), is_right);
+      });
+    };
+    const std::vector<std::int64_t> powers = {power / 2, power, 2 * power};
+    const std::vector<std::int64_t> others = {power / 4 * 3, power / 2 * 3, power * 3};
+    if (!std::has_single_bit(number) && all_are(false, {others[0]}) && all_are(true, powers) &&
+        all_are(false, others)) {
+      return fmt::format(
+          "With {} = {} the same call is right, with {} it is not: look for what holds of powers "
+          "of two only, such as halving, or an exchange between lanes by xor.",
+          contract::with_parts(call, size), fmt::join(powers, ", "), fmt::join(others, ", "));
     }
   }
   return std::nullopt;

@@ -165,6 +165,7 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
   matter = matter ? matter : matter_of_lost_alignment(call, is_right);
   matter = matter ? matter : matter_of_place(call, is_right);
   matter = matter ? matter : matter_of_two_sizes(call, is_right);
+  matter = matter ? matter : matter_of_powers_of_two(call, is_right);
   const auto depends = [&](const Case& at) {
     const Attempt attempt = [&](const Case& other) { return try_out(other); };
     std::optional<std::string> told;
@@ -196,7 +197,9 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
     });
   });
   matter = matter ? matter : matter_of_one_address(call, is_right);
-  matter = matter ? matter : matter_of_alignment(call, is_right);
+  if (const std::optional<std::string> aligned = matter_of_alignment(call, is_right)) {
+    matter = (matter ? *matter + "\n" : "") + *aligned;
+  }
   matter = matter ? matter : matter_of_small_sizes(call, is_right);
   failure.message += matter ? "\n" + *matter : "";
 }
