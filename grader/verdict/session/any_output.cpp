@@ -9,6 +9,14 @@
 namespace onepass::verdict {
 namespace {
 
+const char* const kPassedOver =
+    "Where one of two numbers is NaN, fmaxf() and fminf() give the other one, and no comparison "
+    "holds.";
+const char* const kRoundedByHand =
+    "-0 is what comes out where a GPU's NaN, 0x7fffffff, is rounded to bf16 by adding to its bits: "
+    "they carry over into the sign. Convert with __float2bfloat16() or static_cast, or leave out "
+    "NaN.";
+
 /// "x[2][45]", the first element of the call's inputs that is infinite or NaN.
 std::optional<std::string> not_finite(const Case& call) {
   for (const Buffer& buffer : call.buffers()) {
@@ -29,23 +37,25 @@ std::optional<std::string> not_finite(const Case& call) {
 
 std::optional<Diagnosis> explain_hidden(const WrongOutput& wrong) {
   const Matrix& got = wrong.answer[wrong.expectation.output];
+  bool all_minus_0 = got.dtype() == Dtype::bf16;
   for (std::int64_t row = 0; row < got.rows(); ++row) {
     for (std::int64_t col = 0; col < got.cols(); ++col) {
-      if (wrong.comparison.wrong_mask(row, col) &&
-          (std::isfinite(wrong.expectation.value(row, col)) || !std::isfinite(got.get(row, col)))) {
+      if (!wrong.comparison.wrong_mask(row, col)) {
+        continue;
+      }
+      const double value = got.get(row, col);
+      if (std::isfinite(wrong.expectation.value(row, col)) || !std::isfinite(value)) {
         return std::nullopt;
       }
+      all_minus_0 = all_minus_0 && value == 0.0 && std::signbit(value);
     }
   }
   const std::optional<std::string> input = not_finite(wrong.call);
   if (!input) {
     return std::nullopt;
   }
-  return Diagnosis{"nan-hidden",
-                   fmt::format("In this call {}, and that has to show. Where one of two numbers is "
-                               "NaN, fmaxf() and fminf() give the other one, and no comparison "
-                               "holds.",
-                               *input)};
+  return Diagnosis{"nan-hidden", fmt::format("In this call {}, and that has to show. {}", *input,
+                                             all_minus_0 ? kRoundedByHand : kPassedOver)};
 }
 
 std::optional<Diagnosis> explain_saturated(const WrongOutput& wrong) {

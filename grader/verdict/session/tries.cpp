@@ -37,6 +37,11 @@ bool is_slight(const Case& call, const Failure& failure) {
          (output == nullptr || output->dtype == Dtype::fp32);
 }
 
+bool has_null(const Case& call) {
+  return std::any_of(call.buffers().begin(), call.buffers().end(),
+                     [](const Buffer& buffer) { return buffer.null; });
+}
+
 }  // namespace
 
 /// Nothing once one has taken too long.
@@ -131,8 +136,9 @@ void Session::look_past_the_end(const Case& call, const Outputs& outputs,
 void Session::look_for_matter(const Case& call, const Outputs& outputs) {
   Failure& failure = *check_.failure;
   const bool is_known = has_reason(failure);
-  if (is_known || call.contract() == nullptr || !check_.find_causes) {
-    check_.causes_left = check_.causes_left || !is_known;
+  const bool is_open = !is_known || (failure.error_over_bound && has_null(call));
+  if (!is_open || call.contract() == nullptr || !check_.find_causes) {
+    check_.causes_left = check_.causes_left || is_open;
     return;
   }
   const IsRight is_right = [&](const Case& other) {
@@ -149,9 +155,15 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
         });
     return run && (tells || !all_right) ? std::optional(all_right) : std::nullopt;
   };
-  if (is_slight(call, failure)) {
-    const std::optional<std::string> matter = matter_of_scalar(call, is_right);
+  const auto add = [&](const std::optional<std::string>& matter) {
     failure.message += matter ? "\n" + *matter : "";
+  };
+  if (is_known) {  // of numbers: where is it so?
+    add(matter_of_null(call, is_right));
+    return;
+  }
+  if (is_slight(call, failure)) {
+    add(matter_of_scalar(call, is_right));
     return;
   }
   const std::optional<Case> apart = contract::not_in_place(call);
@@ -200,8 +212,7 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
   if (const std::optional<std::string> aligned = matter_of_alignment(call, is_right)) {
     matter = (matter ? *matter + "\n" : "") + *aligned;
   }
-  matter = matter ? matter : matter_of_small_sizes(call, is_right);
-  failure.message += matter ? "\n" + *matter : "";
+  add(matter ? matter : matter_of_small_sizes(call, is_right));
 }
 
 /// Of numbers that no mistake explains.

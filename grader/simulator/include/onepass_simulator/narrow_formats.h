@@ -114,8 +114,11 @@ struct Bfloat16Format {
                                  rounds_up(bits & 0xffff, 0x8000, kept & 1, bits >> 31, rounding));
   }
 
+  /// A GPU keeps the bits of a NaN here and loses them at the next addition or product, of which
+  /// each NaN is 0x7fffffff. This processor's would keep them on: so they are lost here.
   static float to_float(uint16_t bits) {
-    return from_bits<float>(static_cast<uint32_t>(bits) << 16);
+    return from_bits<float>((bits & 0x7fff) > 0x7f80 ? 0x7fffffff
+                                                     : static_cast<uint32_t>(bits) << 16);
   }
 
   static constexpr uint16_t kOne = 0x3f80;
