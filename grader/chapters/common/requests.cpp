@@ -84,7 +84,7 @@ void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traf
     fail(call, "loaded-twice", loads,
          fmt::format("{} was loaded {:.2g} times over: keep a thread's values of the row where "
                      "they are needed again, in registers (or in shared memory), and load each "
-                     "only once.",
+                     "only once; ahead of time, too, no row where none is left.",
                      buffer, times));
   }
   if (times > kOnce) {

@@ -158,7 +158,8 @@ Table<RowSum> shared_sums(const RowWords& words) {
       mistake.ways.push_back(
           {fmt::format(
                "Of {0} {1}s side by side each has the sum of {2}: where a block has several "
-               "{1}s at once, each needs slots of its own for its sums.",
+               "{1}s at once, each needs slots of its own for its sums, or each shuffle their "
+               "width.",
                together, words.row, name),
            [together, whose = whose](verdict::Dtype, const Field& terms) -> std::optional<Field> {
              if (whose == Whose::last && together > kUsual && terms.rows < together) {
