@@ -115,12 +115,13 @@ class Seen {
  public:
   /// The kernels, each with its threads and with what it was given of shared memory.
   bool is_new(const Launches& launches) { return insert("", 0, launches); }
-  bool is_new_kernel(const Launches& launches) {
-    return kernels_.insert(kernels_of(launches)).second;
-  }
   /// The same for so much of a question's size.
   bool is_new(const Question& question, std::int64_t number, const Launches& launches) {
     return insert(question.size.name, number, launches);
+  }
+  /// The kernels and their clusters alone, at home too.
+  bool is_new_kernel(const Launches& launches) {
+    return kernels_.insert(kernels_of(launches)).second;
   }
 
  private:
@@ -150,8 +151,10 @@ Case call_of(const Question& question, std::int64_t number, std::int64_t others,
 /// Each kernel has its own eps.
 void check_near_zero(const Case& call, const Launches& launches, const CheckCall& check,
                      Seen& seen) {
-  const std::optional<Case> small = near_zero(call);
-  if (small && seen.is_new_kernel(launches)) {
+  if (!seen.is_new_kernel(launches)) {
+    return;
+  }
+  if (const std::optional<Case> small = near_zero(call)) {
     check(*small);
   }
 }
