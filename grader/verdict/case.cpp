@@ -41,6 +41,7 @@ Case& Case::real(const std::string& name, double value) {
 Case Case::with(std::vector<Buffer> buffers) const {
   Case other = *this;
   other.buffers_ = std::move(buffers);
+  other.computed_.clear();
   return other;
 }
 
@@ -97,11 +98,18 @@ bool Case::is_strided(const std::string& name) const {
   return buffer != nullptr && buffer->stride() > buffer->cols;
 }
 
-Matrix Case::values(const std::string& name) const {
+const Matrix& Case::values(const std::string& name) const {
   const Buffer& wanted = buffer(name);
-  return !wanted.hash ? wanted.values
-                      : matrix_of(wanted.dtype, wanted.rows, wanted.cols,
-                                  [&](auto row, auto col) { return wanted.before(row, col); });
+  if (!wanted.hash) {
+    return wanted.values;
+  }
+  std::shared_ptr<const Matrix>& computed = computed_[name];
+  if (computed == nullptr) {
+    computed = std::make_shared<Matrix>(
+        matrix_of(wanted.dtype, wanted.rows, wanted.cols,
+                  [&](auto row, auto col) { return wanted.before(row, col); }));
+  }
+  return *computed;
 }
 
 std::int64_t Case::span_bytes() const {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -94,8 +95,9 @@ class Case {
   const std::string& place_of(const std::string& output) const;
   /// Do its rows lie further apart than they are long? False where find() gives nullptr.
   bool is_strided(const std::string& name) const;
-  /// The contents of an input or in_place buffer before the call; hash filled ones are computed.
-  Matrix values(const std::string& name) const;
+  /// The contents of an input or in_place buffer before the call; hash filled ones are computed,
+  /// once.
+  const Matrix& values(const std::string& name) const;
 
   /// Bytes of all buffers together, gaps between rows included.
   std::int64_t span_bytes() const;
@@ -109,6 +111,7 @@ class Case {
   const contract::Function* contract_ = nullptr;
   std::vector<std::pair<std::string, std::variant<std::int64_t, double>>> scalars_;
   std::vector<Buffer> buffers_;
+  mutable std::map<std::string, std::shared_ptr<const Matrix>> computed_;  // see values()
 };
 
 /// The call, with an ordinary number in the place of each infinite one and NaN.

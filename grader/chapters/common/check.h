@@ -29,10 +29,21 @@ verdict::Answer expect(const Case& call, const Outputs& outputs) {
   return session().expect(call, outputs, oracles_of<mistakes>());
 }
 
-/// The same, and what the call asked of memory, on the simulator.
+/// The same, and what the call asked of memory, where the simulator counts that.
+using Require = void (*)(const Case& call, const verdict::Traffic& traffic);
 template <Mistakes mistakes>
-std::optional<verdict::Traffic> expect_and_count(const Case& call, const Outputs& outputs) {
-  return session().expect_and_count(call, outputs, oracles_of<mistakes>());
+void count(const Case& call, const Outputs& outputs, Require require) {
+  if (const auto traffic = session().expect_and_count(call, outputs, oracles_of<mistakes>())) {
+    require(call, *traffic);
+  }
+}
+
+/// The same of the other_ways() of the call.
+template <Mistakes mistakes>
+void count_other_ways(const Case& call, bool off, const Outputs& outputs, Require require) {
+  for (const Case& other : verdict::contract::other_ways(call, off)) {
+    count<mistakes>(other, outputs, require);
+  }
 }
 
 /// The same, where derivatives that know no formula must agree too.

@@ -92,7 +92,7 @@ void check_ends_of_kernels(const Function& function, const CheckCall& check,
 /// bytes.
 void check_small(const Function& function, const CheckCall& check);
 /// Asks the launcher for many rows, or whatever else of, of many widths, none of which runs: a
-/// launch may be refused there.
+/// launch may be refused there. The same on a device of few multiprocessors.
 void ask_for_many_rows(const Function& function);
 /// All of these.
 void check_small_and_ends(const Function& function, const CheckCall& check,
@@ -189,8 +189,8 @@ void check_beyond_groups(const CheckRows& check, bool of_rows = true);
 /// sample of them, of which the first has the last row too.
 void check_long_walks_in_sample(const CheckRows& check);
 /// Of what all blocks have a part in; rows of one warp, of several side by side, and of a block.
-/// The rows are many for a device of few multiprocessors. More than a grid that is always the same
-/// has at a time, of 512 groups, say, are those of three columns.
+/// The rows are many for a device of few multiprocessors. (More than a grid that is always the same
+/// has at a time, of 512 groups, say, has check_many_rows().)
 void check_long_walks(const CheckRows& check, const CheckRows& check_sums);
 /// The same of rows too wide for some kernels, of blocks or of clusters of them.
 void check_long_walks_of_wide(const Function& function, const CheckRows& check);

@@ -13,15 +13,13 @@ using verdict::session;
 
 namespace {
 
-constexpr std::int64_t kFirstOfWidths = 64, kLastOfWidths = 32'768;
+constexpr std::int64_t kFirstOfWidths = 64, kLastOfWidths = 65'536;
 constexpr std::int64_t kWholeWidth = 16;  // fills vectors of every type, each half of it too
 constexpr int kWidthsOfDoubling = 4;      // of each doubling, with a width each
 constexpr std::int64_t kLeastMany = 133,
                        kManyRows = 400;  // rows: more than an H100 has multiprocessors
 
-}  // namespace
-
-void ask_for_many_rows(const Function& function) {
+void ask(const Function& function) {
   const verdict::Random draw = session().random().stream("many rows");
   for (const Dtype dtype : {Dtype::fp32, kSixteenBit[draw.bits(0) % kSixteenBit.size()]}) {
     std::vector<Case> calls;
@@ -43,6 +41,15 @@ void ask_for_many_rows(const Function& function) {
     }
     session().ask(calls);
   }
+}
+
+}  // namespace
+
+void ask_for_many_rows(const Function& function) {
+  ask(function);
+  // Whose number the blocks of a cluster need not divide.
+  const verdict::Session::FewMultiprocessors few(session());
+  ask(function);
 }
 
 }  // namespace onepass::common

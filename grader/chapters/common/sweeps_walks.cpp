@@ -10,11 +10,6 @@ using verdict::session;
 
 namespace {
 
-/// A few elements of rows that lie apart, none of them aligned.
-void check_three_columns(const CheckRows& check) {
-  check(Dtype::fp32, 3001, 3, {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
-}
-
 /// Four times as many rows as the device's multiprocessors have at 16 warps each, a row a warp, and
 /// five.
 void check_ring(const CheckRows& check) {
@@ -27,12 +22,12 @@ void check_ring(const CheckRows& check) {
 
 void check_long_walks_in_sample(const CheckRows& check) {
   const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many);
-  check_three_columns(check);
+  // A few elements of rows that lie apart, none of them aligned.
+  check(Dtype::fp32, 3001, 3, {{"dy", {2}}, {"x", {4}}, {"dx", {1}}});
   check_ring(check);
 }
 
 void check_long_walks(const CheckRows& check, const CheckRows& check_sums) {
-  check_three_columns(check_sums);
   const verdict::Session::FewMultiprocessors few(session());
   check_ring(check);
   const std::int64_t blocks = session().multiprocessors();

@@ -11,6 +11,11 @@ namespace onepass::layernorm {
 /// order, they must agree bit for bit.
 void check_repeats(const Case& call, int times, const Outputs& outputs);
 
+/// Checks a call; and where it promises a fixed order, with kernels with which none has before, the
+/// same of several rows, called again. What is promised and which kernels are launched are two
+/// conditions of the launcher, which need not change at the same size.
+common::CheckCall with_repeats(const common::Function& function, const Outputs& outputs);
+
 /// The same of as many rows as the launcher's other kernels take.
 void check_repeats_of_many(const common::Function& function, const Outputs& outputs);
 

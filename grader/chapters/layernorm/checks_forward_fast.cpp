@@ -13,21 +13,28 @@ const ForwardChecks checks(kForwardFast);
 constexpr std::int64_t kMostNarrow = 8192;  // columns, until TODO 4
 const verdict::contract::Size kWideCols = {"cols", kMostNarrow + 1, common::kMostAsked};
 
+Case call_of(std::int64_t rows, std::int64_t cols, Dtype dtype,
+             const Arrangement& arrangement = {}) {
+  return checks.call_of(random_x(dtype, rows, cols), ForwardChecks::kEps, arrangement);
+}
+
+void loaded_once(const Case& call, const verdict::Traffic& traffic) {
+  require_loaded_once(call, traffic, "x");
+}
+
 void check_loaded_once(std::int64_t rows, std::int64_t cols, Dtype dtype,
                        const Arrangement& arrangement = {}) {
-  const Case call = checks.call_of(random_x(dtype, rows, cols), ForwardChecks::kEps, arrangement);
-  if (const auto traffic = expect_and_count<forward_mistakes>(call, kOfY)) {
-    require_loaded_once(call, *traffic, "x");
-  }
+  count<forward_mistakes>(call_of(rows, cols, dtype, arrangement), kOfY, loaded_once);
+}
+
+void in_packs(const Case& call, const verdict::Traffic& traffic) {
+  require_packs(call, traffic, "x", verdict::AccessType::read);
+  require_packs(call, traffic, "y", verdict::AccessType::write);
 }
 
 void check_packs(std::int64_t rows, std::int64_t cols, Dtype dtype,
                  const Arrangement& arrangement = {}) {
-  const Case call = checks.call_of(random_x(dtype, rows, cols), ForwardChecks::kEps, arrangement);
-  if (const auto traffic = expect_and_count<forward_mistakes>(call, kOfY)) {
-    require_packs(call, *traffic, "x", verdict::AccessType::read);
-    require_packs(call, *traffic, "y", verdict::AccessType::write);
-  }
+  count<forward_mistakes>(call_of(rows, cols, dtype, arrangement), kOfY, in_packs);
 }
 
 /// More rows than there are blocks at once: those that stay come to so many that the places of a
@@ -96,6 +103,7 @@ TEST_SUITE("layernorm/forward_fast") {
       check_loaded_once(2, 1001, dtype);  // odd
       check_loaded_once(2, 1000, dtype, {{"x", {24, 1}}, {"y", {24, 0}}});
       check_loaded_once(1, 8192, dtype);
+      count_other_ways<forward_mistakes>(call_of(3, 80, dtype), true, kOfY, loaded_once);
     }
     check_loaded_once(3000, 8, Dtype::fp32);  // more rows than there are blocks
     check_loaded_once(2, 1000, Dtype::fp16, {{"x", {20000, 0}}});  // far apart, but no wider
@@ -123,6 +131,7 @@ TEST_SUITE("layernorm/forward_fast") {
       check_packs(3, vector, dtype);
       check_packs(2, 5 * vector, dtype);
       check_packs(2, 6 * vector, dtype, just_aligned(kForwardFast, dtype));
+      count_other_ways<forward_mistakes>(call_of(3, 64, dtype), false, kOfY, in_packs);
       check_packs(2, 1000, dtype, {{"x", {24, 0}}, {"y", {8, 0}}});
       check_packs(1, 8192, dtype);
       for (const std::set<std::string>& missing :

@@ -87,8 +87,7 @@ void BackwardChecks::random_shapes_and_values(std::int64_t most) const {
   sweep_values(4, 300, [this](const Matrix& x, double eps) {
     check(kOfBackward, common::gradients_of({kNorm.centred, eps}, x));
   });
-  check_small_and_ends(
-      function_, [](const Case& call) { expect<backward_mistakes>(call, kOfBackward); }, most);
+  check_small_and_ends(function_, with_repeats(function_, kOfBackward), most);
   check_not_finite(backward_call(function_, random_gradients(Dtype::fp16, 40, 30)), kOfBackward,
                    expect<backward_mistakes>);
   const auto call_of = [this](std::int64_t cols) {

@@ -16,13 +16,14 @@ Case call_of(std::int64_t rows, std::int64_t cols, Dtype dtype, const Arrangemen
                        "", kBackwardFast);
 }
 
+void loaded_once(const Case& call, const verdict::Traffic& traffic) {
+  require_loaded_once(call, traffic, "dy");
+  require_loaded_once(call, traffic, "x");
+}
+
 void check_loaded_once(std::int64_t rows, std::int64_t cols, Dtype dtype,
                        const Arrangement& arrangement = {}) {
-  const Case call = call_of(rows, cols, dtype, arrangement);
-  if (const auto traffic = expect_and_count<backward_mistakes>(call, kOfDx)) {
-    require_loaded_once(call, *traffic, "dy");
-    require_loaded_once(call, *traffic, "x");
-  }
+  count<backward_mistakes>(call_of(rows, cols, dtype, arrangement), kOfDx, loaded_once);
 }
 
 /// One of the two types of 16 bits, which are moved alike.
@@ -30,14 +31,15 @@ Dtype some_16_bit() {
   return kSixteenBit[session().random().bits(0) % kSixteenBit.size()];
 }
 
+void in_packs(const Case& call, const verdict::Traffic& traffic) {
+  require_packs(call, traffic, "dy", verdict::AccessType::read);
+  require_packs(call, traffic, "x", verdict::AccessType::read);
+  require_packs(call, traffic, "dx", verdict::AccessType::write);
+}
+
 void check_packs(std::int64_t rows, std::int64_t cols, Dtype dtype,
                  const Arrangement& arrangement = {}) {
-  const Case call = call_of(rows, cols, dtype, arrangement);
-  if (const auto traffic = expect_and_count<backward_mistakes>(call, kOfDx)) {
-    require_packs(call, *traffic, "dy", verdict::AccessType::read);
-    require_packs(call, *traffic, "x", verdict::AccessType::read);
-    require_packs(call, *traffic, "dx", verdict::AccessType::write);
-  }
+  count<backward_mistakes>(call_of(rows, cols, dtype, arrangement), kOfDx, in_packs);
 }
 
 TEST_SUITE("rmsnorm/backward_fast") {
@@ -84,6 +86,9 @@ TEST_SUITE("rmsnorm/backward_fast") {
       check_loaded_once(600, 8, dtype);   // more rows than there is room for groups
       check_loaded_once(2, 1001, dtype);  // odd
       check_loaded_once(2, 1000, dtype, {{"dy", {24, 1}}, {"x", {24, 0}}, {"dx", {20000, 0}}});
+    }
+    for (Dtype dtype : {Dtype::fp32, some_16_bit()}) {
+      count_other_ways<backward_mistakes>(call_of(3, 80, dtype, {}), true, kOfDx, loaded_once);
     }
     check_loaded_once(2, 1000, Dtype::fp16, rows_far_apart(kBackwardFast));
     check_loaded_once(1, 8192, Dtype::fp32);
@@ -153,6 +158,7 @@ TEST_SUITE("rmsnorm/backward_fast") {
       check_packs(2, 5 * vector, dtype);
       check_packs(2, 6 * vector, dtype, just_aligned(kBackwardFast, dtype));
       check_packs(2, 1000, dtype, {{"dy", {8, 0}}, {"x", {24, 0}}, {"dx", {16, 0}}});
+      count_other_ways<backward_mistakes>(call_of(3, 64, dtype, {}), false, kOfDx, in_packs);
     }
     check_packs(1, 8192, Dtype::fp32);
     check_packs(1, 8192, some_16_bit());

@@ -44,21 +44,25 @@ void check_without_weight(Matrix x) {
   check(kBoth, std::move(x), arrangement);
 }
 
+const Outputs kOfY = {expected_y};
+
+void loaded_once(const Case& call, const verdict::Traffic& traffic) {
+  require_loaded_once(call, traffic, "x");
+}
+
 void check_loaded_once(std::int64_t rows, std::int64_t cols, Dtype dtype,
                        const Arrangement& arrangement = {}) {
-  const Case call = call_of(random_x(dtype, rows, cols), arrangement);
-  if (const auto traffic = expect_and_count<forward_mistakes>(call, Outputs{expected_y})) {
-    require_loaded_once(call, *traffic, "x");
-  }
+  count<forward_mistakes>(call_of(random_x(dtype, rows, cols), arrangement), kOfY, loaded_once);
+}
+
+void in_packs(const Case& call, const verdict::Traffic& traffic) {
+  require_packs(call, traffic, "x", verdict::AccessType::read);
+  require_packs(call, traffic, "y", verdict::AccessType::write);
 }
 
 void check_packs(std::int64_t rows, std::int64_t cols, Dtype dtype,
                  const Arrangement& arrangement = {}) {
-  const Case call = call_of(random_x(dtype, rows, cols), arrangement);
-  if (const auto traffic = expect_and_count<forward_mistakes>(call, Outputs{expected_y})) {
-    require_packs(call, *traffic, "x", verdict::AccessType::read);
-    require_packs(call, *traffic, "y", verdict::AccessType::write);
-  }
+  count<forward_mistakes>(call_of(random_x(dtype, rows, cols), arrangement), kOfY, in_packs);
 }
 
 /// Rows of random numbers.
@@ -126,6 +130,8 @@ TEST_SUITE("rmsnorm/forward_fast") {
       check_loaded_once(2, 1000, dtype, {{"x", {24, 1}}, {"y", {24, 0}}});  // one past 16 bytes
       check_loaded_once(2, 1000, dtype, {{"x", {40000}}, {"y", {40000}}});
       check_loaded_once(2, 1000, dtype, rows_far_apart(kForwardFast));
+      count_other_ways<forward_mistakes>(call_of(random_x(dtype, 3, 80), {}), true, kOfY,
+                                         loaded_once);
       // Packs, and what is left over after the last whole one: more than a trifle.
       const auto vector = 16 / static_cast<std::int64_t>(verdict::size_of(dtype));
       check_loaded_once(3, 2 * vector - 1, dtype, {{"x", {1}}, {"y", {1}}});

@@ -19,14 +19,15 @@ void check_norm(Shape shape) {
   kQ.check(shape);
 }
 
-void check_loaded_once(const Shape& shape) {
-  const Case call = kBoth.call_of(shape);
-  if (const auto traffic = expect_and_count<qk_norm_mistakes>(call, kBoth.outputs)) {
-    for (const char* tensor : {"q", "k"}) {
-      require_loaded_once(call, *traffic, tensor);
-      require_stored_once(call, *traffic, tensor);
-    }
+void moved_once(const Case& call, const verdict::Traffic& traffic) {
+  for (const char* tensor : {"q", "k"}) {
+    require_loaded_once(call, traffic, tensor);
+    require_stored_once(call, traffic, tensor);
   }
+}
+
+void check_loaded_once(const Shape& shape) {
+  count<qk_norm_mistakes>(kBoth.call_of(shape), kBoth.outputs, moved_once);
 }
 
 /// More tokens, heads of q and heads of k than a grid's y can have. A head may be a warp or a block
@@ -121,6 +122,8 @@ TEST_SUITE("rope/qk_norm") {
       check_loaded_once({.dtype = dtype, .q_heads = 4, .k_heads = 2, .head_dim = 128});
       check_loaded_once({.dtype = dtype, .q_heads = 3, .head_dim = 66, .rotary_dim = 34});
       check_loaded_once({.dtype = dtype, .tokens = 1, .q_heads = 1, .head_dim = 1024});
+      count_other_ways<qk_norm_mistakes>(kBoth.call_of({.dtype = dtype, .head_dim = 64}), true,
+                                         kBoth.outputs, moved_once);
     }
     for_ends_of_kernels(kQkNorm.int32, {"head_dim", 1, 1024},
                         [](Dtype dtype, std::int64_t, std::int64_t head_dim) {

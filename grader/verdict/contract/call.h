@@ -79,6 +79,11 @@ Sizes sizes_of(const Case& call);
 /// A size in words, with what is a part of it and as large: "head_dim = rotary_dim".
 std::string with_parts(const Case& call, const std::string& size);
 
+/// The same call in each way in which what is promised of its traffic holds as well, one at a time:
+/// with the other choice (an order, a pairing), and without each tensor that may be null. off: and
+/// with each tensor that begins one element further on. Nothing of a hash filled call.
+std::vector<Case> other_ways(const Case& call, bool off);
+
 // ---- changed_call.cpp
 
 /// The same call with other sizes: rows and columns of its inputs are repeated (a single one in

@@ -132,6 +132,8 @@ double round_to(Dtype dtype, double value) {
       return to_integer<std::int32_t>(value);
     case Dtype::int64:
       return static_cast<double>(to_integer<std::int64_t>(value));
+    case Dtype::fp32:  // as the machine does it: to nearest, ties to even
+      return static_cast<float>(value);
     default:
       return round_float(format_of(dtype), value);
   }
@@ -139,7 +141,7 @@ double round_to(Dtype dtype, double value) {
 
 void encode(Dtype dtype, double value, std::byte* bits) {
   // A number of the type once it is rounded, and so one of fp32.
-  const auto number = [&] { return static_cast<float>(round_float(format_of(dtype), value)); };
+  const auto number = [&] { return static_cast<float>(round_to(dtype, value)); };
   switch (dtype) {
     case Dtype::fp32:  // a GPU's NaN, to which rounding by hand to 16 bits adds until it is none
       return std::isnan(value) ? store(bits, std::uint32_t{0x7fffffff}) : store(bits, number());

@@ -1,7 +1,7 @@
 // A zeroed array whose pages come into being when they are first written: bookkeeping beside a
 // device buffer of several GB costs only as much as the part of the buffer that is touched. A small
-// one gets its pages at once, which costs less than to be stopped at each of them; one of a few
-// pages comes from the heap, which costs less than to ask the system for them.
+// one comes from the heap, whose pages are there from the last such array: to ask the system for
+// others, and to be stopped at each of them, costs more than to write zeros.
 #pragma once
 
 #include <sys/mman.h>
@@ -23,9 +23,8 @@ class LazyArray {
     if (bytes() <= kHeapBytes) {
       memory = std::calloc(size, sizeof(T));
     } else {
-      const int at_once = bytes() <= kSmallBytes ? MAP_POPULATE : 0;
       memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | at_once, -1, 0);
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     }
     if (memory == nullptr || memory == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(memory);
@@ -51,8 +50,7 @@ class LazyArray {
   T* data() { return data_; }
 
  private:
-  static constexpr std::size_t kHeapBytes = std::size_t{32} << 10;
-  static constexpr std::size_t kSmallBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kHeapBytes = std::size_t{1} << 20;
 
   std::size_t bytes() const { return size_ * sizeof(T); }
 

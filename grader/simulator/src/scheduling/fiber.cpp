@@ -19,6 +19,13 @@ namespace {
 const std::size_t kGuardBytes = 64 * 1024 + static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 const std::size_t kSpacing = limits::kStackBytes + kGuardBytes;
 
+/// Linux 6.13 marks pages as guards, which leaves the mapping whole. Before, each guard is a
+/// mapping of its own: some five times the work.
+void put_guard(void* begin) {
+  constexpr int kGuardInstall = 102;  // MADV_GUARD_INSTALL, of which older headers do not know
+  if (madvise(begin, kGuardBytes, kGuardInstall) != 0) mprotect(begin, kGuardBytes, PROT_NONE);
+}
+
 }  // namespace
 
 void Fiber::prepare(const Stack& stack, Body body, void* argument) {
@@ -39,7 +46,7 @@ Stack StackPool::get(std::size_t index) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (slab == MAP_FAILED) throw std::bad_alloc();
     for (std::size_t i = 0; i < kSlab; ++i) {
-      mprotect(static_cast<char*>(slab) + i * kSpacing, kGuardBytes, PROT_NONE);
+      put_guard(static_cast<char*>(slab) + i * kSpacing);
     }
     slabs_.push_back(reinterpret_cast<std::uintptr_t>(slab));
   }
