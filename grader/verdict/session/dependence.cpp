@@ -81,8 +81,9 @@ class Plan {
 
   /// Has the result the element's place? It then shows that anyway.
   bool is_at(Index result, Index element) const {
-    return has_elements_ && way_ == Way::of_rows && result.col == element.col;
+    return have_own_places() && result.col == element.col;
   }
+  bool have_own_places() const { return has_elements_ && way_ == Way::of_rows; }
 
  private:
   enum class Way { of_rows, of_columns, single };
@@ -168,6 +169,69 @@ struct Found {
                              of_so_many);
   }
 };
+
+/// The same call with some rows of that input so many times as large.
+Case with_rows_changed(const Case& call, const Buffer& input, std::int64_t first, std::int64_t last,
+                       double factor) {
+  std::vector<Buffer> buffers = call.buffers();
+  for (Buffer& buffer : buffers) {
+    for (std::int64_t row = first; row < (buffer.name == input.name ? last : 0); ++row) {
+      for (std::int64_t col = 0; col < buffer.cols; ++col) {
+        buffer.values.set(row, col, factor * buffer.values.get(row, col));
+      }
+    }
+  }
+  return call.with(std::move(buffers));
+}
+
+/// A row of many that enters sums over them more than once, or not at all: found by changing half
+/// of the rows among which it is, again and again.
+std::optional<std::string> miscounted_row(const Case& call, const Buffer& input,
+                                          const Expectation& right, const Answer& answer,
+                                          const Expected& expected, const Attempt& attempt) {
+  constexpr double kFactor = -2.0;
+  // By how much more than it must the sum has changed that differs most: in parts of what it must.
+  const auto excess = [&](std::int64_t first, std::int64_t last) -> std::optional<double> {
+    const Case changed = with_rows_changed(call, input, first, last, kFactor);
+    const std::optional<Answer> now = attempt(changed);
+    if (!now) {
+      return std::nullopt;
+    }
+    const Expectation wanted = expected(changed);
+    double most = 0.0, parts = 0.0;
+    for (std::int64_t col = 0; col < right.value.cols; ++col) {
+      const double change = wanted.value(0, col) - right.value(0, col);
+      const double is = (*now)[right.output].get(0, col) - answer[right.output].get(0, col);
+      const double bounds = wanted.bound(0, col) + right.bound(0, col);
+      if (std::abs(is - change) > std::max(most, kFarOff * bounds)) {
+        most = std::abs(is - change);
+        parts = (is - change) / change;
+      }
+    }
+    return parts;
+  };
+  std::int64_t first = 0, last = input.rows;
+  std::optional<double> found = excess(first, last);
+  while (found && *found != 0.0 && last - first > 1) {
+    const std::int64_t middle = first + (last - first) / 2;
+    found = excess(first, middle);
+    if (found && *found != 0.0) {
+      last = middle;
+    } else if (found) {
+      found = excess(middle, last);
+      first = middle;
+    }
+  }
+  if (!found || *found == 0.0 || std::abs(*found - std::round(*found)) > 0.05) {
+    return std::nullopt;
+  }
+  return *found < 0.0 ? fmt::format(
+                            "What {} holds in row {} does not enter {}: with other numbers there "
+                            "the same comes out.",
+                            input.name, first, right.output)
+                      : fmt::format("What {} holds in row {} enters {} more than once.", input.name,
+                                    first, right.output);
+}
 
 /// The steps of a plan of so many calls, where `made` were made already: all, or a sample of some
 /// at both ends and some between. None if it would take too long.
@@ -352,13 +416,22 @@ std::optional<std::string> miscounted_elements(const Case& call, const Expected&
     const bool is_sample = std::ssize(steps) < plan.calls();
     const std::string of_so_many = fmt::format(" of {} that were tried", tried);
     if (lost.count > 0 && lost.count < tried) {
-      return fmt::format("What {} holds in {} does not enter {}: with {} there the same comes out.",
-                         input->name, lost.text(is_sample ? of_so_many : ""), right.output,
-                         is_sample ? "another number" : "other numbers");
+      return fmt::format(
+          "What {} holds in {} does not enter {}{}: with {} there the same comes out{}.",
+          input->name, lost.text(is_sample ? of_so_many : ""), right.output,
+          plan.have_own_places() ? " but in its own place" : "",
+          is_sample ? "another number" : "other numbers",
+          plan.have_own_places() ? " everywhere else" : "");
     }
     if (all_whole && several.count > 0 && several.count < tried) {
       return fmt::format("What {} holds in {} enters {} more than once.", input->name,
                          several.text(is_sample ? of_so_many : ""), right.output);
+    }
+    if (is_sample && lost.count + several.count == 0 && right.value.rows == 1 &&
+        right.value.cols == input->cols) {
+      if (const auto row = miscounted_row(call, *input, right, *answer, expected, attempt)) {
+        return row;
+      }
     }
   }
   return std::nullopt;

@@ -62,6 +62,25 @@ std::string width_of(const Case& call) {
   return x != nullptr && x->cols.factors.size() == 1 && x->cols.divisor == 1 ? x->cols.text() : "";
 }
 
+/// Is each row a block's, of one launch or another, and only those of the first launch are right?
+bool are_of_first_launch(std::int64_t right, std::int64_t rows, const Threads& threads) {
+  const std::vector<std::int64_t> blocks = threads.blocks();
+  const auto& of_blocks = threads.of_blocks;
+  std::int64_t behind = 0;  // rows of launches that are like the first
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    behind += of_blocks[i] == of_blocks[0] && blocks[i] <= blocks[0] ? blocks[i] : 0;
+  }
+  return !blocks.empty() && blocks[0] == right && behind > 0 && right + behind == rows;
+}
+
+Diagnosis of_first_launch(std::int64_t rows) {
+  return {"first-turn-only",
+          fmt::format("Right are the first {} rows only, those of the first launch. In the next "
+                      "one all that is numbered by row has to begin at its first row: what has no "
+                      "stride, such as mean and rstd, too.",
+                      rows)};
+}
+
 Diagnosis of_first_turn(std::int64_t elements, const char* what) {
   return {"first-turn-only",
           fmt::format("Right are the first {} {} only, those that the threads come to first. What "
@@ -82,7 +101,9 @@ std::optional<Diagnosis> explain_first_turn(const WrongOutput& wrong, const Thre
     return of_first_turn(elements, "elements");
   }
   if (const std::int64_t rows = rows_of_first_turn(comparison, right, threads)) {
-    return of_first_turn(rows, "rows");
+    return are_of_first_launch(rows, comparison.wrong_mask.rows, threads)
+               ? of_first_launch(rows)
+               : of_first_turn(rows, "rows");
   }
   const std::int64_t columns = columns_of_first_turn(comparison.wrong_mask, threads);
   const auto same_again = [&](const Case& other) {

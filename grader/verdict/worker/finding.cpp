@@ -80,7 +80,9 @@ constexpr KnownKind kKinds[] = {
      "that the kernel does not write."},
     {Kind::copy_not_awaited, "copy-not-awaited",
      "Commit the copy and wait until its batch has landed, or wait for the phase of the barrier "
-     "where it counts; and let a __syncthreads() come behind that if other threads read it."},
+     "where it counts (for the parity of the one before, a wait comes back at once); and let a "
+     "__syncthreads() come behind that if other threads read it. A copy that is for a later turn "
+     "begins only when what was in its place has been read."},
     {Kind::copy_overwritten, "copy-overwritten",
      "Wait for the copy first, or use another part of the memory meanwhile."},
     {Kind::copy_left, nullptr, "Wait for every copy, or do not begin those that nobody needs."},
@@ -179,6 +181,10 @@ std::string advice_on(const Finding& finding) {
   if (finding.kind == Kind::out_of_bounds_shared && finding.buffer == "dynamic shared memory") {
     return "Is the index right? Then ask for all bytes that are used: kernel<<<grid, block, bytes, "
            "stream>>>(...).";
+  }
+  if (finding.kind == Kind::misaligned && finding.buffer == "dynamic shared memory") {
+    return "Each of the arrays that share it begins at a multiple of what its own type is aligned "
+           "to: put the widest first, or round up where one ends.";
   }
   if (finding.kind == Kind::out_of_bounds_shared && !finding.buffer.empty() && finding.index >= 0 &&
       !finding.parties.empty()) {

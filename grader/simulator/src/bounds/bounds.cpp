@@ -62,6 +62,10 @@ ErrorCode BoundsChecker::report_misaligned(AccessEvent event) {
       found.index = element.index;
       if (!element.buffer.empty()) found.message += " It is that of " + element.text + '.';
     }
+  } else if (memory_.shared.in_dynamic(access.address)) {
+    found.buffer = "dynamic shared memory";
+    found.message += " It lies " + bytes_text(access.address - memory_.shared.dynamic_begin()) +
+                     " behind the beginning of dynamic shared memory.";
   }
   findings_.add(std::move(found));
   return kErrorMisalignedAddress;
