@@ -132,6 +132,11 @@ bool has_cause(const Json& check) {
   return (!diagnosis.empty() && diagnosis != "not-started") || !text(check, "location").empty();
 }
 
+/// What is too slow, or moves too much, comes behind what is wrong.
+bool is_right(const Json& check) {
+  return text(check, "message").starts_with("The result is right");
+}
+
 }  // namespace
 
 std::vector<const Json*> failures(const Json& exercise) {
@@ -142,9 +147,12 @@ std::vector<const Json*> failures(const Json& exercise) {
       failed.push_back(&check);
     }
   }
-  const auto root = std::find_if(failed.begin(), failed.end(),
-                                 [](const Json* check) { return has_cause(*check); });
-  if (root != failed.end()) {
+  const auto first_right = std::stable_partition(failed.begin(), failed.end(),
+                                                 [](const auto* c) { return !is_right(*c); });
+  const auto end = first_right == failed.begin() ? failed.end() : first_right;
+  const auto root =
+      std::find_if(failed.begin(), end, [](const Json* check) { return has_cause(*check); });
+  if (root != end) {
     std::rotate(failed.begin(), root, root + 1);
   }
   return failed;

@@ -16,8 +16,8 @@ namespace {
 constexpr std::int64_t kFirstOfWidths = 64, kLastOfWidths = 65'536;
 constexpr std::int64_t kWholeWidth = 16;  // fills vectors of every type, each half of it too
 constexpr int kWidthsOfDoubling = 4;      // of each doubling, with a width each
-constexpr std::int64_t kLeastMany = 133,
-                       kManyRows = 400;  // rows: more than an H100 has multiprocessors
+// Rows, in such whole numbers: more than an H100 has multiprocessors.
+constexpr std::int64_t kLeastMany = 9, kManyRows = 25;
 
 void ask(const Function& function) {
   const verdict::Random draw = session().random().stream("many rows");
@@ -31,11 +31,15 @@ void ask(const Function& function) {
           const std::int64_t first = octave + octave * cell / kWidthsOfDoubling;
           const std::int64_t width =
               draw.integer(number, first, first + octave / kWidthsOfDoubling - 1);
-          calls.push_back(contract::hollow(
-              function, dtype,
-              with_large(function, size.name, width / kWholeWidth * kWholeWidth,
-                         draw.integer(number + 1, kLeastMany, kManyRows), kWholeWidth),
-              draw.bits(1)));
+          const std::int64_t whole = width / kWholeWidth * kWholeWidth;
+          const std::int64_t many = kWholeWidth * draw.integer(number + 1, kLeastMany, kManyRows);
+          // What a launcher keeps of a kernel for whole vectors is not that of another one.
+          for (const std::int64_t more : {0, 1}) {
+            calls.push_back(contract::hollow(
+                function, dtype,
+                with_large(function, size.name, whole + more, many + more, kWholeWidth),
+                draw.bits(1)));
+          }
         }
       }
     }

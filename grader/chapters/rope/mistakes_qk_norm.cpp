@@ -168,6 +168,14 @@ std::vector<verdict::Oracle> qk_norm_mistakes() {
                                            mistake.id == "half-square-overflow";
                                   }),
                    statistics.end());
+  for (auto& mistake : statistics) {
+    for (auto way = mistake.ways.begin();
+         mistake.id == "half-accumulation" && way != mistake.ways.end(); ++way) {
+      way->sentence =
+          "The sum of the squares is what comes of the 16-bit type: of squares that are rounded to "
+          "it, or added up in it. Convert each element to float, then square, and add in float.";
+    }
+  }
   const auto in_norm = [](const ForwardHooks& hooks) { return Steps{.norm = hooks}; };
   const auto in_turn = [](const Turn& turn) { return Steps{.turn = turn}; };
   return common::oracles<Steps>(

@@ -57,13 +57,14 @@ std::string in_shape(const Run& right, const Run& wrong) {
 }  // namespace
 
 std::string Boundary::sentence() const {
-  constexpr std::int64_t kBeyondInt = std::int64_t{1} << 31;
-  const bool is_root = right * right < kBeyondInt && wrong * wrong >= kBeyondInt && right > 46'000;
-  return fmt::format("With {0} = {1} the same call is right, with {0} = {2} it is not.{3}",
-                     contract::with_parts(first_wrong, size), right, wrong,
-                     is_root ? " The square of 46341 is the first beyond 2^31: a product of two "
-                               "such numbers needs 64 bits, or a float."
-                             : "");
+  constexpr std::int64_t kRoot = 46'341;  // of 2^31, and a little more: halves may differ by some
+  const bool is_root = wrong >= kRoot && right < kRoot + kRoot / 100 && right > kRoot - kRoot / 100;
+  return fmt::format(
+      "With {0} = {1} the same call is right, with {0} = {2} it is not.{3}",
+      contract::with_parts(first_wrong, size), right, wrong,
+      is_root ? " From 46341 on the product of two such numbers is beyond 2^31: it needs 64 "
+                "bits, or a float."
+              : "");
 }
 
 std::string Boundary::in_blocks(const std::vector<std::int64_t>& launches) const {

@@ -126,6 +126,21 @@ void CounterChecks::drop_accidental(std::vector<Suspect>& suspects, const Case& 
   }
 }
 
+void CounterChecks::drop_of_one(std::vector<Suspect>& suspects, const WrongOutput& wrong) const {
+  constexpr std::int64_t kLeastHalved = 64, kMost = std::int64_t{1} << 18;
+  if (suspects.empty() || wrong.comparison.wrong > 1 || wrong.of_smaller_call ||
+      wrong.call.contract() == nullptr) {
+    return;
+  }
+  const std::vector<std::string> rows = wrong.call.contract()->row_sizes();
+  contract::Sizes sizes = contract::sizes_of(wrong.call);
+  for (auto& [name, size] : sizes) {
+    const bool is_halved = size >= kLeastHalved && std::count(rows.begin(), rows.end(), name) == 0;
+    size = is_halved ? size / 2 + size % 2 * (1 + size / 2 % 2) : size;  // odd ones stay odd
+  }
+  drop_if_right(suspects, contract::resized(wrong.call, sizes, kMost));
+}
+
 void CounterChecks::drop_without_mean(std::vector<Suspect>& suspects, const Case& call) const {
   drop_if_right(suspects, suspects.empty() ? std::nullopt : contract::with_less_mean(call));
 }

@@ -76,8 +76,6 @@ constexpr Varying kChanges[] = {{.more_rows = 1},
                                 {.more_rows = 2, .more = 2},
                                 {.eights = true},
                                 {.steps = 1},
-                                {.steps = 3},
-                                {.steps = 7},
                                 {.factor = 3},
                                 {.root = 4.0},
                                 {.more_rows = 1, .factor = 9, .steps = 1},
@@ -244,7 +242,7 @@ Causes find_causes(const WrongOutput& wrong,
       const Expectation expectation = expected(*smaller);
       const Comparison comparison = comparison_of(*answer, expectation);
       if (!comparison.right() && (!is_sure || is_telling(*smaller, expectation, comparison))) {
-        return find_causes({*smaller, *answer, expectation, comparison}, expected, oracles,
+        return find_causes({*smaller, *answer, expectation, comparison, true}, expected, oracles,
                            attempt);
       }
     }
@@ -299,6 +297,7 @@ Causes find_causes(const WrongOutput& wrong,
   }
   checks.drop_confined(suspects, wrong.call, oracles);
   checks.drop_accidental(suspects, wrong.call);
+  checks.drop_of_one(suspects, wrong);
   checks.drop_without_mean(suspects, wrong.call);
   checks.drop_of_flat_rows(suspects, wrong.call);
   std::vector<Diagnosis> nearest_ones = nearest(suspects);

@@ -26,6 +26,7 @@ struct WrongOutput {
   const Answer& answer;
   const Expectation& expectation;
   const Comparison& comparison;
+  bool of_smaller_call = false;  // than the one that failed
 };
 
 /// Runs the student's function; nothing if the call did not come to a good end.

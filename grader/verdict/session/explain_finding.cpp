@@ -267,6 +267,17 @@ Densely goes_densely(const Case& call, const GoesWell& goes_well) {
   return dense && in_same_ways(*dense) ? Densely::badly : Densely::unknown;
 }
 
+/// Right with gaps between the rows, where these fill vectors?
+bool goes_well_in_vectors(const Case& call, const GoesWell& goes_well) {
+  constexpr std::int64_t kVector = 8;  // fills vectors of every type
+  contract::Sizes sizes = contract::sizes_of(call);
+  for (const std::string& cols : call.contract()->col_sizes()) {
+    sizes[cols] = sizes[cols] > kVector ? sizes[cols] / kVector * kVector : sizes[cols];
+  }
+  const std::optional<Case> in_vectors = contract::resized(call, sizes, kMostInWhole);
+  return in_vectors && has_gaps(*in_vectors) && goes_well(*in_vectors);
+}
+
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
                           const GoesWell& goes_well) {
   if (may_be_overflow(call, finding) && goes_well_nearer(call, goes_well)) {
@@ -287,6 +298,15 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
                              columns_of(call, finding.buffer) +
                              " is no multiple of a pack, what is left over is read and written "
                              "element by element.");
+    }
+    if (densely == Densely::well_in_another_way && goes_well_in_vectors(call, goes_well)) {
+      return with_advice(
+          finding, "no-tail-mask",
+          fmt::format("With rows as far apart that fill vectors the same call is "
+                      "right: where {} is no multiple of a pack, the last one reaches "
+                      "past the row's end, and what is there is neither read nor "
+                      "written, be it used or not.",
+                      columns_of(call, finding.buffer)));
     }
     if (densely == Densely::well ||
         (densely == Densely::well_in_another_way && is_beyond_row_0(call, finding))) {

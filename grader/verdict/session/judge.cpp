@@ -262,7 +262,7 @@ std::optional<Failure> judge_memory(const Case& call, const Run& run, const Goes
 Failure wrong_numbers(const WrongOutput& wrong, const Causes& causes,
                       const std::optional<Finding>& doubt, const GoesWell& goes_well,
                       const std::function<std::optional<Diagnosis>()>& explain_parts) {
-  const auto& [call, answer, expectation, comparison] = wrong;
+  const auto& [call, answer, expectation, comparison, of_smaller] = wrong;
   const std::string& output = expectation.output;
   const Matrix& got = answer[output];
   Failure failure{.where = element_name(output, got, comparison.worst),

@@ -89,7 +89,7 @@ std::optional<std::string> matter_of_powers_of_two(const Case& call, const IsRig
       });
     };
     const std::vector<std::int64_t> powers = {power / 2, power, 2 * power};
-    const std::vector<std::int64_t> others = {power / 4 * 3, power / 2 * 3, power * 3};
+    const std::vector<std::int64_t> others = {power / 4 * 3, power / 2 * 3};
     if (!std::has_single_bit(number) && all_are(false, {others[0]}) && all_are(true, powers) &&
         all_are(false, others)) {
       return fmt::format(

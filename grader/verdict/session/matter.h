@@ -20,8 +20,7 @@ std::optional<std::string> matter_of_lost_alignment(const Case& call, const IsRi
 std::optional<std::string> matter_of_two_sizes(const Case& call, const IsRight& is_right);
 
 /// Right with a size that is a power of two, be it half or twice as much, and wrong with three
-/// quarters, three halves and three times of it. So it is no matter of multiples, or of more or
-/// less.
+/// quarters and three halves of it. So it is no matter of multiples, or of more or less.
 std::optional<std::string> matter_of_powers_of_two(const Case& call, const IsRight& is_right);
 
 /// Of the inputs that are null: right if one of them is given, or all.

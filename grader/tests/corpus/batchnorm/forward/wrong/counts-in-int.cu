@@ -1,5 +1,5 @@
 // diagnosis: none
-// says: The square of 46341
+// says: From 46341 on
 // The product of two counts is an int.
 #include <algorithm>
 
