@@ -71,6 +71,9 @@ struct Oracle {
   /// has to explain what comes out, or another oracle of the same mistake has. Else its numbers are
   /// by chance those of another one, in what moves vectors of columns.
   bool everywhere = false;
+  /// Does it show in rows of any length, as what a block's threads make of their sums? Else it may
+  /// be that of a kernel for some lengths.
+  bool at_any_length = false;
 };
 
 /// An oracle that explains every output it was asked about. away: how far those were from its

@@ -30,7 +30,8 @@ struct Way {
   Hooks hooks;
   verdict::Noise noise = {};
   HooksOfRows<Hooks> of_rows{};  // instead, if there are any
-  bool everywhere = false;       // see verdict::Oracle
+  bool everywhere = false;       // these two: see verdict::Oracle
+  bool at_any_length = false;
 };
 
 /// id: that of its row in docs/mistakes.md. It stands once in a table.
@@ -65,7 +66,7 @@ std::vector<verdict::Oracle> oracles(const Table<Hooks>& table, const Reference<
              const std::optional<Hooks> hooks = way.of_rows(wrong);
              return hooks ? reference(call, output, *hooks) : std::nullopt;
            },
-           way.noise, way.everywhere});
+           way.noise, way.everywhere, way.at_any_length});
     }
   }
   return all;
@@ -99,7 +100,8 @@ auto placed(const Table<Part>& table, Place place) {
     all.push_back({mistake.id, {}});
     for (const Way<Part>& way : mistake.ways) {
       auto& ways = all.back().ways;
-      ways.push_back({way.sentence, place(way.hooks), way.noise, {}, way.everywhere});
+      ways.push_back(
+          {way.sentence, place(way.hooks), way.noise, {}, way.everywhere, way.at_any_length});
       if (way.of_rows) {
         ways.back().of_rows = [of_rows = way.of_rows, place](const verdict::WrongRows& wrong) {
           const std::optional<Part> hooks = of_rows(wrong);

@@ -137,8 +137,9 @@ Table<ThreadSums> thread_sums(const std::vector<std::int64_t>& numbers) {
     for (const Reduction& reduction : kReductions) {
       // Elements of vectors that are lost may look like lanes.
       const bool everywhere = std::string_view(reduction.mistake) == "shuffle-step-missing";
-      all.push_back({{reduction.mistake,
-                      {{reduction.sentence, {threads, reduction.reduce}, {}, {}, everywhere}}}});
+      all.push_back(
+          {{reduction.mistake,
+            {{reduction.sentence, {threads, reduction.reduce}, {}, {}, everywhere, true}}}});
     }
   }
   return joined(all);

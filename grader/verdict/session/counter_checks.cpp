@@ -138,7 +138,13 @@ void CounterChecks::drop_of_one(std::vector<Suspect>& suspects, const WrongOutpu
     const bool is_halved = size >= kLeastHalved && std::count(rows.begin(), rows.end(), name) == 0;
     size = is_halved ? size / 2 + size % 2 * (1 + size / 2 % 2) : size;  // odd ones stay odd
   }
-  drop_if_right(suspects, contract::resized(wrong.call, sizes, kMost));
+  const auto at_any_length = [](const Suspect& one) { return one.oracle->at_any_length; };
+  const auto first =
+      std::stable_partition(suspects.begin(), suspects.end(), std::not_fn(at_any_length));
+  std::vector<Suspect> asked(first, suspects.end());
+  suspects.erase(first, suspects.end());
+  drop_if_right(asked, asked.empty() ? std::nullopt : contract::resized(wrong.call, sizes, kMost));
+  suspects.insert(suspects.end(), asked.begin(), asked.end());
 }
 
 void CounterChecks::drop_without_mean(std::vector<Suspect>& suspects, const Case& call) const {

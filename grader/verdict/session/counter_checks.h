@@ -46,8 +46,8 @@ struct CounterChecks {
   /// of rows that are turned round.
   void drop_accidental(std::vector<Suspect>& suspects, const Case& call) const;
 
-  /// Where a single number is wrong: drops those that would have to show in a call of half the
-  /// columns too, where that is right. One number some of many mistakes give by chance.
+  /// Where a single number is wrong: drops those that show in rows of any length, if a call of half
+  /// the columns is right. One number some of many mistakes give by chance.
   void drop_of_one(std::vector<Suspect>& suspects, const WrongOutput& wrong) const;
 
   /// Drops those that would have to show without a large mean too, where the call is right then.
