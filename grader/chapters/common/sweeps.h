@@ -175,6 +175,9 @@ void sweep_column_sums(const CheckRows& check);
 
 /// More rows than there are blocks, or than scratch has room for groups: some have several.
 void check_many_rows(const CheckRows& check);
+/// So many that a group of them has several steps, of 32 rows, say, and a last one with fewer: of
+/// sums over the rows.
+void check_many_steps(const CheckRows& check_sums);
 /// More rows than multiprocessors, so wide that each may have one block of them: where the blocks
 /// are as many as the device holds at once, scratch has room for more. Of that, only what blocks
 /// have written is a sum.
@@ -190,7 +193,7 @@ void check_beyond_groups(const CheckRows& check, bool of_rows = true);
 void check_long_walks_in_sample(const CheckRows& check);
 /// Of what all blocks have a part in; rows of one warp, of several side by side, and of a block.
 /// The rows are many for a device of few multiprocessors. (More than a grid that is always the same
-/// has at a time, of 512 groups, say, has check_many_rows().)
+/// has at a time, of 512 groups, say, has check_many_steps().)
 void check_long_walks(const CheckRows& check, const CheckRows& check_sums);
 /// The same of rows too wide for some kernels, of blocks or of clusters of them.
 void check_long_walks_of_wide(const Function& function, const CheckRows& check);

@@ -111,7 +111,7 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
     check_widest(kBackwardDweightDbias, rows_of(expected_dweight), {Dtype::fp16}, 2);
     sweep_ends(kBackwardDweightDbias, rows_of(expected_dweight));
     sweep_wide_ways(kBackwardDweightDbias, rows_of(expected_dweight, true));
-    check_many_rows(rows_of(expected_dweight));
+    check_many_steps(rows_of(expected_dweight));
     check_late_rows(expected_dweight);
     check_fewer_blocks_than_room(rows_of(expected_dweight));
     check_last_row(kBackwardDweightDbias, {expected_dweight, expected_dbias});
