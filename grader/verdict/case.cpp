@@ -1,6 +1,7 @@
 #include "verdict/case.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,26 @@
 #include "worker/hash_fill.h"
 
 namespace onepass::verdict {
+
+namespace {
+
+/// ", x and y 2 bytes past a multiple of 16": of tensors that begin on no such boundary.
+std::string unaligned_in_words(const std::vector<Buffer>& buffers) {
+  std::map<std::int64_t, std::vector<std::string>> off;  // by how many bytes
+  for (const Buffer& buffer : buffers) {
+    const auto bytes = buffer.layout.offset * static_cast<std::int64_t>(size_of(buffer.dtype)) % 16;
+    if (bytes != 0 && !buffer.null && buffer.layout.in.empty()) {
+      off[bytes].push_back(buffer.name);
+    }
+  }
+  std::string text;
+  for (const auto& [bytes, names] : off) {
+    text += fmt::format(", {} {} bytes past a multiple of 16", fmt::join(names, " and "), bytes);
+  }
+  return text;
+}
+
+}  // namespace
 
 double Buffer::before(std::int64_t row, std::int64_t col) const {
   if (!hash) {
@@ -139,7 +160,7 @@ std::string Case::describe() const {
                                      : fmt::format(", {} = {} + {}", buffer.name, buffer.layout.in,
                                                    buffer.layout.offset);
   }
-  return text;
+  return text + unaligned_in_words(buffers_);
 }
 
 Case made_finite(const Case& call) {

@@ -102,7 +102,8 @@ class Case {
   /// Bytes of all buffers together, gaps between rows included.
   std::int64_t span_bytes() const;
 
-  /// "fp16, rows 3, cols 1000, x_stride 1024, eps 1e-06": what a message says of the call.
+  /// "fp16, rows 3, cols 1000, x_stride 1024, eps 1e-06, y 2 bytes past a multiple of 16": what a
+  /// message says of the call.
   std::string describe() const;
 
  private:

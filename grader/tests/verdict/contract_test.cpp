@@ -96,7 +96,8 @@ TEST_CASE("a call has sizes, strides and scalars in order, and sizes from its te
                          {.values = {{"x", Matrix(Dtype::fp16, 3, 10)}}, .scalars = {{"eps", 0.5}}},
                          {{"x", {.gap = 2}}, {"y", {.gap = 6, .offset = 3}}});
   CHECK(made.describe() ==
-        "fp16, rows 3, cols 10, x_stride 12, y_stride 16, eps 0.5, order 1, weight null");
+        "fp16, rows 3, cols 10, x_stride 12, y_stride 16, eps 0.5, order 1, weight null, "
+        "y 6 bytes past a multiple of 16");
   CHECK(made.buffer("weight").null);  // optional, and not given
   CHECK(made.buffer("y").layout.offset == 3);
   CHECK(made.buffer("rstd").dtype == Dtype::fp32);

@@ -278,7 +278,8 @@ TEST_CASE("a call in another shape keeps its values, strides and scalars") {
                                    {{"x", {.gap = 7, .offset = 1}}, {"y", {.gap = 5}}});
   const Case other = contract::resized(call, {{"rows", 3}, {"cols", 5}}, 1000).value();
   CHECK(other.describe() ==
-        "fp16, rows 3, cols 5, x_stride 12, y_stride 16, eps 0.25, weight null");
+        "fp16, rows 3, cols 5, x_stride 12, y_stride 16, eps 0.25, weight null, "
+        "x 2 bytes past a multiple of 16");
   CHECK(other.buffer("x").layout.offset == 1);
   CHECK(other.buffer("weight").null);
   CHECK(other.values("x").get(2, 4) == 1.0);  // row 0, column 1
