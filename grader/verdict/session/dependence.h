@@ -26,6 +26,12 @@ std::optional<std::string> unused_inputs(const Case& call, const Expected& expec
 std::optional<std::string> miscounted_elements(const Case& call, const Expected& expected,
                                                const Attempt& attempt);
 
+/// A row of many that enters sums over them, one a column, more than once, or not at all: found by
+/// changing half of the rows among which it is, again and again.
+std::optional<std::string> miscounted_row(const Case& call, const Buffer& input,
+                                          const Expectation& right, const Answer& answer,
+                                          const Expected& expected, const Attempt& attempt);
+
 /// A row of an input that enters another row of the output, which should not depend on it. A few
 /// rows are tried. Nothing of outputs that have other rows than the input.
 std::optional<std::string> foreign_rows(const Case& call, const Expected& expected,
