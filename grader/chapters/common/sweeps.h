@@ -92,7 +92,7 @@ void check_ends_of_kernels(const Function& function, const CheckCall& check,
 /// bytes.
 void check_small(const Function& function, const CheckCall& check);
 /// Asks the launcher for many rows, or whatever else of, of many widths, none of which runs: a
-/// launch may be refused there. The same on a device of few multiprocessors.
+/// launch may be refused there. Whole vectors come first, in a process that no call has touched.
 void ask_for_many_rows(const Function& function);
 /// All of these.
 void check_small_and_ends(const Function& function, const CheckCall& check,

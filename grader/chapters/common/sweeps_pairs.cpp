@@ -19,7 +19,10 @@ constexpr int kWidthsOfDoubling = 4;      // of each doubling, with a width each
 // Rows, in such whole numbers: more than an H100 has multiprocessors.
 constexpr std::int64_t kLeastMany = 9, kManyRows = 25;
 
-void ask(const Function& function) {
+}  // namespace
+
+void ask_for_many_rows(const Function& function) {
+  session().begin_afresh();
   const verdict::Random draw = session().random().stream("many rows");
   for (const Dtype dtype : {Dtype::fp32, kSixteenBit[draw.bits(0) % kSixteenBit.size()]}) {
     std::vector<Case> calls;
@@ -45,15 +48,6 @@ void ask(const Function& function) {
     }
     session().ask(calls);
   }
-}
-
-}  // namespace
-
-void ask_for_many_rows(const Function& function) {
-  ask(function);
-  // Whose number the blocks of a cluster need not divide.
-  const verdict::Session::FewMultiprocessors few(session());
-  ask(function);
 }
 
 }  // namespace onepass::common

@@ -72,8 +72,12 @@ void Session::begin_check(const std::string& name) {
   check_.name = name;
   seconds_ = 0.0;
   warned_.clear();
-  // Whoever has graded the checks before: what it says must not depend on that. To start one on a
-  // GPU takes long; but there all checks come in their order.
+  // Whoever has graded the checks before: what it says must not depend on that. (On a GPU all
+  // checks come in their order.)
+  begin_afresh();
+}
+
+void Session::begin_afresh() {
   if (device() == "cpu" && worker_->has_answered()) {
     worker_->stop();
   }

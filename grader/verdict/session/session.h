@@ -264,6 +264,9 @@ class Session {
     std::optional<Finding> doubt;  // of the simulator about the last call: telling_warning()
   };
   void begin_check(const std::string& name);
+  /// What comes next has a process of its own, which no call before has touched. Not on a GPU,
+  /// where to start one takes long.
+  void begin_afresh();
   void note_fault(const std::string& fault) { check_.fault = fault; }
   const Check& check() const { return check_; }
   /// The worker, for measurements after the checks.
