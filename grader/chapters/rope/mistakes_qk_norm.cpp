@@ -169,9 +169,11 @@ std::vector<verdict::Oracle> qk_norm_mistakes() {
                                   }),
                    statistics.end());
   for (auto& mistake : statistics) {
-    for (auto way = mistake.ways.begin();
-         mistake.id == "half-accumulation" && way != mistake.ways.end(); ++way) {
-      way->sentence =
+    if (mistake.id != "half-accumulation") {
+      continue;
+    }
+    for (auto& way : mistake.ways) {
+      way.sentence =
           "The sum of the squares is what comes of the 16-bit type: of squares that are rounded to "
           "it, or added up in it. Convert each element to float, then square, and add in float.";
     }

@@ -97,5 +97,7 @@ TEST_CASE("a row among many that counts twice, or not at all, is found") {
         "out.");
   CHECK(reason_of([](std::int64_t row) { return row == 333 ? 1.4 : 1.0; }) ==
         "");  // it is something else
+  CHECK(reason_of([](std::int64_t row) { return row == 333 ? 1.04 : 1.0; }) == "");
+  CHECK(reason_of([](std::int64_t row) { return row == 333 ? -1.0 : 1.0; }) == "");  // taken off
   CHECK(reason_of([](std::int64_t) { return 1.0; }) == "");
 }

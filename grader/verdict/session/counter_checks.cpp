@@ -136,7 +136,7 @@ void CounterChecks::drop_of_one(std::vector<Suspect>& suspects, const WrongOutpu
   contract::Sizes sizes = contract::sizes_of(wrong.call);
   for (auto& [name, size] : sizes) {
     const bool is_halved = size >= kLeastHalved && std::count(rows.begin(), rows.end(), name) == 0;
-    size = is_halved ? size / 2 + size % 2 * (1 + size / 2 % 2) : size;  // odd ones stay odd
+    size = is_halved ? size / 2 | size % 2 : size;  // odd ones stay odd
   }
   const auto at_any_length = [](const Suspect& one) { return one.oracle->at_any_length; };
   const auto first =

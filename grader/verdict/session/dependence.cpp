@@ -18,7 +18,6 @@ constexpr std::int64_t kMostCalls = 128;          // to find what is lost, over 
 constexpr std::int64_t kMostNumbers = 1ll << 22;  // of the inputs of all these calls together
 // Of more elements than that a sample is tried, by so many calls at least.
 constexpr std::int64_t kFewestCalls = 32, kMostOfSample = 1ll << 20;
-constexpr double kFarOff = 4.0;  // bounds: by so much a result has to change
 // What is put in the place of an element: so many times the largest of the input.
 constexpr double kLarger = 16.0, kMostInFp16 = 30000.0;
 
@@ -226,19 +225,6 @@ Case with_changed(const Case& call, const Buffer& input, const std::vector<Index
   return call.with(std::move(buffers));
 }
 
-/// The same call with all numbers of that input so many times as large.
-Case with_all_changed(const Case& call, const Buffer& input, double factor) {
-  std::vector<Buffer> buffers = call.buffers();
-  for (Buffer& buffer : buffers) {
-    for (std::int64_t row = 0; row < (buffer.name == input.name ? buffer.rows : 0); ++row) {
-      for (std::int64_t col = 0; col < buffer.cols; ++col) {
-        buffer.values.set(row, col, factor * buffer.values.get(row, col));
-      }
-    }
-  }
-  return call.with(std::move(buffers));
-}
-
 /// Must any result of the other call be another one?
 bool differ_by_far(const Expectation& one, const Expectation& other) {
   for (std::int64_t row = 0; row < one.value.rows; ++row) {
@@ -287,7 +273,7 @@ std::optional<std::string> unused_inputs(const Case& call, const Expected& expec
     }
     // With other numbers of either sign; nothing if they need not show.
     const auto is_unused = [&](double factor) {
-      const Case other = with_all_changed(call, input, factor);
+      const Case other = with_rows_changed(call, input, 0, input.rows, factor);
       const std::optional<Answer> changed = attempt(other);
       return changed && differ_by_far(right, expected(other)) &&
              !first_change(*got, (*changed)[right.output]);

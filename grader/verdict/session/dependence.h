@@ -14,6 +14,12 @@ namespace onepass::verdict {
 
 using Expected = std::function<Expectation(const Case&)>;
 
+constexpr double kFarOff = 4.0;  // bounds: by so much a result has to change
+
+/// The same call with the rows of that input from `first` to before `last` so many times as large.
+Case with_rows_changed(const Case& call, const Buffer& input, std::int64_t first, std::int64_t last,
+                       double factor);
+
 /// Inputs that should enter the output, and do not at all. Nothing of large calls.
 std::optional<std::string> unused_inputs(const Case& call, const Expected& expected,
                                          const Attempt& attempt);
@@ -26,8 +32,8 @@ std::optional<std::string> unused_inputs(const Case& call, const Expected& expec
 std::optional<std::string> miscounted_elements(const Case& call, const Expected& expected,
                                                const Attempt& attempt);
 
-/// A row of many that enters sums over them, one a column, more than once, or not at all: found by
-/// changing half of the rows among which it is, again and again.
+/// A row of many that enters sums over them, one a column, several whole times, or not at all:
+/// found by changing half of the rows among which it is, again and again.
 std::optional<std::string> miscounted_row(const Case& call, const Buffer& input,
                                           const Expectation& right, const Answer& answer,
                                           const Expected& expected, const Attempt& attempt);

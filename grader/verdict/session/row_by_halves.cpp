@@ -9,11 +9,7 @@
 #include "verdict/session/dependence.h"
 
 namespace onepass::verdict {
-namespace {
 
-constexpr double kFarApart = 4.0;  // bounds: by so much a sum has to differ
-
-/// The same call with some rows of that input so many times as large.
 Case with_rows_changed(const Case& call, const Buffer& input, std::int64_t first, std::int64_t last,
                        double factor) {
   std::vector<Buffer> buffers = call.buffers();
@@ -26,8 +22,6 @@ Case with_rows_changed(const Case& call, const Buffer& input, std::int64_t first
   }
   return call.with(std::move(buffers));
 }
-
-}  // namespace
 
 std::optional<std::string> miscounted_row(const Case& call, const Buffer& input,
                                           const Expectation& right, const Answer& answer,
@@ -46,7 +40,7 @@ std::optional<std::string> miscounted_row(const Case& call, const Buffer& input,
       const double change = wanted.value(0, col) - right.value(0, col);
       const double is = (*now)[right.output].get(0, col) - answer[right.output].get(0, col);
       const double bounds = wanted.bound(0, col) + right.bound(0, col);
-      if (std::abs(is - change) > std::max(most, kFarApart * bounds)) {
+      if (std::abs(is - change) > std::max(most, kFarOff * bounds)) {
         most = std::abs(is - change);
         parts = (is - change) / change;
       }
@@ -65,10 +59,11 @@ std::optional<std::string> miscounted_row(const Case& call, const Buffer& input,
       first = middle;
     }
   }
-  if (!found || *found == 0.0 || std::abs(*found - std::round(*found)) > 0.05) {
+  const double times = 1.0 + std::round(found.value_or(0.0));  // that the row enters
+  if (!found || std::abs(1.0 + *found - times) > 0.05 || times < 0.0 || times == 1.0) {
     return std::nullopt;
   }
-  return *found < 0.0 ? fmt::format(
+  return times == 0.0 ? fmt::format(
                             "What {} holds in row {} does not enter {}: with other numbers there "
                             "the same comes out.",
                             input.name, first, right.output)
