@@ -193,6 +193,7 @@ void note_begun(Json& exercise, int todo, bool begun) {
                     {"error_over_bound", nullptr},
                     {"location", nullptr}});
       check.erase("detail");
+      check.erase("is_right");
     }
   }
 }

@@ -53,9 +53,10 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
   if (requests.busiest_line.line > 0) {
     location = fmt::format("{}:{}", requests.busiest_line.file, requests.busiest_line.line);
   }
-  verdict::session().fail(
-      call,
-      {.message = "The result is right, but " + reason, .mistake = mistake, .location = location});
+  verdict::session().fail(call, {.message = "The result is right, but " + reason,
+                                 .mistake = mistake,
+                                 .location = location,
+                                 .is_right = true});
 }
 
 }  // namespace
@@ -135,12 +136,10 @@ void require_shared_rows(std::int64_t least, const verdict::Case& call, const st
   // Who cuts it into whole pieces may have one block take somewhat more than another.
   const double share = verdict::session().share_of_first_block(call, tensor, row);
   if (share * static_cast<double>(least) > kUneven) {
-    verdict::session().fail(
-        call, {.message = fmt::format("One block reads {} of a channel's {} elements of {}, "
-                                      "and no other channel: share a channel among {} blocks at "
-                                      "least, however many channels there are.",
-                                      percent(share), row, tensor, least),
-               .mistake = "few-blocks"});
+    fail(call, "few-blocks", {},
+         fmt::format("one block reads {} of a channel's {} elements of {}, and no other channel: "
+                     "share a channel among {} blocks at least, however many channels there are.",
+                     percent(share), row, tensor, least));
   }
 }
 

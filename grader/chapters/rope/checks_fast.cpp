@@ -68,7 +68,8 @@ void require_angles_shared(const Case& call, const verdict::Traffic& traffic, co
                    "heads, and {} would do: turn four heads by the angles that a thread has "
                    "loaded.",
                    table, times, heads, most),
-               .mistake = "loaded-twice"});
+               .mistake = "loaded-twice",
+               .is_right = true});
   }
 }
 
@@ -165,6 +166,14 @@ TEST_SUITE("rope/fast") {
                               .rotary_dim = 6 * vector,
                               .own_tables = true,
                               .arrangement = {{"q", {vector, 8}}, {"k", {3 * vector, 16}}}});
+        // Of what is turned each half is whole vectors, and so is the rest: an odd number, or even.
+        const verdict::Random draw = session().random().stream(verdict::name(dtype));
+        for (const std::int64_t rest : {1, 2, 3}) {
+          const std::int64_t half = draw.integer(static_cast<std::uint64_t>(rest), 1, 4);
+          check_packs(subject, {.dtype = dtype,
+                                .head_dim = (2 * half + rest) * vector,
+                                .rotary_dim = 2 * half * vector});
+        }
       }
       for_ends_of_vectors(subject.functions->int32, {"head_dim", 1, 1024},
                           [&](Dtype dtype, std::int64_t, std::int64_t head_dim) {

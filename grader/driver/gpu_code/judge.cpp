@@ -154,7 +154,8 @@ void refuse_spills(Json& exercise, const std::vector<KernelResources>& kernels,
       if (!may && kernel.spill_store_bytes + kernel.spill_load_bytes > 0) {
         check.update({{"status", "failed"},
                       {"message", why_no_spills(kernel)},
-                      {"diagnosis", "slower-than-a-copy"}});
+                      {"diagnosis", "slower-than-a-copy"},
+                      {"is_right", true}});
         exercise["gpu_code"]["refused"] = "failed";
         break;
       }

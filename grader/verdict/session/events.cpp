@@ -57,27 +57,31 @@ void Events::write(const json& event) {
 json check_event(const std::string& exercise, const wire::CheckInfo& info,
                  const Session::Check& check) {
   const Failure failure = check.failure.value_or(Failure{Status::passed});
-  return {{"event", "check"},
-          {"exercise", exercise},
-          {"name", info.name},
-          {"status", failure.status},
-          {"points", info.points},
-          {"message", failure.message},
-          {"diagnosis", or_null(failure.mistake)},
-          {"possible", possible_of(failure)},
-          {"error_over_bound",
-           or_null(check.failure ? failure.error_over_bound : check.error_over_bound)},
-          {"location", or_null(failure.location)},
-          {"todo", info.todo},
-          {"warnings", check.warnings},
-          {"output", check.output},
-          {"launches", launches_of(check)},
-          {"detail",
-           {{"where", failure.where},
-            {"expected", failure.expected},
-            {"got", failure.got},
-            {"pattern", failure.pattern},
-            {"call", failure.call}}}};
+  json event = {{"event", "check"},
+                {"exercise", exercise},
+                {"name", info.name},
+                {"status", failure.status},
+                {"points", info.points},
+                {"message", failure.message},
+                {"diagnosis", or_null(failure.mistake)},
+                {"possible", possible_of(failure)},
+                {"error_over_bound",
+                 or_null(check.failure ? failure.error_over_bound : check.error_over_bound)},
+                {"location", or_null(failure.location)},
+                {"todo", info.todo},
+                {"warnings", check.warnings},
+                {"output", check.output},
+                {"launches", launches_of(check)},
+                {"detail",
+                 {{"where", failure.where},
+                  {"expected", failure.expected},
+                  {"got", failure.got},
+                  {"pattern", failure.pattern},
+                  {"call", failure.call}}}};
+  if (failure.is_right) {
+    event["is_right"] = true;
+  }
+  return event;
 }
 
 }  // namespace onepass::verdict

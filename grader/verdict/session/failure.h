@@ -35,6 +35,7 @@ struct Failure {
   std::optional<double> error_over_bound = {};
   std::optional<std::string> location = {};  // "file:line" in the student's file
 
+  bool is_right = false;      // the results are: it moves too much, or takes too long
   bool took_memory = false;   // more of this computer's than a program may
   std::string past = {};      // the tensor that was left, if one was
   bool is_just_past = false;  // a short one, and by little: no index that lost bits leads there
