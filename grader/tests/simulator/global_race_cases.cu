@@ -217,6 +217,26 @@ CASE(counter_within_a_lock, "") {
   counts_under_lock<<<8, 64>>>(zeros<int>(1), zeros<int>(2), zeros<float>());
 }
 
+/// What the lock guards is known by a flag, the last word that who takes the lock changes.
+__global__ void first_sets(int* lock, int* used, float* group, bool fence) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
+    __threadfence();
+    const bool is_first = atomicExch(used, 1) == 0;
+    group[0] = (is_first ? 0.0f : group[0]) + 1;  // sets
+    if (fence) __threadfence();
+    atomicExch(lock, 0);
+  }
+}
+CASE(flag_within_a_lock, "") {
+  first_sets<<<8, 64>>>(zeros<int>(1), zeros<int>(2), zeros<float>(), true);
+}
+CASE(flag_within_a_lock_released_without_fence, "global-race", {"without a __threadfence() before"},
+     {{"sets", 0, 0}, {"sets", 0, 1}}) {
+  first_sets<<<8, 64>>>(zeros<int>(1), zeros<int>(2), zeros<float>(), false);
+}
+
 /// As under a lock, by loads that are strong.
 __global__ void adds_volatile(int* lock, volatile float* group) {
   if (threadIdx.x == 0) {

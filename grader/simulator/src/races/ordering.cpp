@@ -341,16 +341,18 @@ void Ordering::on(const Synchronisation& event) {
 void Ordering::note_atomic(const Synchronisation& event) {
   if (last_atomics_.size() == 0) {
     const uint3& grid = launch_.grid;
-    last_atomics_ = LazyArray<LastAtomic>(std::size_t{grid.x} * grid.y * grid.z);
+    last_atomics_ = LazyArray<LastAtomics>(std::size_t{grid.x} * grid.y * grid.z);
   }
   const Block& block = blocks_.running();
-  last_atomics_[block.number] = {event.word,
-                                 event.atomic,
-                                 block.interval,
-                                 static_cast<std::uint16_t>(event.thread),
-                                 block.threads[event.thread].has_synced,
-                                 block.fenced.some_interval > 0,
-                                 block.has_fenced_narrowly};
+  auto& [latest, before] = last_atomics_[block.number];
+  if (latest.word != event.word) before = latest;
+  latest = {event.word,
+            event.atomic,
+            block.interval,
+            static_cast<std::uint16_t>(event.thread),
+            block.threads[event.thread].has_synced,
+            block.fenced.some_interval > 0,
+            block.has_fenced_narrowly};
 }
 
 bool Ordering::is_ordered_within_phase(const AccessRecord& earlier, unsigned thread) const {
@@ -411,10 +413,18 @@ Ordering::Handover Ordering::handover(const AccessRecord& earlier, unsigned thre
   if (last_atomics_.size() == 0) return {};
   const std::uint64_t other = block_of(earlier);
   const Block& block = blocks_.running();
-  const LastAtomic& theirs = last_atomics_[other];
-  const LastAtomic& mine = last_atomics_[block.number];
-  if (theirs.word == 0 || theirs.word != mine.word) return {};
-  const auto told = [&](Gap gap) { return Handover{gap, theirs, mine}; };
+  const auto of_one_word = [&]() -> Handover {
+    for (const LastAtomic& theirs : {last_atomics_[other].latest, last_atomics_[other].before}) {
+      for (const LastAtomic& mine :
+           {last_atomics_[block.number].latest, last_atomics_[block.number].before}) {
+        if (theirs.word != 0 && theirs.word == mine.word) return {Gap::none, theirs, mine};
+      }
+    }
+    return {};
+  };
+  const auto [none, theirs, mine] = of_one_word();
+  if (theirs.word == 0) return {};
+  const auto told = [theirs = theirs, mine = mine](Gap gap) { return Handover{gap, theirs, mine}; };
   const auto published = published_.find(mine.word);
   if (published != published_.end() && is_seen(published->second.knowledge, other, earlier)) {
     const bool by_another = mine.interval >= block.phase_begin && mine.thread != thread;

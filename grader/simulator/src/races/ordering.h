@@ -210,6 +210,11 @@ class Ordering {
     bool after_narrow_fence;  // has some thread called __threadfence_block()?
   };
 
+  /// A block's last atomics on two words, the latest first: such as a lock and what it guards.
+  struct LastAtomics {
+    LastAtomic latest, before;
+  };
+
   /// What keeps the last atomics of two blocks, on one word, from handing an access on.
   struct Handover {
     enum class Gap {
@@ -326,7 +331,7 @@ class Ordering {
   std::map<unsigned, Cluster> clusters_;                // by the seat of their first block
   std::unordered_map<std::uintptr_t, Word> published_;  // by address
   std::uint64_t last_version_ = 0;
-  LazyArray<LastAtomic> last_atomics_;
+  LazyArray<LastAtomics> last_atomics_;  // by block
 };
 
 }  // namespace simulator
