@@ -11,8 +11,8 @@ namespace {
 
 using common::ForwardHooks;
 
-/// How many elements a part has: a number of its own, or its share of the channel, in whole vectors
-/// of a warp or single elements.
+/// How many elements a part has: a number of its own, or its share of the channel, in single
+/// elements, whole vectors, or whole vectors of a warp.
 using Length = std::function<std::int64_t(std::int64_t count)>;
 
 std::vector<Length> lengths() {
@@ -21,7 +21,7 @@ std::vector<Length> lengths() {
     all.push_back([=](std::int64_t) { return length; });
   }
   for (std::int64_t parts = 2; parts <= 64; parts *= 2) {
-    for (const std::int64_t unit : {1, 32 * 4, 32 * 8}) {
+    for (const std::int64_t unit : {1, 4, 8, 32 * 4, 32 * 8}) {
       all.push_back([=](std::int64_t count) {
         const std::int64_t share = (count + parts - 1) / parts;
         return (share + unit - 1) / unit * unit;
@@ -49,23 +49,29 @@ Part part_of(const Field& x, std::int64_t row, std::int64_t first, std::int64_t 
 /// From a channel's parts to the statistics that are taken for its own.
 using Merge = Part (*)(const std::vector<Part>& parts);
 
-Part weighed(const std::vector<Part>& parts, double (*weight)(const Part&), bool between) {
-  Part all;
+/// The mean of the parts' means, each weighed with its count, or all alike.
+double mean_of(const std::vector<Part>& parts, bool alike) {
+  double count = 0.0, sum = 0.0;
   for (const Part& part : parts) {
-    all.count += weight(part);
-    all.mean += weight(part) * part.mean;
+    const double weight = alike ? 1.0 : part.count;
+    count += weight;
+    sum += weight * part.mean;
   }
-  all.mean /= all.count;
+  return sum / count;
+}
+
+/// The squares within the parts, and of each part's distance from a mean, as often as that says.
+Part about(double mean, const std::vector<Part>& parts,
+           const std::function<double(const Part&)>& times) {
+  Part all = {0.0, mean, 0.0};
   for (const Part& part : parts) {
-    const double distance = part.mean - all.mean;
-    all.squares += part.squares + (between ? weight(part) * distance * distance : 0.0);
+    all.squares += part.squares + times(part) * (part.mean - mean) * (part.mean - mean);
   }
   return all;
 }
 
 Part nothing_between(const std::vector<Part>& parts) {
-  return weighed(
-      parts, [](const Part& part) { return part.count; }, false);
+  return about(mean_of(parts, false), parts, [](const Part&) { return 0.0; });
 }
 
 Part as_equal(const std::vector<Part>& parts) {
@@ -73,12 +79,12 @@ Part as_equal(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     count += part.count;
   }
-  std::vector<Part> equal = parts;
-  for (Part& part : equal) {
-    part.count = count / static_cast<double>(parts.size());
-  }
-  return weighed(
-      equal, [](const Part& part) { return part.count; }, true);
+  return about(mean_of(parts, true), parts,
+               [each = count / static_cast<double>(parts.size())](const Part&) { return each; });
+}
+
+Part with_plain_mean(const std::vector<Part>& parts) {
+  return about(mean_of(parts, true), parts, [](const Part& part) { return part.count; });
 }
 
 /// Of every channel, of such parts; nothing where it has no two of them.
@@ -108,7 +114,10 @@ common::Table<Hooks> slice_mistakes() {
        nothing_between},
       {"The parts of a channel were put together as if each had equally many elements: weigh them "
        "with the counts that there are. The last part has fewer.",
-       as_equal}};
+       as_equal},
+      {"The mean of a channel's parts was taken as if each had equally many elements: weigh their "
+       "means with the counts that there are. The last part has fewer.",
+       with_plain_mean}};
   for (const auto& [sentence, merge] : merges) {
     for (const Length& length : lengths()) {
       const ForwardHooks hooks = {

@@ -326,10 +326,13 @@ BackwardTable wrong_row_sums(bool centred) {
              " what adding up in the 16-bit type gives: convert to float and add in float.",
          sum, verdict::kSixteenBitNoiseInAnyOrder});
   }
-  return placed(
-      joined<RowSum>(
-          {{sixteen_bits}, wrong_shares(), wrong_totals(), carried_sums(), shared_sums()}),
-      [](const RowSum& sum) { return BackwardHooks{.row_sum = sum}; });
+  return placed(joined<RowSum>({{sixteen_bits},
+                                wrong_shares(),
+                                means_of_unequal_shares(),
+                                wrong_totals(),
+                                carried_sums(),
+                                shared_sums()}),
+                [](const RowSum& sum) { return BackwardHooks{.row_sum = sum}; });
 }
 
 /// Do the hooks concern that output?

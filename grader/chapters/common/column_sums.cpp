@@ -144,6 +144,38 @@ Ways rounded_sums() {
   return all;
 }
 
+/// The groups' sums are floats, and their total is rounded at each of them.
+Ways rounded_totals() {
+  Ways all;
+  for (const std::int64_t groups : {128, 512, 256, 64, 32, 16, 8, 4, 2, 1024}) {
+    const auto sums = [=](Dtype dtype, const Field& terms) -> std::optional<Field> {
+      if (dtype == Dtype::fp32) {
+        return std::nullopt;
+      }
+      const std::int64_t there = std::min(groups, terms.rows);
+      Field partial(there, terms.cols);
+      for (std::int64_t row = 0; row < terms.rows; ++row) {
+        for (std::int64_t col = 0; col < terms.cols; ++col) {
+          partial(row % there, col) += terms(row, col);
+        }
+      }
+      Field total(1, terms.cols);
+      for (std::int64_t group = 0; group < there; ++group) {
+        for (std::int64_t col = 0; col < terms.cols; ++col) {
+          total(0, col) = verdict::round_to(dtype, total(0, col) + partial(group, col));
+        }
+      }
+      return total;
+    };
+    all.push_back(
+        {"The total was kept in the 16-bit type while the partial sums were added to it, "
+         "which loses what is small beside it: add up in float, and round once.",
+         {.column_sums = sums},
+         verdict::kSixteenBitNoise});
+  }
+  return all;
+}
+
 /// Each product is rounded before it is added, whether its x_hat was rounded too or not. So it is
 /// where each group has one row, and rounds its sum.
 Ways rounded_terms() {
@@ -181,6 +213,7 @@ Table<BackwardHooks> column_sum_mistakes() {
       {"accumulated-into-garbage", garbage_added()},
       {"half-partials", rounded_terms()},
       {"half-partials", rounded_sums()},
+      {"half-partials", rounded_totals()},
   };
   return joined<BackwardHooks>({wrong_sums, placed(ways_to_lose(kLostRows), only_rows),
                                 placed(ways_to_lose(kDoubledRows), twice_rows), rest});

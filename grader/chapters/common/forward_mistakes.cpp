@@ -251,6 +251,7 @@ Table<Hooks> statistics_mistakes(const ForwardWords& words) {
   for (Of of : sums_of(words)) {
     const auto in_sums = [of](const RowSum& sum) { return summed_by(sum, of); };
     all = joined<Hooks>({all, placed(wrong_shares(words.of), in_sums),
+                         placed(means_of_unequal_shares(words.of), in_sums),
                          placed(carried_sums(words.of), in_sums),
                          placed(shared_sums(words.of), in_sums)});
   }

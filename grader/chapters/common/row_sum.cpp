@@ -204,6 +204,48 @@ RowSum shares_of(std::int64_t threads, bool warps, bool packs) {
   };
 }
 
+namespace {
+
+/// The plain mean of the shares' means, times the number of columns.
+RowSum mean_of_means(const RowSum& shares) {
+  return [=](Dtype dtype, const Field& terms) -> std::optional<Field> {
+    const std::optional<Field> sums = shares(dtype, terms);
+    const std::optional<Field> counts =
+        shares(dtype, verdict::field_of(1, terms.cols, [](auto, auto) { return 1.0; }));
+    if (!sums || !counts || counts->values.front() == counts->values.back()) {
+      return std::nullopt;
+    }
+    return verdict::field_of(terms.rows, 1, [&](auto row, auto) {
+      double means = 0.0, number = 0.0;
+      for (std::int64_t part = 0; part < counts->cols; ++part) {
+        const double count = (*counts)(0, part);
+        means += count > 0.0 ? (*sums)(row, part) / count : 0.0;
+        number += count > 0.0 ? 1.0 : 0.0;
+      }
+      return means / number * static_cast<double>(terms.cols);
+    });
+  };
+}
+
+}  // namespace
+
+Table<RowSum> means_of_unequal_shares(const RowWords& words) {
+  Mistake<RowSum> mistake{"welford-counts", {}};
+  for (const std::int64_t threads : {256, 1024, 512, 128, 64, 32}) {
+    for (const bool warps : {false, true}) {
+      for (const bool packs : {false, true}) {
+        mistake.ways.push_back(
+            {fmt::format("Each {0} divided by the number of its own {1}s, and their means were "
+                         "taken together as if each had equally many: where some have one more, "
+                         "or none, add up the sums, and divide once.",
+                         warps ? "warp" : "thread", words.column),
+             mean_of_means(shares_of(threads, warps, packs))});
+      }
+    }
+  }
+  return {mistake};
+}
+
 std::vector<RowSum> sums_in_sixteen_bits() {
   std::vector<RowSum> all;
   for (std::int64_t threads : {256, 1024, 512, 128, 64, 32, 1}) {

@@ -31,6 +31,10 @@ Table<RowSum> wrong_shares(const RowWords& words = {});
 /// packs of 16 bytes.
 Table<RowSum> wrong_totals();
 
+/// Means of the threads' shares, or of the warps', put together as if these had equally many
+/// columns each: times the number of columns. Nothing where they have.
+Table<RowSum> means_of_unequal_shares(const RowWords& words = {});
+
 /// The thread of a block that has column 0, 1, ... of a row: single columns, or packs of 16 bytes.
 /// Empty where packs do not fit the row.
 std::vector<std::size_t> threads_of_columns(verdict::Dtype dtype, std::int64_t cols,

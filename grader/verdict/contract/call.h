@@ -142,6 +142,10 @@ std::optional<Case> with_uneven_rows(const Case& call);
 std::optional<Case> with_all_alike(const Case& call, const std::vector<std::string>& inputs,
                                    std::optional<double> number = {});
 
+/// The same call with -1, 0 and 1 for numbers, and 1 for those of an input that are all positive.
+/// Nothing of a hash filled call.
+std::optional<Case> with_small_whole_numbers(const Case& call);
+
 /// The same call in which each of these inputs, if it is null, has numbers from 0.5 to 1.5. Nothing
 /// if none is, or of a hash filled call.
 std::optional<Case> with_given(const Case& call, const std::vector<std::string>& inputs);

@@ -239,6 +239,31 @@ std::optional<Case> with_all_alike(const Case& call, const std::vector<std::stri
   return changed ? std::optional(made_of(call, std::move(*taken))) : std::nullopt;
 }
 
+std::optional<Case> with_small_whole_numbers(const Case& call) {
+  std::optional<Taken> taken = taken_with_values(call);
+  if (!taken) {
+    return std::nullopt;
+  }
+  for (auto& [name, values] : taken->arguments.values) {
+    const Matrix before = *values;
+    if (is_integer(before.dtype())) {
+      continue;
+    }
+    bool is_positive = true;
+    for (std::int64_t row = 0; row < before.rows(); ++row) {
+      for (std::int64_t col = 0; col < before.cols(); ++col) {
+        is_positive = is_positive && before.get(row, col) > 0.0;
+      }
+    }
+    const Random draw = Random(1).stream(name);
+    values = matrix_of(before.dtype(), before.rows(), before.cols(), [&](auto row, auto col) {
+      const auto number = static_cast<std::uint64_t>(row * before.cols() + col);
+      return is_positive ? 1.0 : static_cast<double>(draw.integer(number, 0, 2) - 1);
+    });
+  }
+  return made_of(call, std::move(*taken));
+}
+
 std::optional<Case> with_given(const Case& call, const std::vector<std::string>& inputs) {
   std::optional<Taken> taken = taken_with_values(call);
   const Sizes sizes = taken ? every_size(call) : Sizes{};

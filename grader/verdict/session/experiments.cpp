@@ -94,6 +94,22 @@ bool are_alike(std::int64_t one, std::int64_t other) {
   return warps(one) == warps(other) && vector_of(one) == vector_of(other);
 }
 
+/// Is it a number of heads, of which a tensor's row has several side by side? Then another size is
+/// what a head has, for which there is a tensor of its own, such as a weight.
+bool counts_heads(const contract::Function& function, const std::string& size) {
+  const std::vector<contract::Tensor>& tensors = function.tensors;
+  return std::any_of(tensors.begin(), tensors.end(), [&](const contract::Tensor& tensor) {
+    const std::vector<std::string>& factors = tensor.cols.factors;
+    return std::count(factors.begin(), factors.end(), size) > 0 &&
+           std::any_of(factors.begin(), factors.end(), [&](const std::string& other) {
+             return other != size &&
+                    std::any_of(tensors.begin(), tensors.end(), [&](const auto& of_head) {
+                      return of_head.cols == contract::Extent(other.c_str());
+                    });
+           });
+  });
+}
+
 /// Has a row but one element? Then no sum tells one formula from another.
 bool is_one_column(const Case& call) {
   const std::vector<std::string> row_sizes = call.contract()->row_sizes();
@@ -130,7 +146,8 @@ std::optional<Variation> varied(const Case& call, const Varying& change) {
     const bool is_narrower = more < value && (wider > size.most || !are_alike(wider, value));
     const std::int64_t rows = change.eights ? (value / 8 + 1) * 8 : value + change.more_rows;
     value = is_rows ? rows : is_narrower ? value * change.factor - more : wider;
-    is_alike = is_alike && (is_rows || are_alike(value, before.at(size.name)));
+    is_alike = is_alike && (is_rows || counts_heads(*call.contract(), size.name) ||
+                            are_alike(value, before.at(size.name)));
   }
   const bool is_other =
       sizes != before || (change.root != 1.0 && !call.contract()->scalars.empty());

@@ -119,16 +119,23 @@ bool is_pack_over_the_end(const Case& call, const Finding& finding) {
          finding.index % buffer->stride() < buffer->cols;
 }
 
+bool is_aligned(const Buffer& buffer, std::int64_t stride) {
+  return stride * static_cast<std::int64_t>(size_of(buffer.dtype)) % 16 == 0;
+}
+
+/// Does a row of it end within 16 bytes?
+bool fills_no_packs(const Case& call, const std::string& name) {
+  const contract::Tensor* tensor = contract::tensor_of(call, name);
+  const Buffer& buffer = call.buffer(name);
+  return tensor != nullptr && tensor->traits.strided && !is_aligned(buffer, buffer.cols);
+}
+
 /// Does an access begin where a row would be that the tensor does not have?
 bool in_a_row_past_the_end(const Case& call, const Finding& finding) {
   const Buffer& buffer = call.buffer(finding.buffer);
   return finding.kind == Kind::out_of_bounds_global &&
          finding.index / buffer.stride() >= buffer.rows &&
          finding.index % buffer.stride() < buffer.cols;
-}
-
-bool is_aligned(const Buffer& buffer, std::int64_t stride) {
-  return stride * static_cast<std::int64_t>(size_of(buffer.dtype)) % 16 == 0;
 }
 
 }  // namespace
@@ -278,6 +285,19 @@ bool goes_well_in_vectors(const Case& call, const GoesWell& goes_well) {
   return in_vectors && has_gaps(*in_vectors) && goes_well(*in_vectors);
 }
 
+namespace {
+
+Diagnosis explain_pack_over_the_end(const Case& call, const Finding& finding) {
+  return with_advice(
+      finding, "no-tail-mask",
+      fmt::format("This access begins in the row and reaches past its end, which nobody may, be it "
+                  "used or not: where {} is no multiple of a pack, what is left over is read and "
+                  "written element by element.",
+                  columns_of(call, finding.buffer)));
+}
+
+}  // namespace
+
 Diagnosis explain_finding(const Case& call, const Run& run, const Finding& finding,
                           const GoesWell& goes_well) {
   if (may_be_overflow(call, finding) && goes_well_nearer(call, goes_well)) {
@@ -293,11 +313,7 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
     const Densely densely = goes_densely(call, goes_well);
     // Where a row has another distance, packs may be taken no more: that says nothing of strides.
     if (densely != Densely::well && is_pack_over_the_end(call, finding)) {
-      return with_advice(finding, "no-tail-mask",
-                         "This access begins in the row and reaches past its end: where " +
-                             columns_of(call, finding.buffer) +
-                             " is no multiple of a pack, what is left over is read and written "
-                             "element by element.");
+      return explain_pack_over_the_end(call, finding);
     }
     if (densely == Densely::well_in_another_way && goes_well_in_vectors(call, goes_well)) {
       return with_advice(
@@ -325,6 +341,9 @@ Diagnosis explain_finding(const Case& call, const Run& run, const Finding& findi
                             call.buffer(finding.buffer).rows)
               : place_advice(call, finding.buffer));
     }
+  }
+  if (is_pack_over_the_end(call, finding) && fills_no_packs(call, finding.buffer)) {
+    return explain_pack_over_the_end(call, finding);
   }
   if (finding.kind == Kind::uninitialised_global && contract::is_scratch(call, finding.buffer)) {
     if (goes_well_in_whole(call, goes_well)) {

@@ -17,6 +17,8 @@ constexpr std::int64_t kMostTried = std::int64_t{1} << 20;  // elements of the i
 // Two sizes that differ, and share nothing else that small or odd ones have.
 constexpr std::int64_t kSmallOne = 24, kLargeOne = 40;
 constexpr std::int64_t kLeastPower = 8;  // so that three quarters of it are pairs
+// That sums and products of it need rounding.
+constexpr double kNoRoundNumber = 0.7317;
 
 /// Those that the function is told.
 std::vector<std::string> sizes_told(const Case& call) {
@@ -111,6 +113,18 @@ std::optional<std::string> matter_of_lost_alignment(const Case& call, const IsRi
          "aligned.";
 }
 
+std::optional<std::string> matter_of_rounding(const Case& call, const IsRight& is_right) {
+  if (size_of(call.dtype()) != 2 || !is(true, contract::in_dtype(call, Dtype::fp32), is_right) ||
+      !is(true, contract::with_small_whole_numbers(call), is_right)) {
+    return std::nullopt;
+  }
+  return fmt::format(
+      "In fp32 the same call is right, and in {} it is where all numbers are -1, 0 or 1, which "
+      "need no rounding: is something rounded to {} before the very end, or not to the nearest "
+      "number?",
+      name(call.dtype()), name(call.dtype()));
+}
+
 std::optional<std::string> matter_of_null(const Case& call, const IsRight& is_right) {
   std::vector<std::string> null;
   for (const Buffer& buffer : call.buffers()) {
@@ -137,7 +151,8 @@ std::optional<std::string> matter_of_place(const Case& call, const IsRight& is_r
     }
   }
   for (const std::vector<std::string>& inputs : each_and_all(of_other_shapes)) {
-    if (is(true, contract::with_all_alike(call, inputs), is_right)) {
+    if (is(true, contract::with_all_alike(call, inputs), is_right) &&
+        is(true, contract::with_all_alike(call, inputs, kNoRoundNumber), is_right)) {
       return fmt::format(
           "Where {}{} has the same number everywhere the same call is right: look at which of its "
           "elements is taken where.",

@@ -23,6 +23,9 @@ std::optional<std::string> matter_of_two_sizes(const Case& call, const IsRight& 
 /// quarters and three halves of it. So it is no matter of multiples, or of more or less.
 std::optional<std::string> matter_of_powers_of_two(const Case& call, const IsRight& is_right);
 
+/// Of a call of 16 bits: right in fp32, and where nothing needs rounding.
+std::optional<std::string> matter_of_rounding(const Case& call, const IsRight& is_right);
+
 /// Of the inputs that are null: right if one of them is given, or all.
 std::optional<std::string> matter_of_null(const Case& call, const IsRight& is_right);
 

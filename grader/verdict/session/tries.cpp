@@ -174,6 +174,7 @@ void Session::look_for_matter(const Case& call, const Outputs& outputs) {
   }
   std::optional<std::string> matter = matter_of_null(call, is_right);
   matter = matter ? matter : matter_of_scalar(call, is_right);
+  matter = matter ? matter : matter_of_rounding(call, is_right);
   matter = matter ? matter : matter_of_lost_alignment(call, is_right);
   matter = matter ? matter : matter_of_place(call, is_right);
   matter = matter ? matter : matter_of_two_sizes(call, is_right);
