@@ -142,7 +142,7 @@ std::optional<Case> with_uneven_rows(const Case& call);
 std::optional<Case> with_all_alike(const Case& call, const std::vector<std::string>& inputs,
                                    std::optional<double> number = {});
 
-/// The same call with -1, 0 and 1 for numbers, and 1 for those of an input that are all positive.
+/// The same call with -1, 0 and 1 for numbers, and 1 and 2 for those of an input that are positive.
 /// Nothing of a hash filled call.
 std::optional<Case> with_small_whole_numbers(const Case& call);
 

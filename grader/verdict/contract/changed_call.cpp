@@ -258,7 +258,8 @@ std::optional<Case> with_small_whole_numbers(const Case& call) {
     const Random draw = Random(1).stream(name);
     values = matrix_of(before.dtype(), before.rows(), before.cols(), [&](auto row, auto col) {
       const auto number = static_cast<std::uint64_t>(row * before.cols() + col);
-      return is_positive ? 1.0 : static_cast<double>(draw.integer(number, 0, 2) - 1);
+      const std::int64_t least = is_positive ? 1 : -1;
+      return static_cast<double>(draw.integer(number, least, is_positive ? 2 : 1));
     });
   }
   return made_of(call, std::move(*taken));

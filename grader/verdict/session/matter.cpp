@@ -119,7 +119,7 @@ std::optional<std::string> matter_of_rounding(const Case& call, const IsRight& i
     return std::nullopt;
   }
   return fmt::format(
-      "In fp32 the same call is right, and in {} it is where all numbers are -1, 0 or 1, which "
+      "In fp32 the same call is right, and in {} it is where all numbers are -1, 0, 1 or 2, which "
       "need no rounding: is something rounded to {} before the very end, or not to the nearest "
       "number?",
       name(call.dtype()), name(call.dtype()));
