@@ -1,0 +1,280 @@
+// Given device code: what the fast exercises are built of. Read it once, from top to bottom.
+//
+//   1. Pack        several columns in one access              1.4 and all others
+//   2. RowSum      a sum over the threads that share a row    1.4, 1.5, 1.7, 2.5
+//   3. Share       which packs of which row a thread has      1.4, 1.5, 1.7, 2.5
+//   4. launch_rows how many threads and blocks a row gets     1.4, 1.5, 1.7, 2.5
+//
+// onepass/ring.h continues with what the backward passes (1.6, 2.6) need. You may copy any part of
+// it into your file under another name and change it.
+#pragma once
+
+#include <cooperative_groups.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+// Clusters: blocks that run at the same time and reach each other's shared memory. A GPU has them
+// from compute capability 9.0 on, and nvcc what is used here from CUDA 12.4 on.
+#if __has_include(<cuda/ptx>) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900)
+#define ONEPASS_CLUSTERS
+#include <cuda/ptx>
+#endif
+
+namespace onepass {
+
+constexpr int kMostWarps = 32;  // of a block
+constexpr int kMostBlocks = 8;  // of a cluster: every GPU with clusters takes eight
+
+// ---- 1. Packs ---------------------------------------------------------------------------------
+//
+// A warp's load moves 32 times what a thread asks for. With 2 bytes per thread, 16 times as many
+// instructions are needed as with 16, and each thread has only 2 bytes in flight. Memory is 600 to
+// 800 ns away: to keep it busy, an H200 needs some 30 KB in flight on each multiprocessor (SM).
+//
+//     const auto* packs = reinterpret_cast<const Pack<T, 8>*>(row);  // row: aligned to 16 bytes
+//     Pack<T, 8> pack = packs[i];                                    // columns 8 i to 8 i + 7
+
+/// V neighbouring columns: one access of V * sizeof(T) bytes, which have to be aligned to as many.
+template <typename T, int V>
+struct alignas(sizeof(T) * V) Pack {
+  T values[V];
+};
+
+/// Element j of a pack as a float. In bfloat16 the upper half of a word is such a float already,
+/// and the lower half is one shift away. nvcc does not see it: it takes two instructions for each.
+template <typename T, int V>
+__device__ inline float value_of(const Pack<T, V>& pack, int j) {
+  if constexpr (V > 1 && std::is_same_v<T, __nv_bfloat16>) {
+    unsigned word;
+    memcpy(&word, pack.values + j / 2 * 2, sizeof(word));
+    return __uint_as_float(j % 2 == 0 ? word << 16 : word & 0xffff0000);
+  } else {
+    return static_cast<float>(pack.values[j]);
+  }
+}
+
+/// Pack i of a vector of weights. Where there are none, of what changes nothing: `otherwise`.
+template <int V, typename T>
+__device__ inline Pack<T, V> pack_or(const T* weights, int i, float otherwise) {
+  if (weights != nullptr) {
+    return reinterpret_cast<const Pack<T, V>*>(weights)[i];
+  }
+  Pack<T, V> pack;
+  for (int j = 0; j < V; ++j) {
+    pack.values[j] = static_cast<T>(otherwise);
+  }
+  return pack;
+}
+
+// ---- 2. Sums over a row -----------------------------------------------------------------------
+//
+// A row's threads are those of a block with the same threadIdx.y. A narrow row has fewer than 32
+// and shares its warp with other rows: no barrier. Otherwise it has whole warps, whose sums meet in
+// shared memory behind one __syncthreads(). A very wide row has the threads of several blocks, a
+// cluster. Each warp then stores its sum in the shared memory of every block, past the registers of
+// both, and each block waits until its own sums have arrived. That takes about a microsecond, and
+// the sender does not wait.
+//
+//     RowSum<false> row_sum;                    // by all threads, at the top of the kernel
+//     const float sum = row_sum(squares);       // by all threads: also those without a row
+//
+// A kernel may take two sums, one after the other.
+
+/// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
+__device__ inline float warp_sum(float value) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffff, value, offset);
+  }
+  return value;
+}
+
+template <bool kCluster>
+class RowSum {
+ public:
+  __device__ RowSum() : slots_(slots_of_block()) {
+    if constexpr (kCluster) {
+#ifdef ONEPASS_CLUSTERS
+      // A barrier in shared memory that counts bytes: of so many sums, 4 bytes each.
+      if (threadIdx.x == 0) {
+        namespace ptx = cuda::ptx;
+        for (uint64_t& arrived : slots_.arrived) {
+          ptx::mbarrier_init(&arrived, 1);
+        }
+        ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+        for (uint64_t& arrived : slots_.arrived) {
+          ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared,
+                                         &arrived, 4u * gridDim.y * (blockDim.x / 32));
+        }
+      }
+      // The others may send once they know that the barriers are ready. (Not barrier_arrive():
+      // relaxed, this does not wait for loads and stores in flight.)
+      asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#endif
+    }
+  }
+
+  /// The sum of `value` over all threads of the row, in each of them.
+  __device__ float operator()(float value) {
+    const int which = used_++;
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
+    const int warps = blockDim.x / 32;
+    if (!kCluster && blockDim.x <= 32) {
+      for (int offset = blockDim.x / 2; offset > 0; offset /= 2) {
+        value += __shfl_xor_sync(0xffffffff, value, offset);
+      }
+      return value;
+    }
+    value = warp_sum(value);
+    float* sums = slots_.sums[which] + threadIdx.y * warps;
+    if constexpr (kCluster) {
+#ifdef ONEPASS_CLUSTERS
+      namespace ptx = cuda::ptx;
+      const auto cluster = cooperative_groups::this_cluster();
+      const int blocks = gridDim.y;
+      if (which == 0) {
+        cluster.barrier_wait();  // all barriers are ready
+      }
+      if (lane < blocks) {  // lane b sends to block b
+        Slots& there = *cluster.map_shared_rank(&slots_, lane);
+        ptx::st_async(&there.sums[which][blockIdx.y * warps + warp], value, &there.arrived[which]);
+      }
+      while (!ptx::mbarrier_try_wait_parity(&slots_.arrived[which], 0)) {
+      }
+      value = 0.0f;
+      for (int i = lane; i < blocks * warps; i += 32) {
+        value += sums[i];
+      }
+      return warp_sum(value);
+#endif
+    } else {
+      if (lane == 0) {
+        sums[warp] = value;
+      }
+      __syncthreads();
+    }
+    return warp_sum(lane < warps ? sums[lane] : 0.0f);
+  }
+
+ private:
+  struct Slots {
+    float sums[2][(kCluster ? kMostBlocks : 1) * kMostWarps];  // of each sum those of all warps
+    uint64_t arrived[kCluster ? 2 : 1];
+  };
+  __device__ static Slots& slots_of_block() {
+    __shared__ Slots slots;
+    return slots;
+  }
+  Slots& slots_;
+  int used_ = 0;
+};
+
+// ---- 3. Which packs a thread has --------------------------------------------------------------
+//
+//     const auto my = share_of_thread<Pack<T, V>, kPacks, kCluster>(rows, cols / V);
+//     for (int p = 0; p < kPacks; ++p) {
+//       const int i = my.first + p * my.step;
+//       if (i < my.end) { held[p] = x_row[i]; }
+//     }
+//
+// Neighbouring lanes have neighbouring packs, so that a warp's access is one piece of memory.
+
+/// A thread's packs of row `row`: number first, first + step, ... below end. A thread without a row
+/// has none: end is 0. One thread of each row leads: it saves what is one number per row.
+struct Share {
+  int64_t row;
+  int first, step, end;
+  bool leads;
+};
+
+/// Of 16 bytes, packs of a row go around all of its threads. Of smaller ones, of which a thread has
+/// more, they go around the lanes of a warp: so `step` is known to nvcc, and p * step costs
+/// nothing.
+template <typename RowPack, int kPacks, bool kCluster>
+__device__ inline Share share_of_thread(int rows, int packs) {
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
+  const int thread = (kCluster ? blockIdx.y * blockDim.x * kPacks : 0) + threadIdx.x;
+  const bool exists = row < rows;
+  const int end = exists ? packs : 0;
+  const bool leads = exists && thread == 0;
+  if constexpr (sizeof(RowPack) == 16) {
+    return {row, thread, static_cast<int>(blockDim.x), end, leads};
+  } else {
+    return {row, thread + static_cast<int>(threadIdx.x) / 32 * 32 * (kPacks - 1), 32, end, leads};
+  }
+}
+
+// ---- 4. Launches ------------------------------------------------------------------------------
+
+inline int attribute(cudaDeviceAttr which) {
+  int device = 0;
+  int value = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&value, which, device);
+  return value;
+}
+
+inline bool has_clusters() {
+  return attribute(cudaDevAttrClusterLaunch) != 0;
+}
+
+/// blockDim.x threads have a row, blockDim.y rows are in a block, and gridDim.y blocks share one.
+struct RowLayout {
+  int threads, rows, blocks;
+};
+
+/// As few threads as hold a row, kPacks packs each: a power of two below 32, or whole warps. Narrow
+/// rows share a block of 128 threads. Where all rows together have few threads, a row gets more:
+/// then the GPU is not busy, and time is the latency of a row.
+template <typename RowPack, int kPacks>
+RowLayout layout_of_rows(int rows, int packs, int blocks, int most_threads) {
+  const int each = (packs - 1) / (blocks * kPacks) + 1;  // threads of a block that a row needs
+  int threads = (each + 31) / 32 * 32;
+  if (sizeof(RowPack) == 16) {
+    if (each <= 32 && blocks == 1) {
+      for (threads = 1; threads < each; threads *= 2) {
+      }
+    }
+    const int64_t few = 512 * int64_t{attribute(cudaDevAttrMultiProcessorCount)};
+    while (int64_t{rows} * blocks * threads < few && 2 * threads <= most_threads &&
+           blocks * threads < packs) {
+      threads *= 2;
+    }
+  }
+  return {threads, threads < 128 && blocks == 1 ? 128 / threads : 1, blocks};
+}
+
+/// kernel<<<...>>>(arguments...), each row's blocks a cluster.
+template <typename... Parameters, typename... Arguments>
+void launch_rows(void (*kernel)(Parameters...), RowLayout layout, int rows, cudaStream_t stream,
+                 Arguments... arguments) {
+  cudaLaunchAttribute cluster = {};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim = {1, static_cast<unsigned>(layout.blocks), 1};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3((rows - 1) / layout.rows + 1, layout.blocks);
+  config.blockDim = dim3(layout.threads, layout.rows);
+  config.stream = stream;
+  config.attrs = &cluster;
+  config.numAttrs = layout.blocks > 1 ? 1 : 0;  // not every GPU knows this one
+  cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+/// launch(V) with V the columns of a pack of so many bytes, as a constant: 16, 4, or one column.
+template <typename T, typename Launch>
+void with_pack_of(int bytes, Launch launch) {
+  if (bytes >= 16) {
+    launch(std::integral_constant<int, 16 / sizeof(T)>());
+  } else if (bytes >= 4 && sizeof(T) == 2) {
+    launch(std::integral_constant<int, 2>());
+  } else {
+    launch(std::integral_constant<int, 1>());
+  }
+}
+
+}  // namespace onepass
