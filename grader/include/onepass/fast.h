@@ -44,30 +44,43 @@ struct alignas(sizeof(T) * V) Pack {
   T values[V];
 };
 
-/// Element j of a pack as a float. In bfloat16 the upper half of a word is such a float already,
-/// and the lower half is one shift away. nvcc does not see it: it takes two instructions for each.
+/// Element j of a pack as a float. Two 16-bit elements are one register, and this says so: element
+/// by element, nvcc takes it apart and puts it together again. (The upper half of a word of
+/// bfloat16 is a float already, and the lower half is one shift away.)
 template <typename T, int V>
 __device__ inline float value_of(const Pack<T, V>& pack, int j) {
-  if constexpr (V > 1 && std::is_same_v<T, __nv_bfloat16>) {
-    unsigned word;
+  if constexpr (V > 1 && sizeof(T) == 2) {
+    uint32_t word;
     memcpy(&word, pack.values + j / 2 * 2, sizeof(word));
-    return __uint_as_float(j % 2 == 0 ? word << 16 : word & 0xffff0000);
+    if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+      return __uint_as_float(j % 2 == 0 ? word << 16 : word & 0xffff0000);
+    } else {
+      __half2 pair;
+      memcpy(&pair, &word, sizeof(pair));
+      return j % 2 == 0 ? __low2float(pair) : __high2float(pair);
+    }
   } else {
     return static_cast<float>(pack.values[j]);
   }
 }
 
-/// Pack i of a vector of weights. Where there are none, of what changes nothing: `otherwise`.
-template <int V, typename T>
-__device__ inline Pack<T, V> pack_or(const T* weights, int i, float otherwise) {
-  if (weights != nullptr) {
-    return reinterpret_cast<const Pack<T, V>*>(weights)[i];
-  }
+/// V times the same value.
+template <typename T, int V>
+__device__ inline Pack<T, V> pack_of(float value) {
+  const T element = static_cast<T>(value);
   Pack<T, V> pack;
   for (int j = 0; j < V; ++j) {
-    pack.values[j] = static_cast<T>(otherwise);
+    pack.values[j] = element;
   }
   return pack;
+}
+
+/// Pack i of a vector of weights. A layer without them is one whose weights are `otherwise`.
+/// Whether there are any is asked here, pack by pack, unless kGiven says so: then nothing is asked.
+template <bool kGiven, int V, typename T>
+__device__ inline Pack<T, V> pack_or(const T* weights, int i, float otherwise) {
+  return kGiven || weights != nullptr ? reinterpret_cast<const Pack<T, V>*>(weights)[i]
+                                      : pack_of<T, V>(otherwise);
 }
 
 // ---- 2. Sums over a row -----------------------------------------------------------------------
@@ -176,38 +189,54 @@ class RowSum {
 
 // ---- 3. Which packs a thread has --------------------------------------------------------------
 //
-//     const auto my = share_of_thread<Pack<T, V>, kPacks, kCluster>(rows, cols / V);
-//     for (int p = 0; p < kPacks; ++p) {
-//       const int i = my.first + p * my.step;
-//       if (i < my.end) { held[p] = x_row[i]; }
-//     }
+//     const Share<Pack<T, V>, kPacks> my(rows, cols / V);
+//     my.for_packs([&](int p, int i) { held[p] = x_row[i]; });  // the thread's pack p is pack i
 //
 // Neighbouring lanes have neighbouring packs, so that a warp's access is one piece of memory.
 
-/// A thread's packs of row `row`: number first, first + step, ... below end. A thread without a row
-/// has none: end is 0. One thread of each row leads: it saves what is one number per row.
+/// A thread's packs of a row: at most kPacks. A thread without a row has none. Where kCluster, the
+/// row is shared by gridDim.y blocks, each of which has blockDim.x * kPacks packs of it.
+template <typename RowPack, int kPacks, bool kCluster = false>
 struct Share {
   int64_t row;
-  int first, step, end;
-  bool leads;
-};
+  int first, end;  // pack p is number first + p * step(); those from `end` on are not there
+  bool leads;      // one thread of each row does: it saves what is one number per row
 
-/// Of 16 bytes, packs of a row go around all of its threads. Of smaller ones, of which a thread has
-/// more, they go around the lanes of a warp: so `step` is known to nvcc, and p * step costs
-/// nothing.
-template <typename RowPack, int kPacks, bool kCluster>
-__device__ inline Share share_of_thread(int rows, int packs) {
-  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  const int thread = (kCluster ? blockIdx.y * blockDim.x * kPacks : 0) + threadIdx.x;
-  const bool exists = row < rows;
-  const int end = exists ? packs : 0;
-  const bool leads = exists && thread == 0;
-  if constexpr (sizeof(RowPack) == 16) {
-    return {row, thread, static_cast<int>(blockDim.x), end, leads};
-  } else {
-    return {row, thread + static_cast<int>(threadIdx.x) / 32 * 32 * (kPacks - 1), 32, end, leads};
+  __device__ Share(int rows, int packs)
+      : row(static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y),
+        first((kCluster ? blockIdx.y * blockDim.x * kPacks : 0) + threadIdx.x),
+        end(row < rows ? packs : 0),
+        leads(row < rows && first == 0) {
+    if (!kWide) {
+      first += static_cast<int>(threadIdx.x) / 32 * 32 * (kPacks - 1);
+    }
   }
-}
+
+  /// body(p, i) for each of them. Of packs below 16 bytes a thread has many: so they lie side by
+  /// side in a warp, where p * step() costs nothing, and a thread that has all asks for none.
+  template <typename Body>
+  __device__ void for_packs(Body body) const {
+    if (!kWide && first + (kPacks - 1) * step() < end) {
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p) {
+        body(p, first + p * step());
+      }
+    } else {
+#pragma unroll
+      for (int p = 0; p < kPacks; ++p) {
+        if (first + p * step() < end) {
+          body(p, first + p * step());
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr bool kWide = sizeof(RowPack) == 16;
+  __device__ static int step() {
+    return kWide ? blockDim.x : 32;
+  }
+};
 
 // ---- 4. Launches ------------------------------------------------------------------------------
 
@@ -223,22 +252,29 @@ inline bool has_clusters() {
   return attribute(cudaDevAttrClusterLaunch) != 0;
 }
 
-/// blockDim.x threads have a row, blockDim.y rows are in a block, and gridDim.y blocks share one.
+/// blockDim.x threads of a block have a row, blockDim.y rows are in a block, and gridDim.y blocks
+/// share a row.
 struct RowLayout {
   int threads, rows, blocks;
 };
 
-/// As few threads as hold a row, kPacks packs each: a power of two below 32, or whole warps. Narrow
-/// rows share a block of 128 threads. Where all rows together have few threads, a row gets more:
-/// then the GPU is not busy, and time is the latency of a row.
+/// How many blocks share a row of so many packs: one, if 256 threads hold it. Otherwise as few as
+/// hold it with 224 threads each, so that several blocks have room on an SM, and some load while
+/// others store. On a GPU without clusters one.
+inline int blocks_of_row(int packs, int packs_of_thread) {
+  const int threads = (packs - 1) / packs_of_thread + 1;
+  return threads <= 256 || !has_clusters() ? 1 : min((threads - 1) / 224 + 1, kMostBlocks);
+}
+
+/// As few threads as hold a row, kPacks packs each: 4, 8 or 16, or whole warps. Narrow rows share a
+/// block of 128 threads. Few rows get more threads: time is then the latency of a row.
 template <typename RowPack, int kPacks>
 RowLayout layout_of_rows(int rows, int packs, int blocks, int most_threads) {
-  const int each = (packs - 1) / (blocks * kPacks) + 1;  // threads of a block that a row needs
-  int threads = (each + 31) / 32 * 32;
+  const int needed = (packs - 1) / (blocks * kPacks) + 1;
+  int threads = (needed + 31) / 32 * 32;
   if (sizeof(RowPack) == 16) {
-    if (each <= 32 && blocks == 1) {
-      for (threads = 1; threads < each; threads *= 2) {
-      }
+    while (blocks == 1 && threads / 2 >= max(needed, 4) && threads <= 32) {
+      threads /= 2;
     }
     const int64_t few = 512 * int64_t{attribute(cudaDevAttrMultiProcessorCount)};
     while (int64_t{rows} * blocks * threads < few && 2 * threads <= most_threads &&
