@@ -183,6 +183,8 @@ void TrafficCounter::finish(LaunchTraffic& traffic, std::vector<TracedRequest>& 
     const SourceLine& source = source_line(site.site);
     site.sum.file = source.file;
     site.sum.line = source.line;
+    site.sum.caller_file = source.caller_file;
+    site.sum.called_from = source.caller_file.empty() ? 0 : source.called_from;
     Line& line = lines[{source.file, source.line, site.sum.buffer, site.sum.space, site.sum.type}];
     if (line.sum.requests == 0) {
       line.sum = site.sum;
