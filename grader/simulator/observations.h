@@ -181,8 +181,8 @@ struct Finding {
 /// global memory. No lanes ask for a bulk copy: its requests are pieces of 128 bytes from its first
 /// byte on.
 struct LineTraffic {
-  std::string file;  // as the compiler was given it; empty if unknown
-  int line = 0;      // 0 if unknown
+  std::string file;              // as the compiler was given it; empty if unknown
+  int line = 0;                  // 0 if unknown
   std::string caller_file = {};  // as in Party: one that leads there, if `file` is a given header
   int called_from = 0;
   MemorySpace space = MemorySpace::global;

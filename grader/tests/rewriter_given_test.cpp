@@ -51,8 +51,7 @@ TEST_SUITE("given headers") {
         begin + "\n__device__ int f();\nvoid g() { ONEPASS_LAUNCH(k)(1, 32)(); }\n\n#endif\n";
     CHECK(rewritten_with(folder, "int a;\n#include <onepass/a.h>  // it\nint b;\n") ==
           "int a;\n" + whole + "#line 3 \"student.cu\"\nint b;\n");
-    CHECK(rewritten_with(folder, "#include \"onepass/a.h\"") ==
-          whole + "#line 2 \"student.cu\"");
+    CHECK(rewritten_with(folder, "#include \"onepass/a.h\"") == whole + "#line 2 \"student.cu\"");
   }
 
   TEST_CASE("others stay includes") {
@@ -75,7 +74,8 @@ TEST_SUITE("given headers") {
     const std::string text = rewritten_with(folder, "#include <onepass/outer.h>\nint y;\n");
     CHECK(contains(text, "#line 1 \"" + folder.file("inner.h") +
                              "\"\n alignas(16) __shared__ int s;\n\n#endif\n#line 2 \"" +
-                             folder.file("outer.h") + "\"\nint x;\n\n#endif\n#line 2 "
+                             folder.file("outer.h") +
+                             "\"\nint x;\n\n#endif\n#line 2 "
                              "\"student.cu\"\nint y;\n"));
   }
 
@@ -84,10 +84,11 @@ TEST_SUITE("given headers") {
     folder.write("a.h",
                  "extern __shared__ float ring[];\n"
                  "#define GIVEN_BOUNDS(n) __global__ void __launch_bounds__(n)\n");
-    const std::string text = rewritten_with(
-        folder, "#include <onepass/a.h>\nGIVEN_BOUNDS(256) k() { ring[0] = 0; }\n");
-    CHECK(contains(text, "{ [[maybe_unused]] float *const ring = ONEPASS_DYNAMIC_SHARED; "
-                         "ONEPASS_LAUNCH_BOUNDS_OF_GIVEN_BOUNDS(256);"));
+    const std::string text =
+        rewritten_with(folder, "#include <onepass/a.h>\nGIVEN_BOUNDS(256) k() { ring[0] = 0; }\n");
+    CHECK(contains(text,
+                   "{ [[maybe_unused]] float *const ring = ONEPASS_DYNAMIC_SHARED; "
+                   "ONEPASS_LAUNCH_BOUNDS_OF_GIVEN_BOUNDS(256);"));
     CHECK(contains(text, "#line 2\n#define GIVEN_BOUNDS(n)"));
   }
 

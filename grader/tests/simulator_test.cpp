@@ -112,3 +112,37 @@ TEST_CASE("every checker finds its mistake, and nothing in right kernels") {
   }
   simulator::reset();
 }
+
+TEST_CASE("what a given header moves is counted by the student's call") {
+  using simulator::LineTraffic;
+  const auto lines_of_case = [](const std::string& name) {
+    simulator::reset();
+    simulator::count_requests(true);
+    for (const Case& entry : cases()) {
+      if (entry.name == name) entry.run();
+    }
+    simulator::count_requests(false);
+    const auto launches = simulator::take_traffic();
+    simulator::reset();
+    REQUIRE(launches.size() == 1);
+    std::vector<LineTraffic> given;
+    for (const LineTraffic& line : launches[0].lines) {
+      if (!line.caller_file.empty()) {
+        CHECK(line.file == "onepass/neighbours.h");
+        given.push_back(line);
+      }
+    }
+    return given;
+  };
+  const auto put = lines_of_case("given_function_called_twice");
+  REQUIRE(put.size() == 2);
+  CHECK(has_comment(put[0].caller_file, put[0].called_from, "puts first"));
+  CHECK(has_comment(put[1].caller_file, put[1].called_from, "puts second"));
+  CHECK(put[0].requests == 2);
+  const auto doubled = lines_of_case("given_kernel_by_launcher");
+  REQUIRE(doubled.size() == 2);  // reads and writes
+  for (const LineTraffic& line : doubled) {
+    CHECK(has_comment(line.file, line.line, "doubles"));
+    CHECK(has_comment(line.caller_file, line.called_from, "calls double_all"));
+  }
+}

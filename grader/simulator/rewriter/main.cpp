@@ -33,7 +33,8 @@ int run(const std::string& input, const std::string& output, const std::string& 
   try {
     text = onepass::rewriter::rewrite(source.str(), shown_path, given_folder);
   } catch (const onepass::rewriter::RewriteError& error) {
-    return fail((error.file().empty() ? shown_path : error.file()) + ":" + std::to_string(error.line()) + ": error: " + error.what());
+    return fail((error.file().empty() ? shown_path : error.file()) + ":" +
+                std::to_string(error.line()) + ": error: " + error.what());
   }
   std::ofstream out(output, std::ios::binary);
   if (!out.write(text.data(), static_cast<std::streamsize>(text.size())).flush()) {

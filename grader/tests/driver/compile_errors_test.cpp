@@ -70,10 +70,10 @@ TEST_CASE("an error in a header that the exercise gives is told with its line, t
   CHECK(gnu.location == "exercises/01_rmsnorm/forward.cu:33");
   const CompileError nvcc = doubtful(
       "/w/grader/include/onepass/fast.h(9): error: no operator \"+\" matches\n"
-      "          detected during instantiation of \"void onepass::put(T) [with T=char]\" at line 33 "
+      "          detected during instantiation of \"void onepass::put(T) [with T=char]\" at line "
+      "33 "
       "of exercises/01_rmsnorm/forward.cu\n");
-  CHECK(nvcc.message ==
-        "no operator \"+\" matches (at onepass/fast.h:9, which this line uses)");
+  CHECK(nvcc.message == "no operator \"+\" matches (at onepass/fast.h:9, which this line uses)");
   CHECK(nvcc.location == "exercises/01_rmsnorm/forward.cu:33");
   const CompileError asserted = doubtful(
       "exercises/01_rmsnorm/forward.cu:33:14:   required from here\n"

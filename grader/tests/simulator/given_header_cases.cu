@@ -25,6 +25,16 @@ CASE(given_function_out_of_bounds, "out-of-bounds-shared", {"Writes"},
   exchange<<<1, 64, 32 * sizeof(float)>>>(zeros<float>(), true);
 }
 
+__global__ void put_twice(float* y) {
+  const Slots slots;
+  slots.put(threadIdx.x, y[threadIdx.x]);  // puts first
+  __syncthreads();
+  slots.put(threadIdx.x, 1.0f);  // puts second
+}
+CASE(given_function_called_twice, "") {
+  put_twice<<<1, 64, 64 * sizeof(float)>>>(zeros<float>());
+}
+
 // A lambda of the student's, called by the header, calls the header.
 __global__ void exchange_of_many(float* y) {
   const Slots slots;
@@ -39,7 +49,7 @@ CASE(given_function_called_by_a_lambda, "out-of-bounds-shared", {"Writes"},
 
 __global__ void doubled_by_lambda(float* y) {
   onepass::for_elements(1 << 20, [&](unsigned i) {  // calls for_elements
-    y[i] += y[i];  // doubles one
+    y[i] += y[i];                                   // doubles one
   });
 }
 CASE(lambda_called_by_a_given_function, "out-of-bounds-global", {"Reads"},
@@ -67,11 +77,11 @@ CASE(given_function_with_a_mask, "bad-warp-mask", {}, {{"shuffles", 16, 0, "call
 }
 
 // Kernel and launch are the header's: the student's line is the launcher's.
-CASE(given_kernel_used_right, "") {
-  onepass::double_all(zeros<float>(), 64, 32);
-}
 void launcher(float* y, int n, int threads) {
   onepass::double_all(y, n, threads);  // calls double_all
+}
+CASE(given_kernel_by_launcher, "") {
+  launcher(zeros<float>(), 64, 32);
 }
 CASE(given_kernel_out_of_bounds, "out-of-bounds-global", {"Reads"},
      {{"doubles", 0, 0, "calls double_all"}}) {

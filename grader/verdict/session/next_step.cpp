@@ -150,10 +150,7 @@ NextStep next_step(const Case& call, const Traffic& traffic, const std::map<Acce
   }
   NextStep step = {.sentence = worst.sentence, .location = std::nullopt};
   if (worst.line != nullptr) {
-    const bool is_given = !worst.line->caller_file.empty();
-    step.location =
-        is_given ? fmt::format("{}:{}", worst.line->caller_file, worst.line->called_from)
-                 : fmt::format("{}:{}", worst.line->file, worst.line->line);
+    step.location = location_of(*worst.line);
   }
   return step;
 }

@@ -254,10 +254,9 @@ std::string sentence_of(const Party& party) {
                         party.called_from)
           : "";
   const std::string where =
-      location_of(party)
-          ? fmt::format("{}:{}{}: ", is_given ? party.file : base_name(party.file), party.line,
-                        caller)
-          : "";
+      location_of(party) ? fmt::format("{}:{}{}: ", is_given ? party.file : base_name(party.file),
+                                       party.line, caller)
+                         : "";
   if (party.on_host) {
     return where + "host code " + party.action;
   }

@@ -13,8 +13,8 @@ using simulator::Kind;
 using simulator::Missing;
 using simulator::Party;
 
-/// "forward.cu:41", the path as the simulator gives it; nothing without a line. Of what happens in a
-/// header that the exercise gives, the student's line that led to it.
+/// "forward.cu:41", the path as the simulator gives it; nothing without a line. Of what happens in
+/// a header that the exercise gives, the student's line that led to it.
 std::optional<std::string> location_of(const Party& party);
 
 /// "forward.cu:41: thread 32 (warp 1, lane 0) of block 0 writes 4 bytes", the file without its

@@ -20,7 +20,8 @@ struct SourceLine {
   int line = 0;
   int called_from =
       0;  // the line of the kernel, of the same file, that this was inlined into; or 0
-  std::string caller_file = {};  // of a given header: called_from is the student's line, of this file
+  std::string caller_file =
+      {};  // of a given header: called_from is the student's line, of this file
   std::string collective = {};  // what it calls there, if it is of CUB's: "cub::BlockReduce"; or ""
   bool in_storage = false;      // an access of that one's to its TempStorage
 
