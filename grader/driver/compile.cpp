@@ -74,8 +74,9 @@ Builder::Attempt Builder::compile(const Implementation& implementation,
                                    : first_line_of(implementation.shown) + implementation.source);
   if (rewritten) {
     const fs::path output = folder / fs::path(name).replace_extension(".cpp");
-    const ToolResult rewrite = run({toolchain_.rewriter.string(), to_include.string(),
-                                    output.string(), "--path", implementation.shown});
+    const ToolResult rewrite =
+        run({toolchain_.rewriter.string(), to_include.string(), output.string(), "--path",
+             implementation.shown, "--given", (config_.source / "grader/include").string()});
     if (!rewrite.succeeded) {
       return explain(rewrite, "rewriter", implementation);
     }

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 #include <regex>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/cuda_names.h"
@@ -162,6 +164,13 @@ std::string told_by_binding(const std::string& message) {
              : "namespace onepass is not closed: is a } missing?";
 }
 
+// "onepass/fast.h" for a header that the exercise gives; "" for any other file.
+std::string given_header(const std::string& file) {
+  constexpr std::string_view kFolder = "/include/onepass/";
+  const std::size_t folder = file.rfind(kFolder);
+  return folder == std::string::npos ? "" : file.substr(file.find("onepass/", folder));
+}
+
 // Names as the student writes them: no namespace of ours, "__half" however a compiler spells it.
 std::string as_written(std::string name) {
   static const std::regex prefix(R"((?:onepass::|struct |class ))");
@@ -192,13 +201,17 @@ std::optional<FirstError> first_error(const std::string& output, const std::stri
         return FirstError{{told_by_binding(error->message), ""}, true};
       }
       const std::string number = line_that_led_to(i, lines, file);
-      const std::string place =
-          number.empty()
-              ? fmt::format(" (at {}:{}{})", std::filesystem::path(error->file).filename().string(),
+      const std::string message = without_assertion(error->message);
+      const std::string given = message == error->message ? given_header(error->file) : "";
+      std::string place;
+      if (number.empty()) {
+        place = fmt::format(" (at {}:{}{})", std::filesystem::path(error->file).filename().string(),
                             error->line,
-                            error->is_fatal ? "" : ": is something in this file not closed?")
-              : "";
-      return FirstError{{without_assertion(error->message) + place, at(number)}, false};
+                            error->is_fatal ? "" : ": is something in this file not closed?");
+      } else if (!given.empty()) {
+        place = fmt::format(" (at {}:{}, which this line uses)", given, error->line);
+      }
+      return FirstError{{message + place, at(number)}, false};
     }
     if (const auto symbol = symbol_error(lines[i])) {
       return FirstError{{*symbol, at(line_of(lines[i], file))}, false};

@@ -63,7 +63,9 @@ std::vector<Row> rows_of(const Json& report, const char* kind, const std::vector
 
 std::string place(const Json& line) {
   const std::string file = std::filesystem::path(line.value("file", "")).filename().string();
-  return fmt::format("{}:{}", file.empty() ? "?" : file, line.value("line", 0));
+  const int caller = line.value("called_from", 0);
+  return fmt::format("{}:{}{}", file.empty() ? "?" : file, line.value("line", 0),
+                     caller > 0 ? fmt::format(" (called from {})", caller) : "");
 }
 
 std::string traffic_table(const Json& report) {

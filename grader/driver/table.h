@@ -14,7 +14,8 @@ std::string traffic_table(const Json& report);
 /// What each line of the student's moves: `entry` is one of the exercise's "traffic".
 std::string lines_table(const Json& exercise, const Json& entry);
 
-/// "forward.cu:41"
+/// "forward.cu:41"; of a header that the exercise gives, with the student's line: "fast.h:57
+/// (called from 41)"
 std::string place(const Json& line);
 
 /// Effective bandwidth, on a GPU: naive, student's, copy of the same number of bytes.

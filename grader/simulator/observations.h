@@ -129,6 +129,8 @@ struct Party {
   bool on_host = false;  // host code: no thread
   int called_from = 0;   // the kernel's or launcher's line that called the function that did it;
                          // 0: none, unknown
+  std::string caller_file = {};  // where `file` is a header that the exercise gives, "onepass/*.h",
+                                 // the student's, which called_from is a line of; else empty
 };
 
 /// What two threads lack that race.
@@ -179,8 +181,10 @@ struct Finding {
 /// global memory. No lanes ask for a bulk copy: its requests are pieces of 128 bytes from its first
 /// byte on.
 struct LineTraffic {
-  std::string file;  // as the compiler was given it; empty if unknown
-  int line = 0;      // 0 if unknown
+  std::string file;              // as the compiler was given it; empty if unknown
+  int line = 0;                  // 0 if unknown
+  std::string caller_file = {};  // as in Party: one that leads there, if `file` is a given header
+  int called_from = 0;
   MemorySpace space = MemorySpace::global;
   AccessType type = AccessType::read;
   bool is_bulk = false;  // a bulk copy

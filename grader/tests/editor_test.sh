@@ -17,8 +17,12 @@ for name in clang clang-14; do
 done
 [ -n "$clang" ] || { echo "There is no clang: skipped."; exit 77; }
 
-# Of .clangd: the words between the brackets.
-flags="$(sed -n '/Add: \[/,/\]/p' "$source/.clangd" | tr -d '\n' | sed 's/.*\[//; s/\].*//; s/,/ /g')"
+# Of .clangd: the words between the brackets, of exercises, then of headers.
+words() {
+  sed -n '/Add: \[/,/\]/p' | tr -d '\n' | sed 's/.*\[//; s/\].*//; s/,/ /g'
+}
+flags="$(sed '/^---/,$d' "$source/.clangd" | words)"
+header_flags="$(sed '1,/^---/d' "$source/.clangd" | words)"
 scratch="$(mktemp -d)"
 trap 'rm -r "$scratch"' EXIT
 
@@ -28,6 +32,10 @@ told() {
 }
 for file in "$source"/exercises/*/*.cu "$source"/solutions/*/*.cu; do
   [ -z "$(told "$file")" ] || { told "$file"; exit 1; }
+done
+for header in "$source"/grader/include/onepass/*.h; do
+  (cd "$source/grader/include/onepass" &&
+    $clang $header_flags -Wno-pragma-once-outside-header -fsyntax-only "$header") || exit 1
 done
 told "$source/solutions/01_rmsnorm/forward.cu" --cuda-path=/nowhere >"$scratch/without_toolkit"
 [ ! -s "$scratch/without_toolkit" ] || { cat "$scratch/without_toolkit"; exit 1; }

@@ -26,7 +26,8 @@ std::vector<std::string> lines_of(const std::string& file) {
 bool has_comment(const std::string& file, int line, const std::string& comment) {
   static std::map<std::string, std::vector<std::string>> files;
   const auto [entry, is_new] = files.try_emplace(file);
-  if (is_new) entry->second = lines_of(file);
+  const std::string folder = file.rfind("onepass/", 0) == 0 ? ONEPASS_GIVEN_FOLDER "/" : "";
+  if (is_new) entry->second = lines_of(folder + file);
   if (line < 1 || line > static_cast<int>(entry->second.size())) return false;
   const std::string& text = entry->second[static_cast<std::size_t>(line) - 1];
   const std::string wanted = "// " + comment;
@@ -60,7 +61,8 @@ void check_parties(const Finding& finding, const std::vector<Who>& expected) {
     if (expected[i].caller == nullptr) {
       CHECK(party.called_from == 0);
     } else {
-      CHECK(has_comment(party.file, party.called_from, expected[i].caller));
+      const std::string& file = party.caller_file.empty() ? party.file : party.caller_file;
+      CHECK(has_comment(file, party.called_from, expected[i].caller));
     }
     CHECK(party.thread.x == expected[i].thread);
     CHECK(party.warp == static_cast<int>(expected[i].thread / 32));
@@ -109,4 +111,38 @@ TEST_CASE("every checker finds its mistake, and nothing in right kernels") {
     }
   }
   simulator::reset();
+}
+
+TEST_CASE("what a given header moves is counted by the student's call") {
+  using simulator::LineTraffic;
+  const auto lines_of_case = [](const std::string& name) {
+    simulator::reset();
+    simulator::count_requests(true);
+    for (const Case& entry : cases()) {
+      if (entry.name == name) entry.run();
+    }
+    simulator::count_requests(false);
+    const auto launches = simulator::take_traffic();
+    simulator::reset();
+    REQUIRE(launches.size() == 1);
+    std::vector<LineTraffic> given;
+    for (const LineTraffic& line : launches[0].lines) {
+      if (!line.caller_file.empty()) {
+        CHECK(line.file == "onepass/neighbours.h");
+        given.push_back(line);
+      }
+    }
+    return given;
+  };
+  const auto put = lines_of_case("given_function_called_twice");
+  REQUIRE(put.size() == 2);
+  CHECK(has_comment(put[0].caller_file, put[0].called_from, "puts first"));
+  CHECK(has_comment(put[1].caller_file, put[1].called_from, "puts second"));
+  CHECK(put[0].requests == 2);
+  const auto doubled = lines_of_case("given_kernel_by_launcher");
+  REQUIRE(doubled.size() == 2);  // reads and writes
+  for (const LineTraffic& line : doubled) {
+    CHECK(has_comment(line.file, line.line, "doubles"));
+    CHECK(has_comment(line.caller_file, line.called_from, "calls double_all"));
+  }
 }

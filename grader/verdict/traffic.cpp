@@ -7,7 +7,8 @@ namespace onepass::verdict {
 namespace {
 
 auto key(const LineTraffic& line) {
-  return std::tie(line.file, line.line, line.buffer, line.space, line.type);
+  return std::tie(line.file, line.line, line.caller_file, line.called_from, line.buffer, line.space,
+                  line.type);
 }
 
 /// Adds a line's traffic, to that of earlier launches of the same kernel if there were any.
@@ -28,6 +29,13 @@ void add(std::vector<LineTraffic>& lines, const LineTraffic& line) {
 }
 
 }  // namespace
+
+std::optional<std::string> location_of(const LineTraffic& line) {
+  if (!line.caller_file.empty()) {
+    return line.caller_file + ":" + std::to_string(line.called_from);
+  }
+  return line.line > 0 ? std::optional(line.file + ":" + std::to_string(line.line)) : std::nullopt;
+}
 
 Traffic traffic_of(const Run& run) {
   Traffic traffic;

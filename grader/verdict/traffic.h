@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct Traffic {
   std::int64_t distinct_bytes = 0;   // the same, each sector once a launch for reads and for writes
   std::vector<LineTraffic> lines;    // of all launches
 };
+
+/// "file:line"; of a line in a given header that of the student's call. Nothing if it is not known.
+std::optional<std::string> location_of(const LineTraffic& line);
 
 /// Of a call that came to its end, with its lines counted.
 Traffic traffic_of(const Run& run);

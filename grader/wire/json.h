@@ -42,12 +42,12 @@ inline void from_json(const nlohmann::json& json, Dim3& size) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Party, action, file, line, thread, block, warp, lane, on_host,
-                                   called_from)
+                                   called_from, caller_file)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Finding, kind, kernel, message, warning, parties, buffer, index,
                                    missing, habit, writes_again)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LineTraffic, file, line, space, type, is_bulk, buffer, requests,
-                                   lanes, bytes, units, least_units, distinct_sectors, lane_bytes,
-                                   lane_distance)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LineTraffic, file, line, caller_file, called_from, space, type,
+                                   is_bulk, buffer, requests, lanes, bytes, units, least_units,
+                                   distinct_sectors, lane_bytes, lane_distance)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchTraffic, kernel, grid, block, read_bytes, written_bytes,
                                    read_sectors, written_sectors, lines, function,
                                    dynamic_shared_bytes)

@@ -49,13 +49,9 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
 
 [[noreturn]] void fail(const verdict::Case& call, const char* mistake, const Requests& requests,
                        const std::string& reason) {
-  std::optional<std::string> location;
-  if (requests.busiest_line.line > 0) {
-    location = fmt::format("{}:{}", requests.busiest_line.file, requests.busiest_line.line);
-  }
   verdict::session().fail(call, {.message = "The result is right, but " + reason,
                                  .mistake = mistake,
-                                 .location = location,
+                                 .location = verdict::location_of(requests.busiest_line),
                                  .is_right = true});
 }
 

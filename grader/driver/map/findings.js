@@ -35,8 +35,7 @@ function addParty(page, box, finding, party) {
 function marksOf(page, line) {
   return page.map.findings
       .filter(
-          ({parties}) =>
-              parties.some((party) => party.file === page.map.source.name && party.line === line))
+          ({parties}) => parties.some((party) => lineIn(page.map.source.name, party) === line))
       .map(({number}) => ` ✕ ${number}`)
       .join('');
 }

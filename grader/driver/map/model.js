@@ -30,6 +30,12 @@ function byTime(a, b) {
   return a.block - b.block || a.step - b.step || a.warp - b.warp;
 }
 
+/// The line of that file where an access or a party is; of one in a given header, the line that led
+/// there. 0 if it is in another file.
+function lineIn(name, place) {
+  return place.file === name ? place.line : place.caller_file === name ? place.called_from : 0;
+}
+
 function sorted(numbers) {
   return [...numbers].sort((a, b) => a - b);
 }

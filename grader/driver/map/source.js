@@ -59,8 +59,7 @@ function markSource(page) {
   }
   const access = page.current && page.current.access;
   for (const row of box.querySelectorAll('.code')) {
-    const current =
-        access && access.file === page.map.source.name && +row.dataset.line === access.line;
+    const current = access && +row.dataset.line === lineIn(page.map.source.name, access);
     row.classList.toggle('current', Boolean(current));
     if (current &&
         (row.offsetTop < box.scrollTop || row.offsetTop > box.scrollTop + box.clientHeight - 60)) {

@@ -31,9 +31,11 @@ const kVerbs = {
   atomic: 'updates'
 };
 
-/// "forward.cu:41 reads x"
+/// "forward.cu:41 reads x"; of a given header "fast.h:57 (called from 41) reads x"
 function accessName(access) {
-  const place = access.line > 0 ? `${fileName(access.file)}:${access.line}` : 'unknown line';
+  const caller = access.called_from > 0 ? ` (called from ${access.called_from})` : '';
+  const place = access.line > 0 ? `${fileName(access.file)}:${access.line}${caller}` :
+                                  'unknown line';
   return `${place} ${kVerbs[access.type]} ${access.buffer}`;
 }
 

@@ -25,6 +25,11 @@ constexpr std::uint64_t kKernelAlignment = 32;
 
 constexpr std::uint64_t kStaticSharedBytes = 48 * 1024;
 
+/// Is it a header that the exercise gives? nvcc tells its functions apart as it does the student's.
+bool is_given(const std::string& file) {
+  return file.find("/grader/include/onepass/") != std::string::npos;
+}
+
 /// A symbol that a function's instructions name, and the line at which they do.
 struct Use {
   const ObjectSymbol* symbol;
@@ -241,11 +246,14 @@ class DeviceCode {
       for (const WrittenCall& call : caller->calls) {
         const WrittenFunction& callee = *call.callee;
         const unsigned line = call.file == shown_file_ ? call.line : outer_line;
-        const bool is_host = callee.alignment < kDeviceAlignment && callee.file == shown_file_ &&
-                             !callee.is_generated && !callee.is_lambda;
+        const bool is_theirs = callee.file == shown_file_;
+        const bool is_host = callee.alignment < kDeviceAlignment &&
+                             (is_theirs || is_given(callee.file)) && !callee.is_generated &&
+                             !callee.is_lambda;
         if (is_host) {
           add(line != 0 ? shown_file_ : "", line,
-              refusal(callee.name, caller->name, caller->alignment == kKernelAlignment, kMarkIt));
+              refusal(callee.name, caller->name, caller->alignment == kKernelAlignment,
+                      is_theirs ? kMarkIt : kNoDeviceVersion));
         } else if (reached.insert(&callee).second) {
           left.emplace_back(&callee, line);
         }
@@ -289,7 +297,8 @@ class DeviceCode {
       const unsigned line = is_here ? call.line : outer_line;
       if (!is_host(*call.function)) {
         look_at_calls(*call.function, call.calls, line);
-      } else if (!is_library(caller) || is_students(*call.function)) {
+      } else if (!is_library(caller) || is_students(*call.function) ||
+                 is_given(assembly_.file(call.function->file))) {
         refuse_call(line != 0 ? shown_file_ : "", line, *call.function, caller);
       }
     }
@@ -356,6 +365,9 @@ class DeviceCode {
     return assembly_.file(declared.file).find("/grader/") != std::string::npos &&
            !is_students(declared);
   }
+  bool is_given_function(const Declared& function) const {
+    return is_given(assembly_.file(function.file)) && !is_students(function);
+  }
 
   bool is_host_variable(const Declared& variable) const {
     return variable.alignment < kDeviceAlignment && !variable.is_local && !variable.is_generated &&
@@ -364,13 +376,13 @@ class DeviceCode {
 
   bool is_host(const Declared& function) const {
     if (function.alignment >= kDeviceAlignment || function.is_generated || function.line == 0 ||
-        is_ours(function)) {
+        (is_ours(function) && !is_given_function(function))) {
       return false;
     }
     if (function.is_lambda && function.within != nullptr) {
       return is_host(*function.within);
     }
-    return is_students(function) || !has_device_version(function);
+    return is_students(function) || is_given_function(function) || !has_device_version(function);
   }
 
   /// Of the standard library nvcc has mathematics, and what moves references.

@@ -206,9 +206,11 @@ void rewrite_launch_bounds(std::string_view source, const Tokens& tokens,
   const Macros macros = macros_with_bounds(tokens, all);
   for (const Definition& one : all) {
     if (macros.count(tokens[one.name].text) > 0) {
-      const std::size_t hash = hash_before(source, tokens[one.name]);
+      const Token& name = tokens[one.name];
+      const std::size_t hash = hash_before(source, name);
+      const std::string_view between = source.substr(hash, name.begin - hash);
       const std::ptrdiff_t line =
-          std::count(source.begin(), source.begin() + static_cast<std::ptrdiff_t>(hash), '\n') + 1;
+          name.line.number - std::count(between.begin(), between.end(), '\n');
       edits.push_back({hash, hash, definition_of_bounds(tokens, one, macros, line), true});
     }
   }

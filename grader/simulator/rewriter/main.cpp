@@ -1,4 +1,5 @@
-// onepass-rewrite IN.cu OUT.cpp [--path SHOWN]: a .cu file as plain C++, line by line the same.
+// onepass-rewrite IN.cu OUT.cpp [--path SHOWN] [--given FOLDER]: a .cu file as plain C++, line by
+// line the same. FOLDER has the headers onepass/*.h that it may include.
 // Exits with 0, or with 2 and one sentence when the input cannot be read or rewritten.
 //
 // onepass-rewrite --compiler-step COMMAND...: one of g++'s own steps, which hands over what it
@@ -21,7 +22,8 @@ int fail(const std::string& sentence) {
   return kBadInput;
 }
 
-int run(const std::string& input, const std::string& output, const std::string& shown_path) {
+int run(const std::string& input, const std::string& output, const std::string& shown_path,
+        const std::string& given_folder) {
   std::ifstream in(input, std::ios::binary);
   std::ostringstream source;
   if (!in || !(source << in.rdbuf() || in.peek() == std::ifstream::traits_type::eof())) {
@@ -29,9 +31,10 @@ int run(const std::string& input, const std::string& output, const std::string& 
   }
   std::string text;
   try {
-    text = onepass::rewriter::rewrite(source.str(), shown_path);
+    text = onepass::rewriter::rewrite(source.str(), shown_path, given_folder);
   } catch (const onepass::rewriter::RewriteError& error) {
-    return fail(shown_path + ":" + std::to_string(error.line()) + ": error: " + error.what());
+    return fail((error.file().empty() ? shown_path : error.file()) + ":" +
+                std::to_string(error.line()) + ": error: " + error.what());
   }
   std::ofstream out(output, std::ios::binary);
   if (!out.write(text.data(), static_cast<std::streamsize>(text.size())).flush()) {
@@ -47,17 +50,19 @@ int main(int argc, char** argv) {
     return onepass::rewriter::run_compiler_step(argv + 2);
   }
   std::vector<std::string> paths;
-  std::string shown_path;
+  std::string shown_path, given_folder;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--path" && i + 1 < argc) {
       shown_path = argv[++i];
+    } else if (argument == "--given" && i + 1 < argc) {
+      given_folder = argv[++i];
     } else {
       paths.push_back(argument);
     }
   }
   if (paths.size() != 2) {
-    return fail("usage: onepass-rewrite IN.cu OUT.cpp [--path SHOWN_PATH]");
+    return fail("usage: onepass-rewrite IN.cu OUT.cpp [--path SHOWN_PATH] [--given FOLDER]");
   }
-  return run(paths[0], paths[1], shown_path.empty() ? paths[0] : shown_path);
+  return run(paths[0], paths[1], shown_path.empty() ? paths[0] : shown_path, given_folder);
 }

@@ -21,6 +21,14 @@ struct Edit {
 
 using Tokens = std::vector<Token>;
 
+/// Puts headers with device code in the place of `#include <onepass/fast.h>`, those that
+/// given_folder has (given_headers.cpp). So every pass sees one text.
+std::string with_given_headers(std::string_view source, std::string_view shown_path,
+                               const std::string& given_folder);
+
+/// #line 12 "file"
+std::string line_directive(int number, std::string_view file);
+
 /// kernel<<<grid, block>>>(arguments)
 void rewrite_launches(const Tokens& tokens, std::vector<Edit>& edits);
 

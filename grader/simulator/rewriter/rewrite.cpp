@@ -7,17 +7,6 @@
 namespace onepass::rewriter {
 namespace {
 
-std::string quoted(std::string_view path) {
-  std::string result = "\"";
-  for (const char c : path) {
-    if (c == '"' || c == '\\') {
-      result += '\\';
-    }
-    result += c;
-  }
-  return result + "\"";
-}
-
 std::ptrdiff_t newlines(std::string_view text) {
   return std::count(text.begin(), text.end(), '\n');
 }
@@ -55,6 +44,17 @@ std::string apply(std::string_view source, std::vector<Edit> edits) {
 }
 
 }  // namespace
+
+std::string line_directive(int number, std::string_view file) {
+  std::string result = "#line " + std::to_string(number) + " \"";
+  for (const char c : file) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+    }
+    result += c;
+  }
+  return result + "\"";
+}
 
 std::string on_one_line(std::string_view text) {
   std::string result;
@@ -130,7 +130,10 @@ std::vector<Definition> definitions(std::string_view source, const Tokens& token
   return result;
 }
 
-std::string rewrite(std::string_view source, std::string_view shown_path) {
+std::string rewrite(std::string_view text, std::string_view shown_path,
+                    const std::string& given_folder) {
+  const std::string whole = with_given_headers(text, shown_path, given_folder);
+  const std::string_view source = whole;
   const Tokens tokens = tokenize(source);
   std::vector<Edit> edits;
   rewrite_launches(tokens, edits);
@@ -144,7 +147,7 @@ std::string rewrite(std::string_view source, std::string_view shown_path) {
   rewrite_device_arch(source, tokens, edits);
   // nvcc gives every .cu file the runtime's header, asked or not.
   const std::string header = has_ptx ? "onepass_simulator/ptx.h" : "cuda_runtime.h";
-  return "#include <" + header + ">\n#line 1 " + quoted(shown_path) + "\n" +
+  return "#include <" + header + ">\n" + line_directive(1, shown_path) + "\n" +
          apply(source, std::move(edits));
 }
 

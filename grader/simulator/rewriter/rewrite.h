@@ -17,7 +17,9 @@ namespace onepass::rewriter {
 
 /// The rewritten text of `source`. It starts with the #include that nvcc implies and a #line that
 /// names `shown_path`, so that the compiler's messages and the debug information point into the
-/// student's own file. Throws RewriteError for a malformed launch.
-std::string rewrite(std::string_view source, std::string_view shown_path);
+/// student's own file. Throws RewriteError for a malformed launch. Headers of given_folder come
+/// into the text as passes.h says; "" for none.
+std::string rewrite(std::string_view source, std::string_view shown_path,
+                    const std::string& given_folder = "");
 
 }  // namespace onepass::rewriter

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
 
 namespace onepass::rewriter {
 namespace {
@@ -38,12 +39,14 @@ class Lexer {
  public:
   explicit Lexer(std::string_view source) : source_(source) {}
 
-  std::vector<Token> run() {
+  void run() {
     while (position_ < source_.size()) {
       step();
     }
-    return std::move(tokens_);
   }
+
+  std::vector<Token> tokens;
+  std::vector<Include> includes;
 
  private:
   char at(std::size_t offset) const { return offset < source_.size() ? source_[offset] : '\0'; }
@@ -137,7 +140,30 @@ class Lexer {
       skip_to(end);
     } else {
       skip_to(end_of_line(source_, end));
+      const std::string_view rest = without_leading_blanks(source_.substr(end, position_ - end));
+      if (name == "line") {
+        count_from(rest);
+      } else if (name == "include") {
+        includes.push_back({quoted_in(rest), hash, position_, {line_.number + 1, line_.file}});
+      }
     }
+  }
+
+  // `#line 12 "file"`: the next line is that one. The name may be missing.
+  void count_from(std::string_view text) {
+    if (text.empty() || !std::isdigit(static_cast<unsigned char>(text[0]))) {
+      return;
+    }
+    line_.number = std::atoi(std::string(text.substr(0, 9)).c_str()) - 1;
+    if (text.find('"') != std::string_view::npos) {
+      line_.file = quoted_in(text);
+    }
+  }
+
+  // What stands between the first quotes or angle brackets.
+  static std::string_view quoted_in(std::string_view text) {
+    const std::size_t begin = std::min(text.find_first_of("\"<"), text.size() - 1) + 1;
+    return text.empty() ? text : text.substr(begin, text.find_first_of("\">", begin) - begin);
   }
 
   bool is_zero(std::size_t from) const {
@@ -184,21 +210,20 @@ class Lexer {
   }
 
   void emit(TokenKind kind, std::size_t end) {
-    tokens_.push_back(
+    tokens.push_back(
         {kind, source_.substr(position_, end - position_), position_, line_, directive_});
     skip_to(end);
   }
 
   void skip_to(std::size_t end) {
-    line_ += static_cast<int>(std::count(source_.begin() + position_,
-                                         source_.begin() + std::min(end, source_.size()), '\n'));
+    line_.number += static_cast<int>(std::count(
+        source_.begin() + position_, source_.begin() + std::min(end, source_.size()), '\n'));
     position_ = end;
   }
 
   std::string_view source_;
-  std::vector<Token> tokens_;
   std::size_t position_ = 0;
-  int line_ = 1;
+  Line line_ = {1, {}};
   int directive_ = 0;   // the one that the current line belongs to
   int directives_ = 0;  // how many there were
   bool line_is_blank_ = true;
@@ -207,7 +232,15 @@ class Lexer {
 }  // namespace
 
 std::vector<Token> tokenize(std::string_view source) {
-  return Lexer(source).run();
+  Lexer lexer(source);
+  lexer.run();
+  return std::move(lexer.tokens);
+}
+
+std::vector<Include> includes_in(std::string_view source) {
+  Lexer lexer(source);
+  lexer.run();
+  return std::move(lexer.includes);
 }
 
 std::size_t end_of_group(std::string_view source, std::size_t from) {

@@ -17,11 +17,17 @@ namespace onepass::rewriter {
 
 enum class TokenKind { kIdentifier, kNumber, kString, kCharacter, kPunctuator };
 
+/// A line as the compiler counts it: from 1 on, and anew behind each #line.
+struct Line {
+  int number;
+  std::string_view file;  // of the last #line that names one; "" before the first
+};
+
 struct Token {
   TokenKind kind;
   std::string_view text;  // a part of the source
   std::size_t begin;      // its offset there
-  int line;               // counted from 1
+  Line line;
   // 0 in ordinary code, else the number of the preprocessor directive that it is a part of. A
   // launch never reaches from a directive into the code around it.
   int directive;
@@ -38,17 +44,30 @@ struct Token {
 /// Source that cannot be rewritten. what() is one sentence, without the place.
 class RewriteError : public std::runtime_error {
  public:
-  RewriteError(int line, const std::string& sentence) : std::runtime_error(sentence), line_(line) {}
+  RewriteError(const Line& line, const std::string& sentence)
+      : std::runtime_error(sentence), line_(line.number), file_(line.file) {}
   int line() const { return line_; }
+  /// "" if it is the file that rewrite() was given.
+  const std::string& file() const { return file_; }
 
  private:
   int line_;
+  std::string file_;
 };
 
 /// All tokens of `source`, which must outlive them. Punctuators are single characters, except for
 /// `::` and `->`; so `<<<` is three tokens side by side. Throws RewriteError for a comment or raw
 /// string without an end.
 std::vector<Token> tokenize(std::string_view source);
+
+/// #include <name> or "name", where the code is not skipped.
+struct Include {
+  std::string_view name;
+  std::size_t begin, end;  // of the directive, without the newline
+  Line next;               // that follows it
+};
+
+std::vector<Include> includes_in(std::string_view source);
 
 /// The offset of the line that ends the group of the #if (or #elif) at `from`: its #else, #elif or
 /// #endif.

@@ -85,6 +85,31 @@ TEST_CASE("a header that changes makes a new worker") {
   CHECK(has(workbook.onepass("grade").output, "exercises/01_toy/first.cu:1: #error changed"));
 }
 
+TEST_CASE("a given header with device code may be included, and makes a new worker if it changes") {
+  const Workbook workbook;
+  workbook.have_naive();
+  const std::string given = workbook.root() / "grader/include";
+  const std::string fake = workbook.root() / "build/rewrite";
+  const std::string rewriter = ONEPASS_BINARY_DIR "/bin/onepass-rewrite";
+  workbook.edit_config(fake, rewriter);
+  workbook.edit_config(fake, rewriter + "\", \"" + given);  // of the inputs
+  write_file(workbook.root() / "include/cuda_runtime.h", "#define __device__\n");
+  const auto grade_with = [&](const std::string& header) {
+    write_file(given + "/onepass/tens.h", "#pragma once\n" + header);
+    return workbook.onepass("grade first --checks-only").output;
+  };
+  write_file(workbook.exercise("first"),
+             "#include <onepass/tens.h>\n\nint answer() { return tens(4) + 2; }\n");
+  CHECK(has(grade_with("template <class T>\n__device__ T tens(T n) { return 10 * n; }\n"),
+            "All passed"));
+  CHECK(has(grade_with("template <class T>\n__device__ T tens(T n) { return 9 * n; }\n"),
+            "It answers 38"));
+  CHECK(
+      has(grade_with("template <class T>\n__device__ T tens(T n) { return n.x; }\n"),
+          "exercises/01_toy/first.cu:3: request for member 'x' in 'n', which is of non-class type "
+          "'int' (at onepass/tens.h:3, which this line uses)"));
+}
+
 TEST_CASE("an unchanged file is not compiled again") {
   const Workbook workbook;
   const auto made = [&] {

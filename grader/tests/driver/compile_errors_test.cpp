@@ -61,6 +61,26 @@ TEST_CASE("g++: of several templates the line is told that uses the header") {
   CHECK(error.location == "exercises/01_rmsnorm/forward.cu:23");
 }
 
+TEST_CASE("an error in a header that the exercise gives is told with its line, too") {
+  const CompileError gnu = doubtful(
+      "/w/grader/include/onepass/fast.h: In instantiation of 'void put(T) [with T = char]':\n"
+      "exercises/01_rmsnorm/forward.cu:33:14:   required from here\n"
+      "/w/grader/include/onepass/fast.h:9:3: error: no match for 'operator+'\n");
+  CHECK(gnu.message == "no match for 'operator+' (at onepass/fast.h:9, which this line uses)");
+  CHECK(gnu.location == "exercises/01_rmsnorm/forward.cu:33");
+  const CompileError nvcc = doubtful(
+      "/w/grader/include/onepass/fast.h(9): error: no operator \"+\" matches\n"
+      "          detected during instantiation of \"void onepass::put(T) [with T=char]\" at line "
+      "33 "
+      "of exercises/01_rmsnorm/forward.cu\n");
+  CHECK(nvcc.message == "no operator \"+\" matches (at onepass/fast.h:9, which this line uses)");
+  CHECK(nvcc.location == "exercises/01_rmsnorm/forward.cu:33");
+  const CompileError asserted = doubtful(
+      "exercises/01_rmsnorm/forward.cu:33:14:   required from here\n"
+      "/w/grader/include/onepass/fast.h:9:3: error: static assertion failed: 16 bytes at most\n");
+  CHECK(asserted.message == "16 bytes at most");
+}
+
 TEST_CASE("g++: a header that is not there") {
   const CompileError error = doubtful(
       "exercises/01_rmsnorm/forward.cu:16:10: fatal error: cub/cub.cuh: No such file or directory\n"

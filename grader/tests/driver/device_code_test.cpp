@@ -337,6 +337,33 @@ void launch(float* y) {{ (fmaf(y) > 1 ? first<float> : second<float>)(y); }}
     check_with_nvcc(text, true);
   }
 
+  TEST_CASE("a header that the exercise gives has functions of the host, and of the device") {
+    const auto with = [](const std::string& body) {
+      return kBefore + R"(
+#line 1 "/w/grader/include/onepass/fast.h"
+__attribute__((noinline)) int attribute(int which) { return which + 1; }
+inline int halves(int n) { return n / 2; }
+constexpr int sixteenths(int n) { return n / 16; }
+template <typename T> __device__ T both_of(T a) { return both(a); }
+struct Rows { const float* first; __device__ float at(int i) const { return first[i]; } };
+#line 100 "a.cu"
+__global__ void k(float* y, int i) { )" +
+             body + " }\n";
+    };
+    for (const std::string name : {"attribute", "halves", "sixteenths"}) {
+      const std::string text = with("y[0] = " + name + "(i);");
+      CHECK(refused(text) == "a.cu:100: calling a __host__ function(\"" + name +
+                                 "\") from a __global__ function(\"k\") is not allowed: it has no "
+                                 "version for the device");
+      check_with_nvcc(text, false);
+    }
+    CHECK(refused(with("y[0] = sixteenths(64);")) != "");
+    const std::string right = with("y[0] = both_of(Rows{y}.at(i));") +
+                              "int host() { return attribute(halves(sixteenths(64))); }\n";
+    CHECK(refused(right) == "");
+    check_with_nvcc(right, true);
+  }
+
   TEST_CASE("static shared memory has 48 KB in all") {
     const auto with = [](int values_in_second) {
       return kBefore + fmt::format(R"(

@@ -5,6 +5,7 @@
 #include "verdict/contract/call.h"
 #include "verdict/session/explain_finding.h"
 #include "verdict/session/judge.h"
+#include "verdict/traffic.h"
 
 using namespace onepass::verdict;
 
@@ -147,6 +148,37 @@ TEST_CASE("a helper's line comes with the kernel's line that called it") {
   CHECK(sentence_of(finding.parties[0]) ==
         "f.cu:7 (called from 19): thread 0 (warp 0, lane 0) of block 0 reads 2 bytes");
   CHECK(location_of(finding) == "f.cu:7");
+}
+
+TEST_CASE("of a given header its line is told, and the student's that led there is the place") {
+  Finding finding;
+  finding.kind = Kind::shared_race;
+  finding.parties = {{"reads 4 bytes", "onepass/fast.h", 57, {}, {}, 0, 0},
+                     {"writes 4 bytes", "onepass/fast.h", 52, {}, {}, 0, 0}};
+  for (Party& party : finding.parties) {
+    party.caller_file = "exercises/01_rmsnorm/forward.cu";
+    party.called_from = 88;
+  }
+  CHECK(sentence_of(finding.parties[0]) ==
+        "onepass/fast.h:57 (called from forward.cu:88): thread 0 (warp 0, lane 0) of block 0 reads "
+        "4 bytes");
+  CHECK(location_of(finding) == "exercises/01_rmsnorm/forward.cu:88");
+  LineTraffic traffic;
+  traffic.file = "onepass/fast.h";
+  traffic.line = 57;
+  CHECK(location_of(traffic) == "onepass/fast.h:57");
+  traffic.caller_file = "exercises/01_rmsnorm/forward.cu";
+  traffic.called_from = 88;
+  CHECK(location_of(traffic) == "exercises/01_rmsnorm/forward.cu:88");
+  const std::string given =
+      "onepass/fast.h is given, and right if it is called as its comments say: look at line 88, at "
+      "what it hands over, at which threads come there, and at what has to come before.";
+  CHECK(sentence_of(finding) == account_of(finding) + "\n" + given);
+  finding.parties[1].called_from = 95;  // two calls of theirs can be put in order
+  CHECK(sentence_of(finding) == account_of(finding) + "\nPut a __syncthreads() between the two.");
+  // A line of theirs beside one of the header's.
+  finding.parties[1] = {"writes 4 bytes", "exercises/01_rmsnorm/forward.cu", 90, {}, {}, 0, 0};
+  CHECK(sentence_of(finding) == account_of(finding) + "\nPut a __syncthreads() between the two.");
 }
 
 TEST_CASE("a slot overwritten while it is read: by the next row, or by a second use") {

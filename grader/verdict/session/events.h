@@ -12,8 +12,8 @@
 //              may_spill}]
 //   traffic    exercise, rows, cols, dtype, least_bytes; "student", "naive" and "reference":
 //              {requested_bytes, distinct_bytes} or null; "lines": the student's, [{file, line,
-//              action, space, requests, lanes, bytes, units, least_units, distinct_sectors,
-//              advice}]
+//              caller_file and called_from (of a given header the student's), action, space,
+//              requests, lanes, bytes, units, least_units, distinct_sectors, advice}]
 //   bandwidth  exercise, rows, cols, dtype, bytes; of "naive", "student", "copy" and "reference"
 //              each <who>_gbs and <who>_ms: {median, p20, p80}, or null; note: "" or why not to
 //              trust the figures

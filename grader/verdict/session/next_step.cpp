@@ -150,7 +150,7 @@ NextStep next_step(const Case& call, const Traffic& traffic, const std::map<Acce
   }
   NextStep step = {.sentence = worst.sentence, .location = std::nullopt};
   if (worst.line != nullptr) {
-    step.location = fmt::format("{}:{}", worst.line->file, worst.line->line);
+    step.location = location_of(*worst.line);
   }
   return step;
 }

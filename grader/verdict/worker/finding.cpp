@@ -139,6 +139,10 @@ std::string place(const simulator::Dim3& index) {
                                       : fmt::format("({}, {}, {})", index.x, index.y, index.z);
 }
 
+std::string base_name(const std::string& file) {
+  return file.substr(file.rfind('/') + 1);
+}
+
 bool is_race(const Finding& finding) {
   return (finding.kind == Kind::shared_race || finding.kind == Kind::global_race) &&
          finding.parties.size() == 2;
@@ -162,8 +166,28 @@ std::string advice_on_slots(const Finding& finding) {
       finding.buffer, lane);
 }
 
+/// Of what happens in a header that the exercise gives, on behalf of one of the student's lines. Of
+/// a race, not where two lines of theirs led to it: these can be put in order.
+std::string advice_on_given(const Finding& finding) {
+  const auto is_alike = [&](const Party& party) {
+    return !party.caller_file.empty() && party.caller_file == finding.parties[0].caller_file &&
+           party.called_from == finding.parties[0].called_from;
+  };
+  if (finding.parties.empty() ||
+      !std::all_of(finding.parties.begin(), finding.parties.end(), is_alike)) {
+    return "";
+  }
+  return fmt::format(
+      "{} is given, and right if it is called as its comments say: look at line {}, at what it "
+      "hands over, at which threads come there, and at what has to come before.",
+      finding.parties[0].file, finding.parties[0].called_from);
+}
+
 /// What to do about it; empty where the kind is not known.
 std::string advice_on(const Finding& finding) {
+  if (const std::string of_given = advice_on_given(finding); !of_given.empty()) {
+    return of_given;
+  }
   if (lacks_thread_y(finding)) {
     return kThreadYAdvice;
   }
@@ -213,6 +237,9 @@ bool lacks_thread_y(const Finding& finding) {
 }
 
 std::optional<std::string> location_of(const Party& party) {
+  if (!party.caller_file.empty()) {
+    return party.caller_file + ":" + std::to_string(party.called_from);
+  }
   if (party.file.empty() || party.line <= 0) {
     return std::nullopt;
   }
@@ -220,10 +247,14 @@ std::optional<std::string> location_of(const Party& party) {
 }
 
 std::string sentence_of(const Party& party) {
+  const bool is_given = !party.caller_file.empty();
   const std::string caller =
-      party.called_from > 0 ? fmt::format(" (called from {})", party.called_from) : "";
+      party.called_from > 0
+          ? fmt::format(" (called from {}{})", is_given ? base_name(party.caller_file) + ":" : "",
+                        party.called_from)
+          : "";
   const std::string where =
-      location_of(party) ? fmt::format("{}:{}{}: ", party.file.substr(party.file.rfind('/') + 1),
+      location_of(party) ? fmt::format("{}:{}{}: ", is_given ? party.file : base_name(party.file),
                                        party.line, caller)
                          : "";
   if (party.on_host) {

@@ -13,11 +13,12 @@ using simulator::Kind;
 using simulator::Missing;
 using simulator::Party;
 
-/// "forward.cu:41", the path as the simulator gives it; nothing without a line.
+/// "forward.cu:41", the path as the simulator gives it; nothing without a line. Of what happens in
+/// a header that the exercise gives, the student's line that led to it.
 std::optional<std::string> location_of(const Party& party);
 
 /// "forward.cu:41: thread 32 (warp 1, lane 0) of block 0 writes 4 bytes", the file without its
-/// folder.
+/// folder; "onepass/fast.h:57 (called from forward.cu:88): ...".
 std::string sentence_of(const Party& party);
 
 /// That of the first party that has one.

@@ -13,10 +13,6 @@ bool overlap(const Access& a, const Access& b) {
   return a.address < b.address + b.size && b.address < a.address + a.size;
 }
 
-std::string line_text(CodeAddress site) {
-  return "line " + std::to_string(source_line(site).line);
-}
-
 }  // namespace
 
 void CopyChecker::on(const BlockBegin& event) {

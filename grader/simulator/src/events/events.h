@@ -12,6 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "observations.h"
 #include "onepass_simulator/device_calls.h"
@@ -35,6 +37,8 @@ struct LaunchBegin {
   uint3 cluster = {1, 1, 1};
   bool may_begin_early = false;    // before the launch before it has ended
   const void* function = nullptr;  // the kernel's address, if the launch knows it
+  std::shared_ptr<const std::vector<CodeAddress>> host_calls =  // that have led to it
+      std::make_shared<const std::vector<CodeAddress>>();
 
   LaunchedKernel launched() const { return {kernel, function}; }
   bool has_clusters() const { return cluster.x * cluster.y * cluster.z > 1; }

@@ -10,6 +10,7 @@ namespace simulator {
 Party party(const LaunchBegin& launch, std::uint64_t block, unsigned thread, CodeAddress site,
             std::string action) {
   const SourceLine& line = source_line(site);
+  const SourceLine caller = students_line(line, *launch.host_calls);
   const uint3 place = unflatten(thread, launch.block);
   const uint3 block_place = unflatten(block, launch.grid);
   Party result;
@@ -17,7 +18,8 @@ Party party(const LaunchBegin& launch, std::uint64_t block, unsigned thread, Cod
   if (!line.collective.empty()) result.action += " in " + line.collective;
   result.file = line.file;
   result.line = line.line;
-  result.called_from = line.called_from;
+  result.called_from = caller.file.empty() ? line.called_from : caller.line;
+  result.caller_file = caller.file;
   result.thread = {place.x, place.y, place.z};
   result.block = {block_place.x, block_place.y, block_place.z};
   result.warp = static_cast<int>(thread / 32);
@@ -31,7 +33,9 @@ Party host_party(CodeAddress site, std::string action) {
   party.action = std::move(action);
   party.file = line.file;
   party.line = line.line;
-  party.called_from = outermost_line(site);
+  const SourceLine caller = students_line(line, calls_from(site));
+  party.called_from = caller.file.empty() ? outermost_line(site) : caller.line;
+  party.caller_file = caller.file;
   party.on_host = true;
   return party;
 }

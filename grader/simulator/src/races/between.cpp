@@ -17,8 +17,8 @@ bool lies_between(const SourceLine& call, const SourceLine& first, const SourceL
 }  // namespace
 
 std::string LastCalls::about(const Call& call, const Racer& first, const Racer& second) {
-  const std::string start = std::string("The ") + operation_name(call.operation) + "() in line " +
-                            std::to_string(source_line(call.site).line) + " lies between, but ";
+  const std::string start = std::string("The ") + operation_name(call.operation) + "() in " +
+                            line_text(call.site) + " lies between, but ";
   if (call.operation != WarpOperation::sync) {
     return start + "it orders no accesses to memory.";
   }

@@ -59,9 +59,7 @@ RaceReport::Reason RaceReport::between_blocks(const AccessRecord& earlier,
   using Gap = Ordering::Handover::Gap;
   const auto [gap, theirs, mine] = ordering_.handover(earlier, event.thread);
   const auto thread = [](unsigned number) { return "thread " + std::to_string(number); };
-  const auto line = [](CodeAddress site) {
-    return "the atomic in line " + std::to_string(source_line(site).line);
-  };
+  const auto line = [](CodeAddress site) { return "the atomic in " + line_text(site); };
   const auto home = [&](std::uintptr_t word) { return memory_.shared.home(word); };
   std::string note;
   Missing missing = Missing::order;

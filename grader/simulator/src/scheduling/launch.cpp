@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "scheduling/scheduler.h"
 #include "scheduling/stopping.h"
 #include "source/elf_symbols.h"
+#include "source/source_lines.h"
 
 namespace simulator {
 namespace {
@@ -131,6 +133,12 @@ void keep_traffic(Launch& launch, const LaunchShape& shape) {
   traffic.is_cooperative = shape.is_cooperative;
   machine.trace.emplace_back();
   launch.checkers.finish(traffic, machine.trace.back());
+  for (LineTraffic& line : traffic.lines) {
+    if (!line.caller_file.empty()) continue;
+    const SourceLine caller = students_line({line.file, line.line}, *launch.begin.host_calls);
+    line.caller_file = caller.file;
+    line.called_from = caller.line;
+  }
   machine.traffic.push_back(std::move(traffic));
 }
 
@@ -140,6 +148,7 @@ struct Order {
   LaunchShape shape;
   void (*body)(void*);
   CodeAddress site;
+  std::shared_ptr<const std::vector<CodeAddress>> host_calls;
 };
 
 /// Which kernel ran: its call has decided it by now.
@@ -215,7 +224,8 @@ std::uint64_t run(const Order& order, void* arguments, std::size_t argument_byte
   device.memory.shared.prepare(order.shape.dynamic_shared_bytes);
   // What lies between rows far apart nobody has filled.
   if (device.access_limit > 0) device.settings.wanted.initialised = false;
-  Launch launch(order.kernel, order.shape, order.body, arguments, argument_bytes, device);
+  Launch launch(order.kernel, order.shape, order.body, arguments, argument_bytes, order.host_calls,
+                device);
   const std::uint64_t next = run(launch, first, share);
   if (volume(launch.cluster_wanted) > 0) {
     return run_in_clusters(launch, order, arguments, argument_bytes, first, share);
@@ -291,7 +301,8 @@ void launch(const LaunchedKernel& kernel, const LaunchShape& shape, void (*body)
   const auto site = reinterpret_cast<CodeAddress>(__builtin_return_address(0));
   device.host_calls.note_work(shape.stream, std::string("The launch of ") + kernel.written, site,
                               device.findings);
-  Order order = {kernel, shape, body, site};
+  const auto host_calls = std::make_shared<const std::vector<CodeAddress>>(calls_from(site));
+  Order order = {kernel, shape, body, site, host_calls};
   if (device.blocks.none || device.refuses_launches) list(order);
   if (device.refuses_launches) {
     device.errors.note(kErrorLaunchOutOfResources);

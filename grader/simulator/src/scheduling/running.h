@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "checkers/checkers.h"
 #include "common/error_codes.h"
@@ -16,14 +19,16 @@ namespace simulator {
 /// A launch, from its begin to its end, with all that belongs to it.
 struct Launch {
   Launch(const LaunchedKernel& kernel, const LaunchShape& shape_, void (*body_)(void*),
-         void* arguments_, std::size_t argument_bytes_, Machine& machine_)
+         void* arguments_, std::size_t argument_bytes_,
+         std::shared_ptr<const std::vector<CodeAddress>> host_calls, Machine& machine_)
       : begin{kernel.written,
               shape_.grid,
               shape_.block,
               shape_.is_cooperative,
               shape_.cluster.x == 0 ? uint3{1, 1, 1} : shape_.cluster,
               shape_.may_begin_early,
-              kernel.function},
+              kernel.function,
+              std::move(host_calls)},
         body(body_),
         arguments(arguments_),
         argument_bytes(argument_bytes_),

@@ -20,6 +20,8 @@ struct SourceLine {
   int line = 0;
   int called_from =
       0;  // the line of the kernel, of the same file, that this was inlined into; or 0
+  std::string caller_file =
+      {};  // of a given header: called_from is the student's line, of this file
   std::string collective = {};  // what it calls there, if it is of CUB's: "cub::BlockReduce"; or ""
   bool in_storage = false;      // an access of that one's to its TempStorage
 
@@ -28,8 +30,19 @@ struct SourceLine {
   }
 };
 
-/// The line of the call that returns to `address`. Answers are remembered.
+/// The line of the call that returns to `address`. Answers are remembered. A header that the
+/// exercise gives has the name by which it is included: "onepass/fast.h".
 const SourceLine& source_line(CodeAddress address);
+
+/// "line 41"; "line 57 of onepass/fast.h".
+std::string line_text(CodeAddress address);
+
+/// Of a line in a given header the student's that led to it: known by itself, or else by the host
+/// code's calls that have led to the launch. Empty for another line, or if it is not known.
+SourceLine students_line(const SourceLine& line, const std::vector<CodeAddress>& host_calls);
+
+/// The calls that host code has made, of which `site` is the innermost, and those around it.
+std::vector<CodeAddress> calls_from(CodeAddress site);
 
 /// What the two backends implement: all frames at `address`, innermost first.
 std::vector<SourceLine> read_frames(std::uintptr_t address);

@@ -171,7 +171,7 @@ void TrafficCounter::finish(LaunchTraffic& traffic, std::vector<TracedRequest>& 
   traffic.written_bytes = written_bytes_;
   count_distinct(traffic);
 
-  using Key = std::tuple<std::string, int, std::string, MemorySpace, AccessType>;
+  using Key = std::tuple<std::string, int, std::string, int, std::string, MemorySpace, AccessType>;
   struct Line {
     LineTraffic sum;
     SectorSet touched;
@@ -183,7 +183,10 @@ void TrafficCounter::finish(LaunchTraffic& traffic, std::vector<TracedRequest>& 
     const SourceLine& source = source_line(site.site);
     site.sum.file = source.file;
     site.sum.line = source.line;
-    Line& line = lines[{source.file, source.line, site.sum.buffer, site.sum.space, site.sum.type}];
+    site.sum.caller_file = source.caller_file;
+    site.sum.called_from = source.caller_file.empty() ? 0 : source.called_from;
+    Line& line = lines[{source.file, source.line, site.sum.caller_file, site.sum.called_from,
+                        site.sum.buffer, site.sum.space, site.sum.type}];
     if (line.sum.requests == 0) {
       line.sum = site.sum;
     } else {
