@@ -51,6 +51,11 @@ for package in libboost-context-dev doctest-dev nlohmann-json3-dev libcli11-dev 
   libseccomp-dev; do
   need_library "$package"
 done
+# A build folder that was moved or copied with the workbook: cmake -B build would refuse it.
+moved="${0%/*}/../build/moved.cmake"
+if [ -e "$moved" ] && command -v cmake >/dev/null 2>&1; then
+  cmake -P "$moved" || exit 1
+fi
 if [ -z "$programs$libraries" ]; then
   exit 0
 fi

@@ -31,14 +31,6 @@ fs::path own_file_of(const Config& config, const Exercise& exercise) {
   return {};
 }
 
-std::string describe(const Toolchain& toolchain) {
-  std::error_code error;
-  const fs::path compiler = fs::canonical(toolchain.compiler, error);
-  return fmt::format("{} {} bytes\n{}\n{}\nfiles {}\n", compiler.string(),
-                     fs::file_size(compiler, error), fmt::join(toolchain.compile_flags, " "),
-                     fmt::join(toolchain.link_flags, " "), fingerprint_of_files(toolchain.inputs));
-}
-
 }  // namespace
 
 Implementation own_file(const Config& config, const Exercise& exercise, const fs::path& file) {
@@ -51,6 +43,14 @@ Implementation own_file(const Config& config, const Exercise& exercise, const fs
     text.replace(match.position(1) - 10, match.length(1) + 11, read_file(grader / match[1].str()));
   }
   return {&exercise, std::move(text), printable_line(shown_path(file, config.source))};
+}
+
+std::string describe(const Toolchain& toolchain) {
+  std::error_code error;
+  const fs::path compiler = fs::canonical(toolchain.compiler, error);
+  return fmt::format("{} {} bytes\n{}\n{}\nfiles {}\n", compiler.string(),
+                     fs::file_size(compiler, error), fmt::join(toolchain.compile_flags, " "),
+                     fmt::join(toolchain.link_flags, " "), fingerprint_of_files(toolchain.inputs));
 }
 
 std::string part_function(const std::string& exercise) {

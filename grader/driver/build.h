@@ -39,6 +39,9 @@ Implementation own_file(const Config& config, const Exercise& exercise,
 /// What grader/library/part.h calls the function of an exercise's part: "part_rmsnorm_forward".
 std::string part_function(const std::string& exercise);
 
+/// All that a toolchain can change in what it makes: the compiler, its flags, our files.
+std::string describe(const Toolchain& toolchain);
+
 class Builder {
  public:
   /// On the simulator the compiler of one text may be run `at_once` times at once.

@@ -60,8 +60,12 @@ struct Config {
   const Toolchain& toolchain(Device device) const { return device == Device::cpu ? cpu : *gpu; }
 };
 
-/// Reads `file`. Throws GraderFault if it is missing or not as expected.
+/// Reads `file`. Throws GraderFault if it is missing or not as expected, and BadInput if the
+/// workbook was moved or copied since cmake wrote it.
 Config read_config(const std::filesystem::path& file);
+
+/// As a user types it, from the repository: "build/onepass".
+std::string program_of(const Config& config);
 
 /// The folder that the running program lies in; onepass.json is its neighbour.
 std::filesystem::path program_folder();

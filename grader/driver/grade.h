@@ -4,8 +4,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "driver/naming.h"
+#include "driver/report.h"
+#include "driver/submission.h"
 
 namespace onepass::driver {
 
@@ -39,6 +42,11 @@ constexpr int kInterrupted = 130;
 
 /// Grades, prints the report and returns the exit code. Throws BadInput and GraderFault.
 int grade(const Config& config, GradeOptions options);
+
+/// Keeps the verdicts of a whole run for later ones (graded.h), if they are what any run would
+/// find.
+void keep_verdicts(const Config& config, const std::vector<Task>& tasks, const Json& report,
+                   const GradeOptions& options);
 
 /// Throws BadInput where something of what confines a worker is missing.
 void require_confinement();

@@ -19,7 +19,9 @@ namespace onepass::driver {
 
 using Json = nlohmann::ordered_json;
 
-/// A report without exercises. `device_name`: what the device calls itself, "CPU simulator" say.
+constexpr const char* kSimulatorName = "CPU simulator";
+
+/// A report without exercises. `device_name`: what the device calls itself.
 Json make_report(Device device, const std::string& device_name, std::uint64_t seed);
 
 /// What holds a submission's code back here, and the gaps without the layers that are missing.

@@ -37,7 +37,7 @@ Run::Run(const Config& config, const std::vector<Task>& tasks, const GradeOption
       options_(options),
       device_(device),
       builder_(config, device, tasks.size() == 1 ? threads() : 1),
-      report_(make_report(device, device == Device::cpu ? "CPU simulator" : "GPU", options.seed)),
+      report_(make_report(device, device == Device::cpu ? kSimulatorName : "GPU", options.seed)),
       progress_(!options.alone) {
   if (options.alone) {
     workers_.emplace(config.build / "cache");

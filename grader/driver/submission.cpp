@@ -71,8 +71,10 @@ fs::path real_path(const fs::path& path, std::error_code& error) {
   return real;
 }
 
-// Reads the text, or notes why it cannot be graded and what to do.
-void read_task(Task& task, const fs::path& file, const fs::path& submission, bool own_exercises) {
+// Reads the text, or notes why it cannot be graded and what to do, which may never write over a
+// file that is there. `program` can begin the exercise anew; it is empty for a submission.
+void read_task(Task& task, const fs::path& file, const fs::path& submission,
+               const std::string& program) {
   std::error_code error;
   const fs::path real = real_path(file, error);
   const std::string unreadable =
@@ -80,11 +82,15 @@ void read_task(Task& task, const fs::path& file, const fs::path& submission, boo
   int descriptor = -1;
   if (error == std::errc::permission_denied) {
     task.missing = unreadable;
+  } else if (std::error_code ignored; error && fs::is_symlink(file, ignored)) {
+    task.missing =
+        fmt::format("{} is a link that leads to no file: put the file itself there.", task.shown);
   } else if (error) {
     task.missing = fmt::format(
         "{} is missing: {}.", task.shown,
-        own_exercises ? fmt::format("git checkout {} brings it back", shell_word(task.shown))
-                      : "a submission has the exercise under this name");
+        program.empty() ? "a submission has the exercise under this name"
+                        : fmt::format("put it back, or begin it anew with {} reset {}", program,
+                                      number_of(Named{task.chapter, task.exercise})));
   } else if (!lies_in(real, fs::canonical(submission, error))) {
     task.missing =
         fmt::format("{} is a link out of its folder: put the file itself there.", task.shown);
@@ -105,8 +111,7 @@ void require_any(const std::vector<Task>& tasks, const fs::path& submission, boo
     throw BadInput(tasks.front().missing);
   }
   throw BadInput(own_exercises
-                     ? "The files of these exercises are all missing: git checkout exercises "
-                       "brings them back."
+                     ? "None of these exercises can be graded. " + tasks.front().missing
                      : fmt::format("{} is no submission, it holds no file such as {}/{}: give a "
                                    "folder laid out like exercises/.",
                                    submission.string(), tasks.front().chapter->folder,
@@ -115,13 +120,13 @@ void require_any(const std::vector<Task>& tasks, const fs::path& submission, boo
 
 // Of each the text, or why there is none.
 std::vector<Task> read_tasks(const Config& config, const std::vector<Named>& exercises,
-                             const fs::path& submission, bool own_exercises) {
+                             const fs::path& submission, const std::string& program) {
   std::vector<Task> tasks;
   for (const Named& named : exercises) {
     const fs::path file = submission / named.chapter->folder / named.exercise->file;
     Task task = {
         {named.exercise, "", printable_line(shown_path(file, config.source))}, named.chapter, ""};
-    read_task(task, file, submission, own_exercises);
+    read_task(task, file, submission, program);
     tasks.push_back(std::move(task));
   }
   return tasks;
@@ -135,7 +140,8 @@ std::vector<Task> tasks_of(const Config& config, const Names& names,
     throw BadInput(fmt::format("There is no folder {}: give one that is laid out like exercises/.",
                                submission.string()));
   }
-  std::vector<Task> tasks = read_tasks(config, exercises, submission, own_exercises);
+  std::vector<Task> tasks =
+      read_tasks(config, exercises, submission, own_exercises ? program_of(config) : "");
   require_any(tasks, submission, own_exercises);
   return tasks;
 }
@@ -148,7 +154,7 @@ bool is_own(const Config& config, const fs::path& submission) {
 }
 
 std::vector<Task> own_tasks(const Config& config) {
-  return read_tasks(config, exercises_named(config, {}), config.exercises(), true);
+  return read_tasks(config, exercises_named(config, {}), config.exercises(), program_of(config));
 }
 
 Task unread_task(const Named& named) {
@@ -169,7 +175,7 @@ std::vector<Task> tasks_in(const std::vector<Named>& exercises, const fs::path& 
   std::vector<Task> tasks;
   for (const Named& named : exercises) {
     Task task = unread_task(named);
-    read_task(task, folder / task.shown, folder, false);
+    read_task(task, folder / task.shown, folder, "");
     tasks.push_back(std::move(task));
   }
   return tasks;

@@ -45,6 +45,8 @@ def main():
         run = subprocess.run([*command, "--arch", "80,sm_90"], capture_output=True, text=True)
         require(run.returncode == 0 and made.exists(), run.stdout + run.stderr)
         require("2 of 20 exercises" in run.stdout, run.stdout)
+        again = "Not graded again, since no file has changed: "
+        require(again not in run.stdout, run.stdout)
 
         symbols = subprocess.run(["nm", "-D", "--defined-only", str(made)], capture_output=True,
                                  text=True, check=True).stdout
@@ -89,6 +91,19 @@ def main():
                         f"-Wl,-rpath,{scratch}"], check=True)
         told = subprocess.run([str(program.with_suffix(""))], capture_output=True, text=True)
         require(told.stdout == "passed\n", f"the C program says {told}")
+
+        # What was graded is not graded again, but where it has changed.
+        with open(folder / "block_sum.cu", "a", encoding="utf-8") as changed:
+            changed.write("// changed\n")
+        run = subprocess.run(command, capture_output=True, text=True)
+        require(again + "2\n" in run.stdout, run.stdout)
+        graded = subprocess.run([onepass, "grade", "1.1", "--submission", str(folder.parent), "--device",
+                                 "cpu"], capture_output=True, text=True)
+        require(graded.returncode == 0, graded.stdout + graded.stderr)
+        run = subprocess.run(command, capture_output=True, text=True)
+        require(again + "3\n" in run.stdout and "2 of 20 exercises" in run.stdout, run.stdout)
+        other_seed = subprocess.run([*command, "--seed", "2"], capture_output=True, text=True)
+        require(again not in other_seed.stdout, other_seed.stdout)
 
         (folder / "block_sum.cu").unlink()
         (folder / "forward.cu").unlink()

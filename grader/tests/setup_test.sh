@@ -39,6 +39,17 @@ stand_in apt-get 'echo "apt-get $*"'
 stand_in id 'echo 0'
 expect 0 ""
 
+# A build folder that may have been moved.
+mkdir -p "$bin/workbook/grader" "$bin/workbook/build"
+cp "$setup" "$bin/workbook/grader/setup.sh"
+touch "$bin/workbook/build/moved.cmake"
+stand_in cmake 'echo "cmake $*"'
+ours="$setup"
+setup="$bin/workbook/grader/setup.sh"
+expect 0 "cmake -P $bin/workbook/grader/../build/moved.cmake"
+setup="$ours"
+stand_in cmake ''
+
 # With root, and with sudo.
 stand_in dpkg-query '[ "$4" = doctest-dev ] || echo "install ok installed"'
 expect 0 "apt-get install -y --no-install-recommends doctest-dev"

@@ -154,7 +154,7 @@ Course make_course(const Config& config, const Policy& policy, Device device) {
 
 Json student_report(const Course& course, const Submission& submission, const FileReport& of) {
   const Device device = course.device;
-  Json report = make_report(device, device == Device::cpu ? "CPU simulator" : "GPU",
+  Json report = make_report(device, device == Device::cpu ? kSimulatorName : "GPU",
                             course.policy.seeds.front());
   report["student"] = submission.student;
   report["submission"] = printable_line(submission.path.string());

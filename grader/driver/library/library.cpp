@@ -4,20 +4,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
 #include <regex>
 
 #include "driver/bad_input.h"
 #include "driver/build.h"
-#include "driver/class/grading.h"
-#include "driver/class/policy.h"
-#include "driver/class/store.h"
 #include "driver/files.h"
 #include "driver/grade.h"
+#include "driver/graded.h"
+#include "driver/grader.h"
 #include "driver/measure/ranges.h"
 #include "driver/next_step.h"
 #include "driver/parallel.h"
 #include "driver/progress.h"
+#include "driver/run.h"
 #include "driver/student/standing.h"
 #include "driver/submission.h"
 #include "driver/text.h"
@@ -88,6 +87,10 @@ std::string why_not(const Json& exercise) {
              : status;
 }
 
+std::string said_of(const Json& exercise) {
+  return exercise.at("status") == "passed" ? "passed" : why_not(exercise);
+}
+
 class Library {
  public:
   Library(const Config& config, const LibraryOptions& options)
@@ -116,34 +119,73 @@ class Library {
   }
 
  private:
-  // As in a class: a file that was graded is not graded again.
+  // What an earlier run has graded, with this grader on this device, is not graded again.
   void grade() {
+    GradeOptions options;
+    options.names.submission = folder_;
+    options.device = options_.device;
+    options.seed = options_.seed;
+    options.checks_only = true;
+    options.experiments = false;
     const Device device = choose_device(config_, options_.device);
-    course::Policy policy;
-    policy.seeds = {options_.seed};
-    policy.measure = false;
-    policy.experiments = false;
-    const course::Store store(config_.build / "library/graded");
-    course::Grading grading(config_, policy, device, store);
-    std::atomic<std::size_t> done = 0;
-    parallel_for(parts_.size(), device == Device::cpu ? processors() : 1, [&](std::size_t index) {
-      Part& part = parts_[index];
+    const std::optional<Graded> known = graded_on(device);
+    std::vector<Part*> open;
+    std::vector<Task> tasks;
+    for (Part& part : parts_) {
+      const std::optional<Json> exercise = known ? known->find(part.task) : std::nullopt;
       if (!part.task.missing.empty()) {
         part.says = "missing";
-        return;
+      } else if (exercise) {
+        part.says = said_of(*exercise);
+        ++known_;
+      } else {
+        open.push_back(&part);
+        tasks.push_back(part.task);
       }
-      progress_.show(fmt::format("grading: {} of {} exercises", done.load(), parts_.size()));
-      const course::Key key = grading.key_of(part.task, options_.seed);
-      std::optional<Json> report = store.load(key);
-      if (!report) {
-        report = grading.grade(part.task, options_.seed);
+    }
+    if (tasks.empty()) {
+      return;
+    }
+    Run run(config_, tasks, options, device);
+    run.work();
+    run.add_gpu_code();
+    run.finish();
+    if (run.report()["complete"] == false) {
+      throw GraderFault("Interrupted.");
+    }
+    keep_verdicts(config_, tasks, run.report(), options);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      open[i]->says = said_of(run.report()["exercises"][i]);
+    }
+  }
+
+  // A GPU's name is told by a worker, and one is there if anything was graded. Nothing otherwise.
+  std::optional<Graded> graded_on(Device device) const {
+    if (device == Device::cpu) {
+      return Graded(config_, device, kSimulatorName, options_.seed);
+    }
+    const Builder builder(config_, device);
+    for (const Part& part : parts_) {
+      const auto built = part.task.missing.empty() ? builder.built(part.task) : std::nullopt;
+      if (!built) {
+        continue;
       }
-      const Json& exercise = report->at("exercises").at(0);
-      if (exercise.at("status") != "passed") {
-        part.says = why_not(exercise);
+      HandOut no_checks({});
+      GraderRun run;
+      run.chapter = part.task.chapter;
+      run.exercise = part.task.exercise->id;
+      run.worker = built->worker;
+      run.device = device;
+      run.checks = &no_checks;
+      std::string name;
+      run_grader(run, [&](const Json& event) {
+        name = event.at("event") == "device" ? text(event, "name") : name;
+      });
+      if (!name.empty()) {
+        return Graded(config_, device, name, options_.seed);
       }
-      ++done;
-    });
+    }
+    return std::nullopt;
   }
 
   void compile() {
@@ -249,6 +291,9 @@ class Library {
       fmt::print("  {:<4} {:<34} {}\n", number_of({part.task.chapter, part.task.exercise}),
                  part.task.exercise->id, part.says);
     }
+    if (known_ > 0) {
+      fmt::print("\nNot graded again, since no file has changed: {}\n", known_);
+    }
     const std::string from = shown_path(folder_, config_.source);
     if (count() == 0) {
       fmt::print(
@@ -269,6 +314,7 @@ class Library {
   const std::vector<std::string> architectures_;
   const Toolchain toolchain_;
   std::vector<Part> parts_;
+  int known_ = 0;  // verdicts of earlier runs
   Progress progress_;
 };
 

@@ -87,7 +87,7 @@ class Sweep {
     }
     report_ = {{"schema", 1},
                {"complete", false},
-               {"device", {{"kind", device_name(device_)}, {"name", "CPU simulator"}}},
+               {"device", {{"kind", device_name(device_)}, {"name", kSimulatorName}}},
                {"compiler", version_of(config_.toolchain(device_))},
                {"seed", options_.seed},
                {"exercise", task_.exercise->id},

@@ -210,10 +210,6 @@ const Standing& standing_of(const Config& config, const std::vector<Standing>& a
   return *found;
 }
 
-std::string program_of(const Config& config) {
-  return shell_word(shown_path(config.build / "onepass", config.source));
-}
-
 Named one_named(const Config& config, const std::string& name, const char* command) {
   if (name.empty()) {
     throw BadInput(fmt::format("Name the exercise, such as {} {} {}.", program_of(config), command,

@@ -50,9 +50,6 @@ const Standing* next_after(const std::vector<Standing>& all, const std::string& 
 const Standing& standing_of(const Config& config, const std::vector<Standing>& all,
                             const Named& named);
 
-/// As a user types it, from the repository: "build/onepass".
-std::string program_of(const Config& config);
-
 /// The exercise that is named, which has to be one. `command`: in whose sentence, if none is named.
 /// Throws BadInput.
 Named one_named(const Config& config, const std::string& name, const char* command);
