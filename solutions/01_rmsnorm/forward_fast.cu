@@ -49,7 +49,8 @@ __global__ void __launch_bounds__(kMostThreads)
   // all held values, value_of(held[p], j), in fp32: zeros add nothing. Write "#pragma unroll" in
   // front of the loops over p and j: held has to stay in registers. row_sum(squares) is the sum
   // over the row, in each of its threads. Divide by cols, add eps, take rsqrtf(): row_rstd. The
-  // thread with my.leads saves it in rstd[my.row]. [solution 1]
+  // thread with my.leads saves it in rstd[my.row].
+  // [solution 1]
   my.for_packs([&](int p, int i) { held[p] = x_row[i]; });
   if (kEarly) {
     my.for_packs([&](int p, int i) { weights[p] = weight_row[i]; });
