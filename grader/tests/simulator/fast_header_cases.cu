@@ -205,4 +205,51 @@ CASE(columns_of_a_pack, "") {
   assert(columns_of<__half>(2) == 1);
 }
 
+// ---- The examples in the header's comments, as one kernel: y = x divided by the row's sum ----
+
+template <typename T, int V>
+__global__ void shares_of_sum(const T* x, T* y, int rows, int cols) {
+  constexpr int kPacks = 4;
+  RowSum<false> row_sum;
+  const onepass::Share<Pack<T, V>, kPacks> my(rows, cols / V);
+  const auto* x_row = reinterpret_cast<const Pack<T, V>*>(x + my.row * cols);
+  auto* y_row = reinterpret_cast<Pack<T, V>*>(y + my.row * cols);
+  Pack<T, V> held[kPacks] = {};
+  my.for_packs([&](int p, int i) { held[p] = x_row[i]; });
+  float of_thread = 0.0f;
+  for (const Pack<T, V>& pack : held) {
+    for (int j = 0; j < V; ++j) {
+      of_thread += onepass::value_of(pack, j);
+    }
+  }
+  const float sum = row_sum(of_thread);
+  my.for_packs([&](int p, int i) {
+    Pack<T, V> pack;
+    for (int j = 0; j < V; ++j) {
+      pack.values[j] = static_cast<T>(onepass::value_of(held[p], j) / sum);
+    }
+    y_row[i] = pack;
+  });
+}
+CASE(examples_of_the_header, "") {
+  constexpr int kRows = 3;
+  constexpr int kCols = 32;  // 0 to 31, 32 to 63, 64 to 95
+  const auto* x = counting<__half>();
+  auto* y = zeros<__half>();
+  for (const int bytes : {2, 4, 16}) {
+    onepass::with_pack_of<__half>(bytes, [&](auto pack) {
+      constexpr int V = pack.value;
+      const auto layout = onepass::layout_of_rows<Pack<__half, V>, 4>(kRows, kCols / V, 1, 1024);
+      onepass::launch_rows(shares_of_sum<__half, V>, layout, kRows, nullptr, x, y, kRows, kCols);
+    });
+    __half got[kRows * kCols];
+    cudaMemcpy(got, y, sizeof(got), cudaMemcpyDeviceToHost);
+    for (int i = 0; i < kRows * kCols; ++i) {
+      const int sum = i / kCols * kCols * kCols + kCols * (kCols - 1) / 2;
+      assert(static_cast<float>(got[i]) ==
+             static_cast<float>(__half(static_cast<float>(i) / static_cast<float>(sum))));
+    }
+  }
+}
+
 }  // namespace
