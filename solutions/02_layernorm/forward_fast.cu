@@ -55,23 +55,19 @@ __global__ void __launch_bounds__(kMostThreads<T, V>, 1024 / kMostThreads<T, V>)
   float sum = 0.0f;
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
-    float of_pack = 0.0f;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      of_pack += value_of(held[p], j);
+      sum += value_of(held[p], j);
     }
-    sum += of_pack;
   }
   row_mean = row_sum(sum) / cols;
   float squares = 0.0f;
   my.for_packs([&](int p, int) {
-    float of_pack = 0.0f;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       const float centred = value_of(held[p], j) - row_mean;
-      of_pack += centred * centred;
+      squares += centred * centred;
     }
-    squares += of_pack;
   });
   row_rstd = rsqrtf(row_sum(squares) / cols + eps);
   if (my.leads) {
