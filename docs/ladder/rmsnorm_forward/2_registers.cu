@@ -32,25 +32,24 @@ __global__ void __launch_bounds__(kMostThreads)
   float squares = 0.0f;
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
-    float of_pack = 0.0f;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      of_pack += value_of(held[p], j) * value_of(held[p], j);
+      squares += value_of(held[p], j) * value_of(held[p], j);
     }
-    squares += of_pack;
   }
   const float row_rstd = rsqrtf(row_sum(squares) / cols + eps);
   if (my.leads) {
     rstd[my.row] = row_rstd;
   }
 
+  RowPack weights[kPacks];
+  my.for_packs([&](int p, int i) { weights[p] = pack_or<false, V>(weight, i, 1.0f); });
   my.for_packs([&](int p, int i) {
-    const RowPack weight_pack = pack_or<false, V>(weight, i, 1.0f);
     RowPack pack;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       const float normalized = value_of(held[p], j) * row_rstd;
-      pack.values[j] = static_cast<T>(normalized * value_of(weight_pack, j));
+      pack.values[j] = static_cast<T>(normalized * value_of(weights[p], j));
     }
     y_row[i] = pack;
   });

@@ -51,27 +51,25 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   float squares = 0.0f;
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
-    float of_pack = 0.0f;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      of_pack += value_of(held[p], j) * value_of(held[p], j);
+      squares += value_of(held[p], j) * value_of(held[p], j);
     }
-    squares += of_pack;
   }
   const float row_rstd = rsqrtf(row_sum(squares) / cols + eps);
   if (my.leads) {
     rstd[my.row] = row_rstd;
   }
 
-  my.for_packs([&](int p, int i) { sum_row[i] = held[p]; });
-
+  RowPack weights[kPacks];
+  my.for_packs([&](int p, int i) { weights[p] = weight_row[i]; });
   my.for_packs([&](int p, int i) {
-    const RowPack weight_pack = weight_row[i];
+    sum_row[i] = held[p];
     RowPack pack;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
       const float normalized = value_of(held[p], j) * row_rstd;
-      pack.values[j] = static_cast<T>(normalized * value_of(weight_pack, j));
+      pack.values[j] = static_cast<T>(normalized * value_of(weights[p], j));
     }
     y_row[i] = pack;
   });
