@@ -12,7 +12,8 @@ namespace onepass::library {
 namespace {
 
 constexpr int kMostCols = 65536;
-constexpr int kMostColsFast = 262144;
+constexpr int kMostColsWide = 262144;
+constexpr int kMostColsHeld = 16384;  // of rows that the fast exercises load once
 constexpr int kMostHeadDim = 8192;
 constexpr int kMostNormalisedHeadDim = 1024;
 
