@@ -129,8 +129,9 @@ int onepass_rmsnorm_forward(int dtype, const void* x, int64_t x_stride, const vo
   }
   const auto fast = ONEPASS_FUNCTION_OF(onepass_rmsnorm_forward, "rmsnorm/forward_fast");
   const auto wide = ONEPASS_FUNCTION_OF(onepass_rmsnorm_forward, "rmsnorm/wide_rows");
-  const int most_fast = wide != nullptr ? kMostColsHeld : kMostCols;
-  auto forward = fast != nullptr && cols <= most_fast ? fast : wide;
+  const int64_t bytes = int64_t{cols} * (dtype == ONEPASS_FP32 ? 4 : 2);  // of a row
+  const bool is_wide = wide == nullptr ? cols > kMostCols : bytes > kMostBytesHeld;
+  auto forward = fast == nullptr || is_wide ? wide : fast;
   if (forward == nullptr && weight != nullptr && cols <= kMostCols) {
     forward = ONEPASS_FUNCTION_OF(onepass_rmsnorm_forward, "rmsnorm/forward");
   }

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(1024)
 #pragma unroll 4
   for (int i = threadIdx.x; i < packs; i += blockDim.x) {
     const RowPack pack = x_row[i];
-    const RowPack weights = pack_or<V>(weight, i, 1.0f);
+    const RowPack weights = pack_or<false, V>(weight, i, 1.0f);
     RowPack y_pack;
 #pragma unroll
     for (int j = 0; j < V; ++j) {

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(1024)
   for (int p = 0; p < kPacks; ++p) {
     const int i = first + p * static_cast<int>(blockDim.x);
     if (i < packs) {
-      const RowPack weights = pack_or<V>(weight, i, 1.0f);
+      const RowPack weights = pack_or<false, V>(weight, i, 1.0f);
       RowPack y_pack;
 #pragma unroll
       for (int j = 0; j < V; ++j) {
@@ -98,7 +98,7 @@ void rmsnorm_wide_rows(const T* x, int64_t x_stride, const T* weight, T* y, int6
     blocks *= 2;
   }
   if (cols > blocks * kColumns * 1024) {
-    rmsnorm_plain_rows(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps, stream);
+    plain::rmsnorm(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps, stream);
     return;
   }
   const uint64_t bytes = std::min({uint64_t{16}, access_bytes(x, x_stride, cols),

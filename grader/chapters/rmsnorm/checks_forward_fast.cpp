@@ -7,7 +7,7 @@
 namespace onepass::rmsnorm::forward_fast_checks {
 namespace {
 
-const ForwardFastChecks checks(kForwardFast);
+const ForwardFastChecks checks(kForwardFast, kOfY);
 constexpr std::int64_t kMostHeld = 16'384;  // columns of rows that are loaded once
 
 TEST_SUITE("rmsnorm/forward_fast") {
@@ -66,7 +66,7 @@ TEST_SUITE("rmsnorm/forward_fast") {
       "shapes drawn at random, to 65,536 columns; numbers at the ends of the types, infinite "
       "and NaN",
       points(1), todo(2)) {
-    checks.random_shapes_and_values();
+    checks.random_shapes_and_values(kMostHeld);
     checks.wide_rows(kOfForward);
   }
 

@@ -16,7 +16,9 @@ inline const Outputs kOfForward = {expected_rstd, expected_y};
 /// The checks of one of the two functions.
 class ForwardFastChecks {
  public:
-  explicit ForwardFastChecks(const Function& function) : function_(function) {}
+  /// compared: results of the calls whose traffic is counted, if that is of right calls only.
+  ForwardFastChecks(const Function& function, const Outputs& compared)
+      : function_(function), compared_(compared) {}
 
   /// A call on x, with random weights.
   Case call_of(Matrix x, const Arrangement& arrangement = {}, double eps = kEps) const;
@@ -35,7 +37,8 @@ class ForwardFastChecks {
   void rows_apart() const;
   void one_unaligned() const;
   void wide_rows(const Outputs& outputs) const;
-  void random_shapes_and_values() const;
+  /// most: columns at most.
+  void random_shapes_and_values(std::int64_t most) const;
   void called_again() const;
 
   // Traffic, which the simulator counts.
@@ -48,6 +51,7 @@ class ForwardFastChecks {
 
  private:
   const Function& function_;
+  const Outputs compared_;
 };
 
 }  // namespace onepass::rmsnorm

@@ -117,7 +117,6 @@ void rmsnorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x
 /// Exercise 1.7, optional. What rmsnorm_forward_fast gives, of the same arguments, for 1 to 262,144
 /// columns. On a GPU with clusters what 1.4 promises up to 16,384 columns holds at every width:
 /// each element of x is loaded once, and aligned rows are loaded and stored 16 bytes at a time.
-/// Without clusters it does up to 16,384 columns.
 template <typename T>
 void rmsnorm_wide_rows(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                        float* rstd, int rows, int cols, float eps, cudaStream_t stream);
