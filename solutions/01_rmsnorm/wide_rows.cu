@@ -85,10 +85,17 @@ __device__ inline float cluster_sum(float value) {
   return value;
 }
 
+/// How many blocks have to fit on an SM, so that some load while others store.
+template <typename RowPack, int kPacks, bool kEarly>
+constexpr int kBlocksOfSm = kEarly                                          ? 5
+                            : kPacks > 32 || kPacks * sizeof(RowPack) > 128 ? 1
+                                                                            : 2;
+
 /// Row blockIdx.x, of which this block has kPacks packs per thread. kEarly: weights are loaded
-/// before the sum, as in 1.4, and are not null. Then five blocks have to fit on an SM.
+/// before the sum, as in 1.4, and are not null.
 template <typename T, int V, int kPacks, bool kEarly>
-__global__ void __launch_bounds__(kEarly ? kFewThreads : kMostThreads, kEarly ? 5 : 1)
+__global__ void __launch_bounds__(kEarly ? kFewThreads : kMostThreads,
+                                  kBlocksOfSm<Pack<T, V>, kPacks, kEarly>)
     wide_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride, float* rstd,
                 int cols, float eps) {
   using RowPack = Pack<T, V>;
@@ -130,12 +137,10 @@ __global__ void __launch_bounds__(kEarly ? kFewThreads : kMostThreads, kEarly ? 
   }
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
-    float of_pack = 0.0f;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      of_pack += value_of(held[p], j) * value_of(held[p], j);
+      squares += value_of(held[p], j) * value_of(held[p], j);
     }
-    squares += of_pack;
   }
   // [end]
   const float row_rstd = rsqrtf(cluster_sum(squares) / cols + eps);
@@ -202,7 +207,7 @@ void rmsnorm_wide_rows(const T* x, int64_t x_stride, const T* weight, T* y, int6
     const int threads = ((row_threads - 1) / blocks / 32 + 1) * 32;  // of each block
     if (!has_clusters() || threads > 2 * kMostThreads) {
       plain::rmsnorm(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps, stream);
-    } else if (threads <= kFewThreads && weight != nullptr) {
+    } else if (V * sizeof(T) == 16 && threads <= kFewThreads && weight != nullptr) {
       launch_rows(wide_kernel<T, V, kPacks, true>, {threads, 1, blocks}, rows, stream, x, x_stride,
                   weight, y, y_stride, rstd, cols, eps);
     } else if (threads <= kMostThreads) {
