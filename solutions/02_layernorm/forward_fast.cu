@@ -10,7 +10,7 @@
 // 1.4, and the three loops go over registers. What changes with two sums:
 //   - A row waits twice for all of its threads. So a thread holds twice as many packs as in 1.4: a
 //     row has fewer warps to wait for, and more bytes in flight while it waits.
-//   - Weight and bias come late, from the L1 cache: for them, too, there are no registers left.
+//   - Weight and bias come late, from the L1 cache: there are no registers left for them.
 //   - A very wide row is shared by the blocks of a cluster.
 // Packs, the sum over a row and the launch are given: read onepass/fast.h first.
 //
@@ -29,7 +29,7 @@ constexpr int kPacksOf = V * sizeof(T) == 16  ? 8
                          : V * sizeof(T) == 4 ? 16
                                               : 16;
 
-/// Threads of a row in a block, at most: so that a thread may have 64 or 128 registers.
+/// Threads of a row in a block, at most. An SM has room for 1024, which leaves 64 registers each.
 template <typename T, int V>
 constexpr int kMostThreads = V * sizeof(T) == 16 ? 512 : 1024;
 
