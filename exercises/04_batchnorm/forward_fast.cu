@@ -33,9 +33,8 @@ struct Arguments {
 template <typename A, typename T>
 __device__ Moments moments_of(const Held<A, T>& held) {
   Moments moments = {static_cast<float>(held.count), 0.0f, 0.0f};
-  // TODO 1: mean and m2. Add up the values in fp32, value_of(held.packs[p], j) where held.has(p,
-  // j), and divide by the count, unless it is 0. Then add up the squares of their distances from
-  // that mean.
+  // TODO 1: mean and m2. Add up the values in fp32: held.for_values([&](float value) { ... }).
+  // Divide by the count, unless it is 0. Then add up the squares of their distances from that mean.
   return moments;
 }
 
@@ -51,21 +50,20 @@ __device__ Moments& left_by(unsigned s, const Arguments<T>& a, const Part<A>& my
   return reinterpret_cast<Moments*>(a.scratch)[int64_t{s} * a.channels + my.channel];
 }
 
-/// The moments of this block's slice, in each thread. Keeps x in `kept`, if that is not null.
-template <typename A, typename T>
+/// The moments of this block's slice, in each thread. kKeep: x is kept in shared memory.
+template <bool kKeep, typename A, typename T>
 __device__ Moments slice_moments(const Arguments<T>& a, const Part<A>& my, Pack<T, A::V>* kept) {
   Moments mine = {0.0f, 0.0f, 0.0f};
   for (unsigned i = my.first; i < my.end; i += A::kPacks * my.step) {
     Held<A, T> held;
     held.load(a.x, my, i);
     merge(mine, moments_of(held));
-    if (kept != nullptr) {
-      // TODO 3, first: keep held.packs[p], which is pack n = i + p * my.step of the channel, in
-      // kept[my.slot(n)], if n is below my.end.
+    if (kKeep) {
+      // TODO 3, first: keep each pack, held.packs[p], in kept[my.slot(n)].
     }
   }
   const Moments slice = merged_threads<A::kChannels>(mine);
-  if (my.leads && (kept == nullptr || my.layout.slices > 1)) {
+  if (my.leads && (!kKeep || my.layout.slices > 1)) {
     left_by(my.slice, a, my) = slice;
   }
   return slice;
@@ -82,11 +80,10 @@ __device__ Moments channel_moments(const Arguments<T>& a, const Part<A>& my) {
   return channel;
 }
 
-/// Saves what is one number per channel, and writes y of this block's slice: of the packs in
-/// `kept`. If that is null, `held` has the first packs, and x the others.
-template <typename A, typename T>
+/// Saves what is one number per channel, and writes y of this block's slice.
+template <bool kKeep, typename A, typename T>
 __device__ void finish(const Arguments<T>& a, const Part<A>& my, const Moments& channel,
-                       const Pack<T, A::V>* kept, Held<A, T> held) {
+                       const Pack<T, A::V>* kept) {
   const int c = my.channel;
   const float rstd = rsqrtf(channel.m2 / channel.count + a.eps);
   if (my.slice == 0 && my.leads) {
@@ -96,14 +93,14 @@ __device__ void finish(const Arguments<T>& a, const Part<A>& my, const Moments& 
   }
   const float weight = static_cast<float>(a.weight[c]);
   const float bias = static_cast<float>(a.bias[c]);
-  for (unsigned i = my.first; i < my.end;) {
-    // TODO 3, then: y. Pack n = i + p * my.step, if it is below my.end, is where you kept it, or
-    // held.packs[p] if kept is null. Each value minus channel.mean, times rstd, times weight, plus
-    // bias, all in fp32, is converted to T at the very end. my.store(a.y, n, pack) stores a pack.
-    i += A::kPacks * my.step;
-    if (kept == nullptr) {
+  for (unsigned i = my.first; i < my.end; i += A::kPacks * my.step) {
+    Held<A, T> held;
+    if (!kKeep) {
       held.load(a.x, my, i);
     }
+    // TODO 3, then: y of each pack, which is where you kept it, or else in held.packs[p]. Each
+    // value minus channel.mean, times rstd, times weight, plus bias, all in fp32, is converted to T
+    // at the very end. my.store(a.y, n, y) stores pack n.
   }
 }
 
@@ -112,33 +109,31 @@ template <typename A, typename T>
 __global__ void __launch_bounds__(kKeepThreads, 2) keep_kernel(Arguments<T> a, Layout layout) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto* kept = reinterpret_cast<Pack<T, A::V>*>(memory);
-  const Part<A> my(layout, blockIdx.x);
-  Moments channel = slice_moments(a, my, kept);
+  const Part<A> my(layout, blockIdx.x, blockIdx.y);
+  Moments channel = slice_moments<true>(a, my, kept);
   if (layout.slices > 1) {
-    wait_for_cluster();
+    sync_cluster();
     channel = channel_moments(a, my);
   }
-  finish(a, my, channel, kept, Held<A, T>{});
+  finish<true>(a, my, channel, kept);
 }
 
 /// First kernel for larger channels: the moments of a slice.
 template <typename A, typename T>
 __global__ void __launch_bounds__(kTwiceThreads, 4) part_kernel(Arguments<T> a, Layout layout) {
-  slice_moments<A, T>(a, Part<A>(layout, blockIdx.x), nullptr);
+  slice_moments<false, A, T>(a, Part<A>(layout, blockIdx.x, blockIdx.y), nullptr);
 }
 
 /// Second kernel: y. The first blocks have the last slices, which are still in the L2 cache.
 template <typename A, typename T>
 __global__ void __launch_bounds__(kTwiceThreads, 4) finish_kernel(Arguments<T> a, Layout layout) {
-  const Part<A> my(layout, gridDim.x - 1 - blockIdx.x);
-  Held<A, T> held;
-  held.load(a.x, my, my.first);  // in flight while the slices are merged
-  finish<A, T>(a, my, channel_moments(a, my), nullptr, held);
+  const Part<A> my(layout, gridDim.x - 1 - blockIdx.x, gridDim.y - 1 - blockIdx.y);
+  finish<false, A, T>(a, my, channel_moments(a, my), nullptr);
 }
 
 template <typename A, typename T>
 void launch(const Arguments<T>& a, cudaStream_t stream) {
-  launch_channels<A, T>(keep_kernel<A, T>, part_kernel<A, T>, finish_kernel<A, T>, a, stream);
+  launch_channels<A>(keep_kernel<A, T>, part_kernel<A, T>, finish_kernel<A, T>, a, stream);
 }
 
 template <typename T>

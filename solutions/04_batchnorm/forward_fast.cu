@@ -33,25 +33,13 @@ struct Arguments {
 template <typename A, typename T>
 __device__ Moments moments_of(const Held<A, T>& held) {
   Moments moments = {static_cast<float>(held.count), 0.0f, 0.0f};
-  // TODO 1: mean and m2. Add up the values in fp32, value_of(held.packs[p], j) where held.has(p,
-  // j), and divide by the count, unless it is 0. Then add up the squares of their distances from
-  // that mean.
+  // TODO 1: mean and m2. Add up the values in fp32: held.for_values([&](float value) { ... }).
+  // Divide by the count, unless it is 0. Then add up the squares of their distances from that mean.
   // [solution 1]
-  float sum = 0.0f;
-#pragma unroll
-  for (int p = 0; p < A::kPacks; ++p) {
-    for (int j = 0; j < A::V; ++j) {
-      sum += held.has(p, j) ? value_of(held.packs[p], j) : 0.0f;
-    }
-  }
-  moments.mean = sum / fmaxf(moments.count, 1.0f);
-#pragma unroll
-  for (int p = 0; p < A::kPacks; ++p) {
-    for (int j = 0; j < A::V; ++j) {
-      const float distance = value_of(held.packs[p], j) - moments.mean;
-      moments.m2 += held.has(p, j) ? distance * distance : 0.0f;
-    }
-  }
+  held.for_values([&](float value) { moments.mean += value; });
+  moments.mean /= fmaxf(moments.count, 1.0f);
+  held.for_values(
+      [&](float value) { moments.m2 += (value - moments.mean) * (value - moments.mean); });
   // [end]
   return moments;
 }
@@ -63,7 +51,7 @@ __device__ inline void merge(Moments& sum, const Moments& other) {
   // [solution 1]
   const float count = sum.count + other.count;
   const float d = other.mean - sum.mean;
-  const float share = other.count / fmaxf(count, 1.0f);
+  const float share = __fdividef(other.count, fmaxf(count, 1.0f));
   sum.mean += d * share;
   sum.m2 += other.m2 + d * d * (sum.count * share);
   sum.count = count;
@@ -76,30 +64,23 @@ __device__ Moments& left_by(unsigned s, const Arguments<T>& a, const Part<A>& my
   return reinterpret_cast<Moments*>(a.scratch)[int64_t{s} * a.channels + my.channel];
 }
 
-/// The moments of this block's slice, in each thread. Keeps x in `kept`, if that is not null.
-template <typename A, typename T>
+/// The moments of this block's slice, in each thread. kKeep: x is kept in shared memory.
+template <bool kKeep, typename A, typename T>
 __device__ Moments slice_moments(const Arguments<T>& a, const Part<A>& my, Pack<T, A::V>* kept) {
   Moments mine = {0.0f, 0.0f, 0.0f};
   for (unsigned i = my.first; i < my.end; i += A::kPacks * my.step) {
     Held<A, T> held;
     held.load(a.x, my, i);
     merge(mine, moments_of(held));
-    if (kept != nullptr) {
-      // TODO 3, first: keep held.packs[p], which is pack n = i + p * my.step of the channel, in
-      // kept[my.slot(n)], if n is below my.end.
+    if (kKeep) {
+      // TODO 3, first: keep each pack, held.packs[p], in kept[my.slot(n)].
       // [solution 3]
-#pragma unroll
-      for (int p = 0; p < A::kPacks; ++p) {
-        const unsigned n = i + p * my.step;
-        if (n < my.end) {
-          kept[my.slot(n)] = held.packs[p];
-        }
-      }
+      my.for_packs(i, [&](int p, unsigned n) { kept[my.slot(n)] = held.packs[p]; });
       // [end]
     }
   }
   const Moments slice = merged_threads<A::kChannels>(mine);
-  if (my.leads && (kept == nullptr || my.layout.slices > 1)) {
+  if (my.leads && (!kKeep || my.layout.slices > 1)) {
     left_by(my.slice, a, my) = slice;
   }
   return slice;
@@ -122,11 +103,10 @@ __device__ Moments channel_moments(const Arguments<T>& a, const Part<A>& my) {
   return channel;
 }
 
-/// Saves what is one number per channel, and writes y of this block's slice: of the packs in
-/// `kept`. If that is null, `held` has the first packs, and x the others.
-template <typename A, typename T>
+/// Saves what is one number per channel, and writes y of this block's slice.
+template <bool kKeep, typename A, typename T>
 __device__ void finish(const Arguments<T>& a, const Part<A>& my, const Moments& channel,
-                       const Pack<T, A::V>* kept, Held<A, T> held) {
+                       const Pack<T, A::V>* kept) {
   const int c = my.channel;
   const float rstd = rsqrtf(channel.m2 / channel.count + a.eps);
   if (my.slice == 0 && my.leads) {
@@ -141,28 +121,25 @@ __device__ void finish(const Arguments<T>& a, const Part<A>& my, const Moments& 
   }
   const float weight = static_cast<float>(a.weight[c]);
   const float bias = static_cast<float>(a.bias[c]);
-  for (unsigned i = my.first; i < my.end;) {
-    // TODO 3, then: y. Pack n = i + p * my.step, if it is below my.end, is where you kept it, or
-    // held.packs[p] if kept is null. Each value minus channel.mean, times rstd, times weight, plus
-    // bias, all in fp32, is converted to T at the very end. my.store(a.y, n, pack) stores a pack.
-    // [solution 3]
-#pragma unroll
-    for (int p = 0; p < A::kPacks; ++p) {
-      const unsigned n = i + p * my.step;
-      if (n < my.end) {
-        const Pack<T, A::V> x = kept != nullptr ? kept[my.slot(n)] : held.packs[p];
-        Pack<T, A::V> y;
-        for (int j = 0; j < A::V; ++j) {
-          y.values[j] = static_cast<T>((value_of(x, j) - channel.mean) * rstd * weight + bias);
-        }
-        my.store(a.y, n, y);
-      }
-    }
-    // [end]
-    i += A::kPacks * my.step;
-    if (kept == nullptr) {
+  for (unsigned i = my.first; i < my.end; i += A::kPacks * my.step) {
+    Held<A, T> held;
+    if (!kKeep) {
       held.load(a.x, my, i);
     }
+    // TODO 3, then: y of each pack, which is where you kept it, or else in held.packs[p]. Each
+    // value minus channel.mean, times rstd, times weight, plus bias, all in fp32, is converted to T
+    // at the very end. my.store(a.y, n, y) stores pack n.
+    // [solution 3]
+    my.for_packs(i, [&](int p, unsigned n) {
+      const Pack<T, A::V> x = kKeep ? kept[my.slot(n)] : held.packs[p];
+      Pack<T, A::V> y;
+#pragma unroll
+      for (int j = 0; j < A::V; ++j) {
+        y.values[j] = static_cast<T>((value_of(x, j) - channel.mean) * (rstd * weight) + bias);
+      }
+      my.store(a.y, n, y);
+    });
+    // [end]
   }
 }
 
@@ -171,33 +148,31 @@ template <typename A, typename T>
 __global__ void __launch_bounds__(kKeepThreads, 2) keep_kernel(Arguments<T> a, Layout layout) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto* kept = reinterpret_cast<Pack<T, A::V>*>(memory);
-  const Part<A> my(layout, blockIdx.x);
-  Moments channel = slice_moments(a, my, kept);
+  const Part<A> my(layout, blockIdx.x, blockIdx.y);
+  Moments channel = slice_moments<true>(a, my, kept);
   if (layout.slices > 1) {
-    wait_for_cluster();
+    sync_cluster();
     channel = channel_moments(a, my);
   }
-  finish(a, my, channel, kept, Held<A, T>{});
+  finish<true>(a, my, channel, kept);
 }
 
 /// First kernel for larger channels: the moments of a slice.
 template <typename A, typename T>
 __global__ void __launch_bounds__(kTwiceThreads, 4) part_kernel(Arguments<T> a, Layout layout) {
-  slice_moments<A, T>(a, Part<A>(layout, blockIdx.x), nullptr);
+  slice_moments<false, A, T>(a, Part<A>(layout, blockIdx.x, blockIdx.y), nullptr);
 }
 
 /// Second kernel: y. The first blocks have the last slices, which are still in the L2 cache.
 template <typename A, typename T>
 __global__ void __launch_bounds__(kTwiceThreads, 4) finish_kernel(Arguments<T> a, Layout layout) {
-  const Part<A> my(layout, gridDim.x - 1 - blockIdx.x);
-  Held<A, T> held;
-  held.load(a.x, my, my.first);  // in flight while the slices are merged
-  finish<A, T>(a, my, channel_moments(a, my), nullptr, held);
+  const Part<A> my(layout, gridDim.x - 1 - blockIdx.x, gridDim.y - 1 - blockIdx.y);
+  finish<false, A, T>(a, my, channel_moments(a, my), nullptr);
 }
 
 template <typename A, typename T>
 void launch(const Arguments<T>& a, cudaStream_t stream) {
-  launch_channels<A, T>(keep_kernel<A, T>, part_kernel<A, T>, finish_kernel<A, T>, a, stream);
+  launch_channels<A>(keep_kernel<A, T>, part_kernel<A, T>, finish_kernel<A, T>, a, stream);
 }
 
 template <typename T>

@@ -1,9 +1,9 @@
 // Given device code for 4.3, over onepass/fast.h. A channel's elements lie in rows of `space`
-// neighbours, one row in each sample. Read it once, from top to bottom.
+// neighbours, one row in each sample.
 //
 //   1. Access, Part     which packs of a channel a thread has, and where they lie
 //   2. Held             several packs in registers
-//   3. Moments          of the threads of a block, and of the blocks of a cluster
+//   3. Moments          merged over the threads of a block
 //   4. launch_channels  how many threads and blocks a channel gets
 #pragma once
 
@@ -12,17 +12,17 @@
 
 namespace onepass {
 
-// Threads of a block at most, where it keeps what it loads, and where x is loaded twice.
-constexpr int kKeepThreads = 512, kTwiceThreads = 256;
-constexpr unsigned kRoomy = 52 << 10;  // bytes that a block keeps: an SM has room for four
-constexpr unsigned kSlice = 8192;      // elements of a slice at least, where x is loaded twice
+constexpr int kKeepThreads = 512;   // of a block at most, where it keeps what it loads
+constexpr int kTwiceThreads = 256;  // of a block where x is loaded twice
 
 // ---- 1. Which packs a thread has --------------------------------------------------------------
 //
-// A channel is cut into slices, one for each block. A slice's packs go around its threads:
+// A channel is cut into slices, one for each block. A thread has several packs of it in flight:
 //
-//     const Part<A> my(layout, blockIdx.x);
-//     for (unsigned i = my.first; i < my.end; i += my.step) { my.store(y, i, pack); }
+//     const Part<A> my(layout, blockIdx.x, blockIdx.y);
+//     for (unsigned i = my.first; i < my.end; i += A::kPacks * my.step) {
+//       my.for_packs(i, [&](int p, unsigned n) { ... });  // the thread's pack p is pack n
+//     }
 
 /// A thread accesses packs of V elements. With one channel per block, all its threads have packs
 /// of it. With 32, each lane of a warp has a channel of its own: a warp then reads neighbours even
@@ -37,7 +37,7 @@ struct Access {
 };
 
 struct Layout {
-  int channels, space;
+  unsigned channels, space;
   unsigned past;               // elements between a multiple of 16 bytes and x
   unsigned row_packs, packs;   // that a row and a channel may touch
   unsigned multiplier, shift;  // n / row_packs is __umulhi(2 * n, multiplier) >> shift
@@ -49,17 +49,15 @@ template <typename A>
 struct Part {
   const Layout& layout;
   unsigned slice, rank;  // rank: among the slice's threads of this channel, which are `step`
-  unsigned first, step, end;
-  int channel;
+  unsigned first, step, end, channel;
   bool leads;  // one thread of each channel in each slice: it saves what is one number there
 
-  __device__ Part(const Layout& l, unsigned block) : layout(l) {
-    slice = block % l.slices;
+  __device__ Part(const Layout& l, unsigned group, unsigned slice) : layout(l), slice(slice) {
     rank = threadIdx.x / A::kChannels;
     first = slice * l.length + rank;
     step = blockDim.x / A::kChannels;
     end = min((slice + 1) * l.length, l.packs);
-    channel = block / l.slices * A::kChannels + threadIdx.x % A::kChannels;
+    channel = group * A::kChannels + threadIdx.x % A::kChannels;
     leads = rank == 0 && channel < l.channels;
     if (channel >= l.channels) {  // the last block has too many lanes: they get no packs
       channel = l.channels - 1;
@@ -67,36 +65,50 @@ struct Part {
     }
   }
 
-  /// Where in shared memory a thread keeps its pack i. No other thread has this slot.
-  __device__ unsigned slot(unsigned i) const { return (i - first) * A::kChannels + threadIdx.x; }
-
-  /// Where in x pack i begins. `mask` gets a bit for each of its elements that is in the row.
-  __device__ int64_t place(unsigned i, unsigned& mask) const {
-    const unsigned sample = __umulhi(2 * i, layout.multiplier) >> layout.shift;
-    const int row = sample * layout.channels + channel;
-    const int64_t row_begin = static_cast<int64_t>(row) * layout.space;
-    int element = (i - sample * layout.row_packs) * A::V;
-    mask = A::kWhole;
-    if (A::kEdges) {
-      element -= (static_cast<unsigned>(row_begin) + layout.past) % A::V;
-      const int left = min(max(layout.space - element, 0), A::V);
-      mask = ((1u << left) - 1) & (A::kWhole << max(-element, 0));
+  /// body(p, n) for packs n = i + p * step, as far as there are any.
+  template <typename Body>
+  __device__ void for_packs(unsigned i, Body body) const {
+#pragma unroll
+    for (int p = 0; p < A::kPacks; ++p) {
+      if (i + p * step < end) {
+        body(p, i + p * step);
+      }
     }
-    return row_begin + element;
   }
 
-  /// Stores pack i, as far as it is in the row. Nothing loads y again: the L2 cache may let it go.
+  /// Where in shared memory a thread keeps its pack n. No other thread has this slot.
+  __device__ unsigned slot(unsigned n) const {
+    return (n - first) * A::kChannels + threadIdx.x;
+  }
+
+  /// Where in x pack n begins. `mask` gets a bit for each of its elements that is in the row.
+  __device__ int64_t place(unsigned n, unsigned& mask) const {
+    const unsigned sample = __umulhi(2 * n, layout.multiplier) >> layout.shift;
+    const unsigned row = sample * layout.channels + channel;
+    const int64_t row_begin = static_cast<uint64_t>(row) * layout.space;
+    const unsigned element = (n - sample * layout.row_packs) * A::V;
+    mask = A::kWhole;
+    if (!A::kEdges) {
+      return row_begin + element;
+    }
+    const int first = element - (static_cast<unsigned>(row_begin) + layout.past) % A::V;
+    const int left = min(max(static_cast<int>(layout.space) - first, 0), A::V);
+    mask = ((1u << left) - 1) & (A::kWhole << max(-first, 0));
+    return row_begin + first;
+  }
+
+  /// Stores pack n, as far as it is in the row.
   template <typename T>
-  __device__ void store(T* y, unsigned i, const Pack<T, A::V>& pack) const {
+  __device__ void store(T* y, unsigned n, const Pack<T, A::V>& pack) const {
     unsigned mask;
-    T* to = y + place(i, mask);
-    if (sizeof(pack) == 16 && mask == A::kWhole) {
-      __stcs(reinterpret_cast<int4*>(to), reinterpret_cast<const int4&>(pack));
+    T* to = y + place(n, mask);
+    if (mask == A::kWhole) {
+      *reinterpret_cast<Pack<T, A::V>*>(to) = pack;
       return;
     }
     for (int j = 0; j < A::V; ++j) {
       if ((mask >> j & 1) != 0) {
-        __stcs(to + j, pack.values[j]);
+        to[j] = pack.values[j];
       }
     }
   }
@@ -104,32 +116,42 @@ struct Part {
 
 // ---- 2. Packs in registers --------------------------------------------------------------------
 
-/// kPacks packs of a thread, all in flight together: i, i + step, ...
+/// kPacks packs of a thread, all in flight together. Zeros where there are none.
 template <typename A, typename T>
 struct Held {
-  Pack<T, A::V> packs[A::kPacks];
-  unsigned masks[A::kPacks];
-  int count;  // of the elements that are in the slice
-
-  /// Is element j of pack p in the slice?
-  __device__ bool has(int p, int j) const { return (masks[p] >> j & 1) != 0; }
+  Pack<T, A::V> packs[A::kPacks] = {};
+  unsigned masks[A::kPacks] = {};
+  int count = 0;  // of the elements that are in the slice
 
   __device__ void load(const T* x, const Part<A>& my, unsigned i) {
-    count = 0;
-#pragma unroll
-    for (int p = 0; p < A::kPacks; ++p, i += my.step) {
-      masks[p] = 0;
-      if (i < my.end) {
-        const T* from = x + my.place(i, masks[p]);
-        if (masks[p] == A::kWhole) {
-          packs[p] = *reinterpret_cast<const Pack<T, A::V>*>(from);
-        } else {
-          for (int j = 0; j < A::V; ++j) {
-            packs[p].values[j] = has(p, j) ? from[j] : static_cast<T>(0.0f);
-          }
+    my.for_packs(i, [&](int p, unsigned n) {
+      const T* from = x + my.place(n, masks[p]);
+      if (masks[p] == A::kWhole) {
+        packs[p] = *reinterpret_cast<const Pack<T, A::V>*>(from);
+      } else {
+        for (int j = 0; j < A::V; ++j) {
+          packs[p].values[j] = (masks[p] >> j & 1) != 0 ? from[j] : static_cast<T>(0.0f);
         }
       }
       count += __popc(masks[p]);
+    });
+  }
+
+  /// body(value) for each element that is in the slice. A thread that has all asks for none.
+  template <typename Body>
+  __device__ void for_values(Body body) const {
+    if (count == A::kPacks * A::V) {
+#pragma unroll
+      for (int e = 0; e < A::kPacks * A::V; ++e) {
+        body(value_of(packs[e / A::V], e % A::V));
+      }
+      return;
+    }
+#pragma unroll
+    for (int e = 0; e < A::kPacks * A::V; ++e) {
+      if ((masks[e / A::V] >> e % A::V & 1) != 0) {
+        body(value_of(packs[e / A::V], e % A::V));
+      }
     }
   }
 };
@@ -168,7 +190,7 @@ __device__ inline Moments merged_threads(Moments mine) {
 }
 
 /// Waits for the other blocks of the cluster: what they have stored may be loaded.
-__device__ inline void wait_for_cluster() {
+__device__ inline void sync_cluster() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
   cooperative_groups::this_cluster().sync();
 #endif
@@ -176,51 +198,61 @@ __device__ inline void wait_for_cluster() {
 
 // ---- 4. Launches ------------------------------------------------------------------------------
 
-/// keep: for channels whose slices fit in the shared memory of a block or of a cluster. Larger ones
-/// take two kernels: `part` leaves the moments of each slice, `finish` loads x again.
-template <typename A, typename T, typename Arguments>
-void launch_channels(void (*keep)(Arguments, Layout), void (*part)(Arguments, Layout),
-                     void (*finish)(Arguments, Layout), const Arguments& a, cudaStream_t stream) {
-  const auto divided = [](uint64_t n, uint64_t by) { return unsigned((n - 1) / by + 1); };
-  Layout layout = {a.channels, a.space};
-  layout.past = reinterpret_cast<uintptr_t>(a.x) / sizeof(T) % A::V;
+inline unsigned divided(uint64_t n, uint64_t by) {
+  return static_cast<unsigned>((n - 1) / by + 1);
+}
+
+/// A channel in one slice.
+template <typename A, typename Arguments>
+Layout layout_of(const Arguments& a) {
+  Layout layout = {};
+  layout.channels = a.channels;
+  layout.space = a.space;
+  layout.past = reinterpret_cast<uintptr_t>(a.x) / sizeof(*a.x) % A::V;
   layout.row_packs = (a.space + (A::kEdges ? 2 * A::V - 2 : 0)) / A::V;
-  layout.packs = a.batch * layout.row_packs;
+  layout.packs = layout.length = a.batch * layout.row_packs;
+  layout.slices = 1;
   while (1u << layout.shift < layout.row_packs) {
     ++layout.shift;
   }
   layout.multiplier = divided(uint64_t{1} << (31 + layout.shift), layout.row_packs);
+  return layout;
+}
 
-  // As few blocks as have room for what they keep, but eight for a large channel.
+/// keep: for channels whose slices fit in the shared memory of a block or of a cluster. Larger ones
+/// take two kernels: `part` leaves the moments of each slice, `finish` loads x again.
+template <typename A, typename Arguments>
+void launch_channels(void (*keep)(Arguments, Layout), void (*part)(Arguments, Layout),
+                     void (*finish)(Arguments, Layout), const Arguments& a, cudaStream_t stream) {
+  // As few blocks as keep 52 KB each, of which an SM has room for four; eight for a large channel.
+  Layout layout = layout_of<A>(a);
   layout.slices = a.batch * a.space < 65536 ? 1 : kMostBlocks;
   const auto cut = [&] { return layout.length = divided(layout.packs, 32 * layout.slices) * 32; };
-  constexpr uint64_t kBytes = sizeof(Pack<T, A::V>) * A::kChannels;
-  while (cut() * kBytes > kRoomy && layout.slices < kMostBlocks) {
+  constexpr uint64_t kBytes = A::kChannels * A::V * sizeof(*a.x);
+  while (cut() * kBytes > 52 << 10 && layout.slices < kMostBlocks) {
     layout.slices *= 2;
   }
   const uint64_t bytes = layout.length * kBytes;
   const unsigned most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (10 << 10);
-  const unsigned groups = divided(a.channels, A::kChannels);
+  const int groups = (a.channels - 1) / A::kChannels + 1;
   if (layout.slices == 1 || (has_clusters() && bytes <= most)) {
-    // Small blocks, so that some load while others store: more threads only past 16 packs each.
-    const unsigned each = 32 * (A::V == 1 ? A::kPacks : 16);
-    const unsigned threads = 32 * divided(uint64_t{layout.length} * A::kChannels, each);
+    // More threads only past 16 packs each: of many small blocks, some load while others store.
+    const unsigned each = A::V == 1 ? A::kPacks : 16;
+    const unsigned threads = 32 * divided(layout.length * A::kChannels, 32 * each);
+    RowLayout blocks = {min(static_cast<int>(threads), kKeepThreads), 1};
+    blocks.blocks = layout.slices;
+    blocks.bytes = bytes;
     cudaFuncSetAttribute(keep, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
-    cudaLaunchAttribute cluster = {};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {layout.slices, 1, 1};
-    const cudaLaunchConfig_t config = {
-        groups * layout.slices,     min(threads, unsigned{kKeepThreads}), bytes, stream, &cluster,
-        layout.slices > 1 ? 1u : 0u};
-    cudaLaunchKernelEx(&config, keep, a, layout);
+    launch_rows(keep, blocks, groups, stream, a, layout);
     return;
   }
-  // With 32 channels side by side, each has few threads: a quarter of the elements.
-  const unsigned least = kSlice / (A::kChannels == 1 ? A::V : 4);
+  // 8,192 elements per slice at least. With 32 channels side by side, each has few threads: 2,048.
+  const unsigned least = A::kChannels == 1 ? 8192 / A::V : 2048;
   layout.length = max(divided(layout.packs, kBatchnormMostSlices), least);
   layout.slices = divided(layout.packs, layout.length);
-  part<<<groups * layout.slices, kTwiceThreads, 0, stream>>>(a, layout);
-  finish<<<groups * layout.slices, kTwiceThreads, 0, stream>>>(a, layout);
+  const dim3 grid(groups, layout.slices);
+  part<<<grid, kTwiceThreads, 0, stream>>>(a, layout);
+  finish<<<grid, kTwiceThreads, 0, stream>>>(a, layout);
 }
 
 }  // namespace onepass

@@ -256,6 +256,7 @@ inline bool has_clusters() {
 /// share a row.
 struct RowLayout {
   int threads, rows, blocks;
+  unsigned bytes = 0;  // of a block's dynamic shared memory
 };
 
 /// How many blocks share a row of so many packs: one, if 256 threads hold it. Otherwise as few as
@@ -295,6 +296,7 @@ void launch_rows(void (*kernel)(Parameters...), RowLayout layout, int rows, cuda
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((rows - 1) / layout.rows + 1, layout.blocks);
   config.blockDim = dim3(layout.threads, layout.rows);
+  config.dynamicSmemBytes = layout.bytes;
   config.stream = stream;
   config.attrs = &cluster;
   config.numAttrs = layout.blocks > 1 ? 1 : 0;  // not every GPU knows this one
