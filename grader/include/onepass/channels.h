@@ -32,7 +32,7 @@ template <int kChannels_, int V_, bool kEdges_>
 struct Access {
   static constexpr int kChannels = kChannels_, V = V_;
   static constexpr bool kEdges = kEdges_;
-  static constexpr int kPacks = V == 1 ? 10 : kEdges ? 3 : 4;  // in flight: registers set the limit
+  static constexpr int kPacks = V == 1 ? 12 : kEdges ? 3 : 4;  // in flight: registers set the limit
   static constexpr unsigned kWhole = (1u << V) - 1;            // the mask of a whole pack
 };
 
@@ -236,9 +236,8 @@ void launch_channels(void (*keep)(Arguments, Layout), void (*part)(Arguments, La
   const unsigned most = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - (10 << 10);
   const int groups = (a.channels - 1) / A::kChannels + 1;
   if (layout.slices == 1 || (has_clusters() && bytes <= most)) {
-    // More threads only past 16 packs each: of many small blocks, some load while others store.
-    const unsigned each = A::V == 1 ? A::kPacks : 16;
-    const unsigned threads = 32 * divided(layout.length * A::kChannels, 32 * each);
+    // More threads only past 12 packs each: of many small blocks, some load while others store.
+    const unsigned threads = 32 * divided(layout.length * A::kChannels, 32 * 12);
     RowLayout blocks = {min(static_cast<int>(threads), kKeepThreads), 1};
     blocks.blocks = layout.slices;
     blocks.bytes = bytes;
