@@ -60,11 +60,12 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   // TODO 2: reduce. Add up the squares of all held values, row_sum() them, and save row_rstd, as in
   // 1.4.
 
-  // TODO 1, at last: my.for_packs(), and store held[p] in sum_row[i]. Not before the sum over the
-  // row: the stores would be in the way of other rows' loads.
-
-  // TODO 3: broadcast. Store the packs of y: the values of held[p] times row_rstd times those of
-  // weights[p], converted to T at the very end.
+  my.for_packs([&](int p, int i) {
+    // TODO 1, at last: store held[p] in sum_row[i]. (Not before the sum over the row: stores would
+    // be in the way of other rows' loads.)
+    // TODO 3: broadcast. Make a pack of y: the values of held[p] times row_rstd times those of
+    // weights[p], converted to T at the very end. Store it in y_row[i].
+  });
 }
 
 /// How many bytes may an access to the rows of a tensor have (exercise 1.4)?

@@ -80,6 +80,9 @@ Json make_exercise(const wire::ExerciseInfo& info, const std::string& file) {
                    {"bandwidth", Json::array()},
                    {"traffic", Json::array()},
                    {"notes", Json::array()}};
+  if (info.optional) {
+    exercise["optional"] = true;
+  }
   for (const wire::CheckInfo& check : info.checks) {
     exercise["checks"].push_back(make_check(check.name, check.points, check.todo, "ungraded", ""));
   }
@@ -227,6 +230,9 @@ void add_fault_elsewhere(Json& exercise, TodoStates todos, const std::set<int>& 
 }
 
 void settle(Json& report) {
+  if (report["exercises"].size() == 1) {
+    report["exercises"][0].erase("optional");  // it was asked for
+  }
   int score = 0;
   int max_score = 0;
   for (Json& exercise : report["exercises"]) {
@@ -241,17 +247,25 @@ void settle(Json& report) {
     exercise["score"] = exercise_score;
     exercise["max_score"] = exercise_max;
     exercise["status"] = exercise_status(exercise["checks"]);
-    score += exercise_score;
-    max_score += exercise_max;
+    if (is_counted(exercise)) {
+      score += exercise_score;
+      max_score += exercise_max;
+    }
   }
   report["score"] = score;
   report["max_score"] = max_score;
 }
 
+bool is_counted(const Json& exercise) {
+  const std::string status = text(exercise, "status");
+  return !exercise.value("optional", false) || (status != "not started" && status != "missing");
+}
+
 bool all_passed(const Json& report) {
   const Json& exercises = report["exercises"];
-  return std::all_of(exercises.begin(), exercises.end(),
-                     [](const Json& exercise) { return exercise["status"] == "passed"; });
+  return std::all_of(exercises.begin(), exercises.end(), [](const Json& exercise) {
+    return exercise["status"] == "passed" || !is_counted(exercise);
+  });
 }
 
 bool has_ungraded(const Json& report) {

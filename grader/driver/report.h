@@ -75,6 +75,10 @@ void add_fault_elsewhere(Json& exercise, TodoStates todos, const std::set<int>& 
 /// Computes the exercises' status and score, and the report's score, from the checks.
 void settle(Json& report);
 
+/// An optional exercise counts from when it is begun.
+bool is_counted(const Json& exercise);
+
+/// Of those that count.
 bool all_passed(const Json& report);
 bool has_ungraded(const Json& report);
 

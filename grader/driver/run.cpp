@@ -53,23 +53,34 @@ std::size_t Run::threads() const {
   return options_.jobs > 0 ? options_.jobs : processors();
 }
 
-// Two kernels at once on one GPU would spoil each other's times.
-std::size_t Run::exercises_at_once() const {
-  return device_ == Device::cpu ? threads() : 1;
-}
-
 void Run::work() {
   list();
-  parallel_for(items_.size(), threads(), [this](std::size_t index) { build(index); });
-  find_gpu_code();
-  begin_gpu_code(idle_beside(items_.size() * at_once(), threads()));
-  parallel_for(items_.size(), exercises_at_once(), [this](std::size_t index) { grade(index); });
   if (device_ == Device::gpu) {
-    measure();
-    parallel_for(items_.size(), threads(), [this](std::size_t index) { ask_simulator(index); });
+    work_on_gpu();
+  } else {
+    parallel_for(items_.size(), threads(), [this](std::size_t index) { build(index); });
+    find_gpu_code();
+    begin_gpu_code(idle_beside(items_.size() * at_once(), threads()));
+    parallel_for(items_.size(), threads(), [this](std::size_t index) { grade(index); });
   }
   progress_.show("");
   add_known_gpu_code();
+}
+
+// One exercise at a time is on the GPU. Meanwhile processors compile others, and the simulator is
+// asked about those that have been there. Of many processors some are left to what a check times;
+// the rest is measured when nothing else goes on.
+void Run::work_on_gpu() {
+  parallel_for(items_.size(), threads() - threads() / 8, [this](std::size_t index) {
+    build(index);
+    {
+      const std::lock_guard turn(gpu_);
+      grade(index);
+    }
+    ask_simulator(index);
+    build_what_to_measure_beside(index);
+  });
+  measure();
 }
 
 void Run::count_traffic() {
@@ -83,7 +94,9 @@ void Run::measure() {
   parallel_for(items_.size(), threads(),
                [this](std::size_t index) { build_what_to_measure_beside(index); });
   begin_gpu_code(idle_beside(items_.size(), threads()));
-  parallel_for(items_.size(), exercises_at_once(), [this](std::size_t index) { measure(index); });
+  // Two kernels at once on one GPU would spoil each other's times.
+  parallel_for(items_.size(), device_ == Device::cpu ? threads() : 1,
+               [this](std::size_t index) { measure(index); });
 }
 
 void Run::finish() {

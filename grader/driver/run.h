@@ -77,11 +77,11 @@ class Run {
   };
 
   void list();
+  void work_on_gpu();
   /// What goes wrong there through no fault of the file leaves its exercise ungraded.
   void build(std::size_t index);
   void build_theirs(std::size_t index);
   std::size_t threads() const;
-  std::size_t exercises_at_once() const;
   std::size_t at_once() const;
   void grade(std::size_t index);
   void measure();
@@ -127,8 +127,8 @@ class Run {
   Builder builder_;
   std::optional<ScratchFolder> workers_;  // those that are not kept
   std::vector<Item> items_;
-  std::mutex mutex_;      // for report_
-  std::mutex trial_gpu_;  // on which one trial is graded at a time
+  std::mutex mutex_;  // for report_
+  std::mutex gpu_;    // on which one exercise or trial is graded at a time
   Json report_;
   Progress progress_;
   std::optional<KnownTrials> known_trials_;

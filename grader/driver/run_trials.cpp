@@ -180,7 +180,7 @@ std::optional<bool> Run::try_file(const Task& task, const Trial& trial, Device d
   std::size_t done = 0;
   bool passed = true;
   bool known = true;
-  std::unique_lock one_at_a_time(trial_gpu_, std::defer_lock);
+  std::unique_lock one_at_a_time(gpu_, std::defer_lock);
   if (device == Device::gpu) {
     one_at_a_time.lock();
   } else if (device_ == Device::gpu) {

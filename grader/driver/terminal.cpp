@@ -198,7 +198,7 @@ std::string what_to_open_next(const Json& report) {
   }
   for (const Json& exercise : report["exercises"]) {
     const std::optional<NextStep> next = next_step(exercise);
-    if (!next) {
+    if (!next || !is_counted(exercise)) {
       continue;
     }
     const std::string status = text(*next->check, "status");

@@ -12,7 +12,8 @@ namespace onepass::library {
 namespace {
 
 constexpr int kMostCols = 65536;
-constexpr int kMostColsFast = 262144;
+constexpr int kMostColsWide = 262144;
+constexpr int64_t kMostBytesHeld = 40000;  // of a row for which 1.4 is as fast as 1.7
 constexpr int kMostHeadDim = 8192;
 constexpr int kMostNormalisedHeadDim = 1024;
 

@@ -123,11 +123,15 @@ int onepass_block_sum(int dtype, const void* x, int64_t x_stride, float* sums, i
 int onepass_rmsnorm_forward(int dtype, const void* x, int64_t x_stride, const void* weight, void* y,
                             int64_t y_stride, float* rstd, int rows, int cols, float eps,
                             OnepassStream stream) {
-  if (!is_matrix(dtype, rows, cols, kMostColsFast) || !at_least(cols, {x_stride, y_stride}) ||
+  if (!is_matrix(dtype, rows, cols, kMostColsWide) || !at_least(cols, {x_stride, y_stride}) ||
       !is_eps(eps)) {
     return ONEPASS_BAD_ARGUMENT;
   }
-  auto forward = ONEPASS_FUNCTION_OF(onepass_rmsnorm_forward, "rmsnorm/forward_fast");
+  const auto fast = ONEPASS_FUNCTION_OF(onepass_rmsnorm_forward, "rmsnorm/forward_fast");
+  const auto wide = ONEPASS_FUNCTION_OF(onepass_rmsnorm_forward, "rmsnorm/wide_rows");
+  const int64_t bytes = int64_t{cols} * (dtype == ONEPASS_FP32 ? 4 : 2);  // of a row
+  const bool is_wide = wide == nullptr ? cols > kMostCols : bytes > kMostBytesHeld;
+  auto forward = fast == nullptr || is_wide ? wide : fast;
   if (forward == nullptr && weight != nullptr && cols <= kMostCols) {
     forward = ONEPASS_FUNCTION_OF(onepass_rmsnorm_forward, "rmsnorm/forward");
   }
@@ -158,7 +162,7 @@ int onepass_rmsnorm_residual(int dtype, const void* x, int64_t x_stride, const v
 int onepass_rmsnorm_forward_llama(int dtype, const void* x, int64_t x_stride, const void* weight,
                                   void* y, int64_t y_stride, float* rstd, int rows, int cols,
                                   float eps, OnepassStream stream) {
-  if (!is_matrix(dtype, rows, cols, kMostColsFast) || !at_least(cols, {x_stride, y_stride}) ||
+  if (!is_matrix(dtype, rows, cols, kMostColsWide) || !at_least(cols, {x_stride, y_stride}) ||
       !is_eps(eps)) {
     return ONEPASS_BAD_ARGUMENT;
   }
@@ -176,7 +180,7 @@ int onepass_rmsnorm_residual_llama(int dtype, const void* x, int64_t x_stride, c
                                    int64_t residual_stride, const void* weight, void* sum,
                                    int64_t sum_stride, void* y, int64_t y_stride, float* rstd,
                                    int rows, int cols, float eps, OnepassStream stream) {
-  if (!is_matrix(dtype, rows, cols, kMostColsFast) ||
+  if (!is_matrix(dtype, rows, cols, kMostColsWide) ||
       !at_least(cols, {x_stride, residual_stride, sum_stride, y_stride}) || !is_eps(eps)) {
     return ONEPASS_BAD_ARGUMENT;
   }

@@ -44,7 +44,7 @@ def main():
         command = [onepass, "library", str(folder.parent), "--device", "cpu", "-o", str(made)]
         run = subprocess.run([*command, "--arch", "80,sm_90"], capture_output=True, text=True)
         require(run.returncode == 0 and made.exists(), run.stdout + run.stderr)
-        require("2 of 20 exercises" in run.stdout, run.stdout)
+        require("2 of 21 exercises" in run.stdout, run.stdout)
         again = "Not graded again, since no file has changed: "
         require(again not in run.stdout, run.stdout)
 
@@ -64,7 +64,7 @@ def main():
                          "backward": "missing", "none": "there is no exercise of that name"},
                 f"it says {says}")
         require(library.onepass_exercise(0) == b"rmsnorm/block_sum" and
-                library.onepass_exercise(20) is None, "its list is another")
+                library.onepass_exercise(21) is None, "its list is another")
 
         row, stride = (ctypes.c_float * 4)(), ctypes.c_int64(4)
         residual = [0, row, stride, row, stride, row, row, stride, row, stride, row, 1, 4,
@@ -74,6 +74,11 @@ def main():
         require(library.onepass_rmsnorm_forward_llama(
             0, row, stride, row, row, stride, row, 0, 4, ctypes.c_float(0), None) == 0,
             "LLaMA's cast order is not in it")
+        for cols, error in ((65536, 0), (65537, -1)):  # which need 1.7
+            wide = ctypes.c_int64(cols)
+            require(library.onepass_rmsnorm_forward(
+                0, row, wide, row, row, wide, row, 0, cols, ctypes.c_float(0), None) == error,
+                f"1.2 with {cols} columns is not {error}")
         for what, arguments in (("a stride less than the width", [0, row, ctypes.c_int64(3), row, 1, 4]),
                                 ("no address", [0, None, stride, row, 1, 4]),
                                 ("no such type", [3, row, stride, row, 1, 4]),

@@ -19,9 +19,10 @@ struct ExerciseInfo {
   std::string title;  // "The forward pass"
   std::string docs;   // "docs/01_rmsnorm.md, \"1.2 The forward pass\""
   std::vector<CheckInfo> checks;
+  bool optional = false;  // it counts from when it is begun
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CheckInfo, name, points, todo)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExerciseInfo, id, title, docs, checks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExerciseInfo, id, title, docs, checks, optional)
 
 }  // namespace onepass::wire

@@ -273,6 +273,8 @@ std::byte* allocate_on_gpu(size_t bytes, const std::string& what) {
 std::unique_ptr<Device> make_device() {
   // To load a kernel CUDA may wait for the whole device. At its first launch streams are held.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  cudaFree(nullptr);  // to wake up takes long; the first request tells what went wrong
+  cudaGetLastError();
   return std::make_unique<GpuDevice>();
 }
 

@@ -21,19 +21,20 @@
 
 namespace onepass {
 
-constexpr int kMostThreads = 1024;  // of a row, and of a block
+constexpr int kMostThreads = 512;  // of a row, and of a block
 
-/// How many packs a thread holds: 16 registers of x, and as many of the weights.
-template <typename T, int V>
-constexpr int kPacksOf = 64 / (V * sizeof(T) < 4 ? 4 : V * sizeof(T));
-
-/// V columns per pack. kEarly: weights are loaded before the first sum, and are not null.
+/// How many packs a thread holds: 16 registers of x and as many of the weights, or 32 of x alone.
 template <typename T, int V, bool kEarly>
-__global__ void __launch_bounds__(kMostThreads)
+constexpr int kPacksOf = (kEarly ? 64 : 128) / (V * sizeof(T) < 4 ? 4 : V * sizeof(T));
+
+/// V columns per pack. kEarly: weights are loaded before the first sum, and are not null. At least
+/// two blocks have to fit on an SM, so that one loads while another stores.
+template <typename T, int V, bool kEarly>
+__global__ void __launch_bounds__(kMostThreads, 2)
     rmsnorm_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                    float* rstd, int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
-  constexpr int kPacks = kPacksOf<T, V>;
+  constexpr int kPacks = kPacksOf<T, V, kEarly>;
   RowSum<false> row_sum;
   const Share<RowPack, kPacks> my(rows, cols / V);
   const auto* x_row = reinterpret_cast<const RowPack*>(x + my.row * x_stride);
@@ -58,12 +59,10 @@ __global__ void __launch_bounds__(kMostThreads)
   float squares = 0.0f;
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
-    float of_pack = 0.0f;  // packs are added up side by side: an addition waits for the one before
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      of_pack += value_of(held[p], j) * value_of(held[p], j);
+      squares += value_of(held[p], j) * value_of(held[p], j);
     }
-    squares += of_pack;
   }
   row_rstd = rsqrtf(row_sum(squares) / cols + eps);
   if (my.leads) {
@@ -116,16 +115,21 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
                         min(access_bytes(x, x_stride, cols), access_bytes(y, y_stride, cols)));
   with_pack_of<T>(bytes, [&](auto pack) {
     constexpr int V = pack.value;
-    constexpr int kPacks = kPacksOf<T, V>;
-    if (cols / V > kMostThreads * kPacks) {  // too wide for registers: exercise 1.7
+    using RowPack = Pack<T, V>;
+    constexpr int kPacks = kPacksOf<T, V, true>;
+    constexpr int kMorePacks = kPacksOf<T, V, false>;
+    const int packs = cols / V;
+    if (packs <= kMostThreads * kPacks && weight != nullptr) {
+      launch_rows(rmsnorm_kernel<T, V, true>,
+                  layout_of_rows<RowPack, kPacks>(rows, packs, 1, kMostThreads), rows, stream, x,
+                  x_stride, weight, y, y_stride, rstd, rows, cols, eps);
+    } else if (packs <= kMostThreads * kMorePacks) {
+      launch_rows(rmsnorm_kernel<T, V, false>,
+                  layout_of_rows<RowPack, kMorePacks>(rows, packs, 1, kMostThreads), rows, stream,
+                  x, x_stride, weight, y, y_stride, rstd, rows, cols, eps);
+    } else {  // too wide for registers: exercise 1.7
       plain::rmsnorm(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps, stream);
-      return;
     }
-    const RowLayout layout = layout_of_rows<Pack<T, V>, kPacks>(rows, cols / V, 1, kMostThreads);
-    // Of a row of many threads two blocks shall fit on an SM: no registers for early weights.
-    const bool early = weight != nullptr && layout.threads <= 512;
-    launch_rows(early ? rmsnorm_kernel<T, V, true> : rmsnorm_kernel<T, V, false>, layout, rows,
-                stream, x, x_stride, weight, y, y_stride, rstd, rows, cols, eps);
   });
 }
 

@@ -74,12 +74,10 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   float squares = 0.0f;
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
-    float of_pack = 0.0f;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      of_pack += value_of(held[p], j) * value_of(held[p], j);
+      squares += value_of(held[p], j) * value_of(held[p], j);
     }
-    squares += of_pack;
   }
   row_rstd = rsqrtf(row_sum(squares) / cols + eps);
   if (my.leads) {
@@ -87,16 +85,15 @@ __global__ void __launch_bounds__(kMostThreads, 2)
   }
   // [end]
 
-  // TODO 1, at last: my.for_packs(), and store held[p] in sum_row[i]. Not before the sum over the
-  // row: the stores would be in the way of other rows' loads.
-  // [solution 1]
-  my.for_packs([&](int p, int i) { sum_row[i] = held[p]; });
-  // [end]
-
-  // TODO 3: broadcast. Store the packs of y: the values of held[p] times row_rstd times those of
-  // weights[p], converted to T at the very end.
-  // [solution 3]
   my.for_packs([&](int p, int i) {
+    // TODO 1, at last: store held[p] in sum_row[i]. (Not before the sum over the row: stores would
+    // be in the way of other rows' loads.)
+    // [solution 1]
+    sum_row[i] = held[p];
+    // [end]
+    // TODO 3: broadcast. Make a pack of y: the values of held[p] times row_rstd times those of
+    // weights[p], converted to T at the very end. Store it in y_row[i].
+    // [solution 3]
     RowPack pack;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
@@ -104,8 +101,8 @@ __global__ void __launch_bounds__(kMostThreads, 2)
       pack.values[j] = static_cast<T>(normalized * value_of(weights[p], j));
     }
     y_row[i] = pack;
+    // [end]
   });
-  // [end]
 }
 
 /// How many bytes may an access to the rows of a tensor have (exercise 1.4)?

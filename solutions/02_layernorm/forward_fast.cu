@@ -37,8 +37,9 @@ constexpr int kMostThreads = V * sizeof(T) == 16 ? 512 : 1024;
 /// row.
 template <typename T, int V, bool kAffine, bool kCluster>
 __global__ void __launch_bounds__(kMostThreads<T, V>, 1024 / kMostThreads<T, V>)
-    layernorm_kernel(const T* x, int64_t x_stride, const T* weight, const T* bias, T* y,
-                     int64_t y_stride, float* mean, float* rstd, int rows, int cols, float eps) {
+    layernorm_kernel(const T* x, int64_t x_stride, const T* __restrict__ weight,
+                     const T* __restrict__ bias, T* y, int64_t y_stride, float* mean, float* rstd,
+                     int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
   constexpr int kPacks = kPacksOf<T, V>;
   RowSum<kCluster> row_sum;

@@ -1,116 +1,70 @@
-// RMSNorm forward, version 2: the row in registers. A block loads its row once, with as many
-// threads as it takes to hold it, and makes y from what they hold. A row that is too wide for them
-// is loaded twice, as in version 1.
+// RMSNorm forward, version 2: registers. A row gets as many threads as hold it in their registers.
+// It is loaded once, all its loads are in flight together, and y is made of what the threads hold.
 //
-// Version 1 loads every row twice. In version 3 a wide row is shared by several blocks, and a
-// narrow one is the work of a single warp.
+// Version 1 loads every row twice. The last version, the solution, loads the weights before the
+// first sum; here each row waits for memory a second time, for its weights.
 
+#include <onepass/fast.h>
+#include <onepass/plain_rows.h>
 #include <onepass/rmsnorm.h>
 
 namespace onepass {
 
-constexpr int kMostThreads = 1024;  // threads a block
-constexpr int kMostWarps = kMostThreads / 32;
+constexpr int kMostThreads = 1024;  // of a row, and of a block
 
-/// V neighbouring columns, loaded and stored in one access.
+/// How many packs a thread holds: 16 registers of x.
 template <typename T, int V>
-struct alignas(sizeof(T) * V) Pack {
-  T values[V];
-};
+constexpr int kPacksOf = 64 / (V * sizeof(T) < 4 ? 4 : V * sizeof(T));
 
-/// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
-__device__ inline float warp_sum(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
-  }
-  return value;
-}
-
-/// The sum of `value` over all threads of the block, in every thread (exercise 1.1).
-__device__ inline float block_sum_of(float value) {
-  __shared__ float partial[kMostWarps];
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  value = warp_sum(value);
-  if (lane == 0) {
-    partial[warp] = value;
-  }
-  __syncthreads();
-  return warp_sum(lane < blockDim.x / 32 ? partial[lane] : 0.0f);
-}
-
-/// One block a row. kHeld: its threads hold kPacks packs each of it.
-template <typename T, int V, int kPacks, bool kHeld>
+template <typename T, int V>
 __global__ void __launch_bounds__(kMostThreads)
-    row_kernel(const T* __restrict__ x, int64_t x_stride, const T* __restrict__ weight,
-               T* __restrict__ y, int64_t y_stride, float* __restrict__ rstd, int cols, float eps) {
+    rmsnorm_kernel(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                   float* rstd, int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
-  const int64_t row = blockIdx.x;
-  const int packs = cols / V;                                                   // of the row
-  const int most = kHeld ? kPacks : (packs + kMostThreads - 1) / kMostThreads;  // of a thread
-  const RowPack* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
-  RowPack* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
-  RowPack held[kPacks] = {};
+  constexpr int kPacks = kPacksOf<T, V>;
+  RowSum<false> row_sum;
+  const Share<RowPack, kPacks> my(rows, cols / V);
+  const auto* x_row = reinterpret_cast<const RowPack*>(x + my.row * x_stride);
+  auto* y_row = reinterpret_cast<RowPack*>(y + my.row * y_stride);
+  RowPack held[kPacks] = {};  // this thread's packs of the row; zeros where there are none
 
+  my.for_packs([&](int p, int i) { held[p] = x_row[i]; });
   float squares = 0.0f;
 #pragma unroll
-  for (int p = 0; p < most; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      const RowPack x_pack = x_row[i];
-      if (kHeld) {
-        held[p] = x_pack;
-      }
+  for (int p = 0; p < kPacks; ++p) {
 #pragma unroll
-      for (int j = 0; j < V; ++j) {
-        const float value = static_cast<float>(x_pack.values[j]);
-        squares += value * value;
-      }
+    for (int j = 0; j < V; ++j) {
+      squares += value_of(held[p], j) * value_of(held[p], j);
     }
   }
-  const float row_rstd = rsqrtf(block_sum_of(squares) / cols + eps);
-  if (threadIdx.x == 0) {
-    rstd[row] = row_rstd;
+  const float row_rstd = rsqrtf(row_sum(squares) / cols + eps);
+  if (my.leads) {
+    rstd[my.row] = row_rstd;
   }
 
+  RowPack weights[kPacks];
+  my.for_packs([&](int p, int i) { weights[p] = pack_or<false, V>(weight, i, 1.0f); });
+  my.for_packs([&](int p, int i) {
+    RowPack pack;
 #pragma unroll
-  for (int p = 0; p < most; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      RowPack pack = kHeld ? held[p] : x_row[i];
-      RowPack weight_pack = {};
-      if (weight != nullptr) {
-        weight_pack = reinterpret_cast<const RowPack*>(weight)[i];
-      }
-#pragma unroll
-      for (int j = 0; j < V; ++j) {
-        const float factor = weight != nullptr ? static_cast<float>(weight_pack.values[j]) : 1.0f;
-        pack.values[j] = static_cast<T>(static_cast<float>(pack.values[j]) * row_rstd * factor);
-      }
-      y_row[i] = pack;
+    for (int j = 0; j < V; ++j) {
+      const float normalized = value_of(held[p], j) * row_rstd;
+      pack.values[j] = static_cast<T>(normalized * value_of(weights[p], j));
     }
-  }
+    y_row[i] = pack;
+  });
 }
 
-/// Can every row of a tensor be accessed in packs of 16 bytes? Null counts as aligned.
+/// How many bytes may an access to the rows of a tensor have? A null pointer allows any.
 template <typename T>
-bool is_aligned(const T* tensor, int64_t stride, int cols) {
-  constexpr int V = 16 / sizeof(T);
-  return reinterpret_cast<uintptr_t>(tensor) % 16 == 0 && stride % V == 0 && cols % V == 0;
-}
-
-template <typename T, int V>
-void launch(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride, float* rstd,
-            int rows, int cols, float eps, cudaStream_t stream) {
-  constexpr int kColumns = V > 1 ? 32 : 16;  // that a thread holds
-  const int warps = (cols + 32 * kColumns - 1) / (32 * kColumns);
-  if (warps <= kMostWarps) {
-    row_kernel<T, V, kColumns / V, true>
-        <<<rows, 32 * warps, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, cols, eps);
-  } else {
-    row_kernel<T, V, 1, false>
-        <<<rows, kMostThreads, 0, stream>>>(x, x_stride, weight, y, y_stride, rstd, cols, eps);
+int access_bytes(const T* tensor, int64_t stride, int cols) {
+  int bytes = sizeof(T);
+  for (const int64_t size : {4, 8, 16}) {
+    const bool divides = reinterpret_cast<uintptr_t>(tensor) % size == 0 &&
+                         stride * sizeof(T) % size == 0 && cols * sizeof(T) % size == 0;
+    bytes = divides ? size : bytes;
   }
+  return bytes;
 }
 
 template <typename T>
@@ -119,10 +73,19 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
   if (rows == 0) {
     return;  // a grid of no blocks is a launch error
   }
-  const bool aligned =
-      is_aligned(x, x_stride, cols) && is_aligned(weight, 0, cols) && is_aligned(y, y_stride, cols);
-  const auto launcher = aligned ? launch<T, 16 / sizeof(T)> : launch<T, 1>;
-  launcher(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps, stream);
+  const int bytes = min(access_bytes(weight, 0, cols),
+                        min(access_bytes(x, x_stride, cols), access_bytes(y, y_stride, cols)));
+  with_pack_of<T>(bytes, [&](auto pack) {
+    constexpr int V = pack.value;
+    constexpr int kPacks = kPacksOf<T, V>;
+    if (cols / V > kMostThreads * kPacks) {  // too wide for registers: exercise 1.7
+      plain::rmsnorm(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps, stream);
+      return;
+    }
+    const RowLayout layout = layout_of_rows<Pack<T, V>, kPacks>(rows, cols / V, 1, kMostThreads);
+    launch_rows(rmsnorm_kernel<T, V>, layout, rows, stream, x, x_stride, weight, y, y_stride, rstd,
+                rows, cols, eps);
+  });
 }
 
 }  // namespace onepass

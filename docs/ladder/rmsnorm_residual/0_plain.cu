@@ -1,43 +1,24 @@
-// RMSNorm with the residual, version 0: plain. Exercise 1.2 with the addition in its first walk: a
-// block a row, one column at a time. The second walk loads the sum that the first one has stored:
-// five tensors pass where four would do.
+// RMSNorm with the residual, version 0: plain. Exercise 1.2 with the addition in its first loop:
+// one block per row, one column per access. The second loop loads the sum that the first one has
+// stored: five tensors pass through memory where four would do.
 //
-// In version 1 a thread moves 16 bytes at a time.
+// In version 1 an access moves 16 bytes.
 
+#include <onepass/fast.h>
 #include <onepass/rmsnorm.h>
 
 namespace onepass {
 
-constexpr int kThreads = 256;  // threads a block
-constexpr int kWarps = kThreads / 32;
+constexpr int kThreads = 256;  // per row
 
-/// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
-__device__ inline float warp_sum(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
-  }
-  return value;
-}
-
-/// The sum of `value` over all threads of the block, in every thread (exercise 1.1).
-__device__ inline float block_sum_of(float value) {
-  __shared__ float partial[kWarps];
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  value = warp_sum(value);
-  if (lane == 0) {
-    partial[warp] = value;
-  }
-  __syncthreads();
-  return warp_sum(lane < kWarps ? partial[lane] : 0.0f);
-}
-
-/// One block a row. No `__restrict__`: sum may be residual, and y may be x. So the loads of a turn
-/// of the first loop wait for the store of the turn before it.
+/// No `__restrict__`: sum may be residual, and y may be x. So the loads of a turn of the first loop
+/// wait for the store of the turn before.
 template <typename T>
-__global__ void row_kernel(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
-                           const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride,
-                           float* rstd, int cols, float eps) {
+__global__ void residual_kernel(const T* x, int64_t x_stride, const T* residual,
+                                int64_t residual_stride, const T* weight, T* sum,
+                                int64_t sum_stride, T* y, int64_t y_stride, float* rstd, int cols,
+                                float eps) {
+  RowSum<false> row_sum;
   const int64_t row = blockIdx.x;
   const T* x_row = x + row * x_stride;
   const T* residual_row = residual + row * residual_stride;
@@ -52,7 +33,7 @@ __global__ void row_kernel(const T* x, int64_t x_stride, const T* residual, int6
     const float value = static_cast<float>(both);
     squares += value * value;
   }
-  const float row_rstd = rsqrtf(block_sum_of(squares) / cols + eps);
+  const float row_rstd = rsqrtf(row_sum(squares) / cols + eps);
   if (threadIdx.x == 0) {
     rstd[row] = row_rstd;
   }
@@ -70,8 +51,8 @@ void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t r
   if (rows == 0) {
     return;  // a grid of no blocks is a launch error
   }
-  row_kernel<<<rows, kThreads, 0, stream>>>(x, x_stride, residual, residual_stride, weight, sum,
-                                            sum_stride, y, y_stride, rstd, cols, eps);
+  residual_kernel<<<rows, kThreads, 0, stream>>>(x, x_stride, residual, residual_stride, weight,
+                                                 sum, sum_stride, y, y_stride, rstd, cols, eps);
 }
 
 }  // namespace onepass

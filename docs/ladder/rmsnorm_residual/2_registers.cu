@@ -1,90 +1,51 @@
-// RMSNorm with the residual, version 2: the sum in registers. A row has as many threads as hold it,
-// up to 512, and y is made from what they hold: the sum is not loaded. All loads come before the
-// first store, and narrow rows are a warp's.
+// RMSNorm with the residual, version 2: registers. The row of sums stays in the registers of a
+// block, or of a cluster where it is wide. All loads of both tensors are in flight before the first
+// store.
 //
-// Version 1 loads the sum again. Here a row of more than 16,384 columns takes more registers than
-// its threads have; in version 3 several blocks share it.
+// Version 1 loads the sum again, and its loads wait for stores. The last version, the solution,
+// loads the weights before the sum over the row; here each row waits for memory a second time.
 
+#include <onepass/fast.h>
+#include <onepass/plain_rows.h>
 #include <onepass/rmsnorm.h>
 
 namespace onepass {
 
-constexpr int kMostThreads = 512;  // of a row, and of a block
-constexpr int kMostWarps = kMostThreads / 32;
+constexpr int kMostThreads = 512;  // of a row in a block
 
-/// V neighbouring columns, loaded and stored in one access.
+/// How many packs a thread holds: 16 registers of x, and of residual.
 template <typename T, int V>
-struct alignas(sizeof(T) * V) Pack {
-  T values[V];
-};
+constexpr int kPacksOf = 64 / (V * sizeof(T) < 4 ? 4 : V * sizeof(T));
 
-/// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
-__device__ inline float warp_sum(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
-  }
-  return value;
-}
-
-/// The sum of `value` over all threads of a row, in each of them (exercise 1.4). A row has the
-/// threads that share threadIdx.y: one warp, or all warps of the block.
-__device__ inline float row_sum_of(float value) {
-  __shared__ float partial[kMostWarps];
-  value = warp_sum(value);
-  if (blockDim.x == 32) {
-    return value;
-  }
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  if (lane == 0) {
-    partial[warp] = value;
-  }
-  __syncthreads();
-  return warp_sum(lane < blockDim.x / 32 ? partial[lane] : 0.0f);
-}
-
-/// Thread t has packs t, t + blockDim.x, ... of row blockIdx.x * blockDim.y + threadIdx.y.
-template <typename T, int V, int kPacks>
-__global__ void __launch_bounds__(kMostThreads)
-    held_kernel(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
-                const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride, float* rstd,
-                int rows, int cols, float eps) {
+/// V columns per pack. kCluster: gridDim.y blocks, a cluster, share a row. At least two blocks have
+/// to fit on an SM, so that one loads while another stores.
+template <typename T, int V, bool kCluster>
+__global__ void __launch_bounds__(kMostThreads, 2)
+    residual_kernel(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
+                    const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride,
+                    float* rstd, int rows, int cols, float eps) {
   using RowPack = Pack<T, V>;
-  const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y;
-  if (row >= rows) {
-    return;  // a whole warp; where a row has several, each block has one row
-  }
-  const int packs = cols / V;  // of a row
-  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
-  const auto* residual_row = reinterpret_cast<const RowPack*>(residual + row * residual_stride);
-  auto* sum_row = reinterpret_cast<RowPack*>(sum + row * sum_stride);
-  const auto* weights = reinterpret_cast<const RowPack*>(weight);
-  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
-
-  // All loads come before the first store. sum_row may be residual_row, so a load that stands after
-  // a store has to wait for it.
-  RowPack held[kPacks] = {};  // this thread's packs of x, and then of the sum; zeros past the end
+  constexpr int kPacks = kPacksOf<T, V>;
+  RowSum<kCluster> row_sum;
+  const Share<RowPack, kPacks, kCluster> my(rows, cols / V);
+  const auto* x_row = reinterpret_cast<const RowPack*>(x + my.row * x_stride);
+  const auto* residual_row = reinterpret_cast<const RowPack*>(residual + my.row * residual_stride);
+  const auto* weight_row = reinterpret_cast<const RowPack*>(weight);
+  auto* sum_row = reinterpret_cast<RowPack*>(sum + my.row * sum_stride);
+  auto* y_row = reinterpret_cast<RowPack*>(y + my.row * y_stride);
+  RowPack held[kPacks] = {};  // this thread's packs of x; zeros where there are none
   RowPack other[kPacks] = {};
-#pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      held[p] = x_row[i];
-      other[p] = residual_row[i];
-    }
-  }
+  my.for_packs([&](int p, int i) { held[p] = x_row[i]; });
+  my.for_packs([&](int p, int i) { other[p] = residual_row[i]; });
 
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
+    RowPack pack;
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      held[p].values[j] = static_cast<T>(static_cast<float>(held[p].values[j]) +
-                                         static_cast<float>(other[p].values[j]));
+      pack.values[j] = static_cast<T>(value_of(held[p], j) + value_of(other[p], j));
     }
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      sum_row[i] = held[p];
-    }
+    held[p] = pack;
   }
 
   float squares = 0.0f;
@@ -92,57 +53,38 @@ __global__ void __launch_bounds__(kMostThreads)
   for (int p = 0; p < kPacks; ++p) {
 #pragma unroll
     for (int j = 0; j < V; ++j) {
-      const float value = static_cast<float>(held[p].values[j]);
-      squares += value * value;
+      squares += value_of(held[p], j) * value_of(held[p], j);
     }
   }
-  const float row_rstd = rsqrtf(row_sum_of(squares) / cols + eps);
-  if (threadIdx.x == 0) {
-    rstd[row] = row_rstd;
+  const float row_rstd = rsqrtf(row_sum(squares) / cols + eps);
+  if (my.leads) {
+    rstd[my.row] = row_rstd;
   }
 
+  RowPack weights[kPacks];
+  my.for_packs([&](int p, int i) { weights[p] = weight_row[i]; });
+  my.for_packs([&](int p, int i) {
+    sum_row[i] = held[p];
+    RowPack pack;
 #pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < packs) {
-      const RowPack weight_pack = weights[i];
-      RowPack y_pack;
-#pragma unroll
-      for (int j = 0; j < V; ++j) {
-        const float normalized = static_cast<float>(held[p].values[j]) * row_rstd;
-        y_pack.values[j] = static_cast<T>(normalized * static_cast<float>(weight_pack.values[j]));
-      }
-      y_row[i] = y_pack;
+    for (int j = 0; j < V; ++j) {
+      const float normalized = value_of(held[p], j) * row_rstd;
+      pack.values[j] = static_cast<T>(normalized * value_of(weights[p], j));
     }
-  }
+    y_row[i] = pack;
+  });
 }
 
-/// A kernel, and how many columns a thread of it holds.
+/// How many bytes may an access to the rows of a tensor have (exercise 1.4)?
 template <typename T>
-struct Variant {
-  void (*kernel)(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
-                 const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride, float* rstd,
-                 int rows, int cols, float eps);
-  int columns;
-};
-
-/// The narrowest that is wide enough. Beyond 64 columns a thread the registers may not last.
-template <typename T, int V>
-Variant<T> variant_for(int cols) {
-  if (cols <= 32 * kMostThreads) {
-    return {held_kernel<T, V, 32 / V>, 32};
+int access_bytes(const T* tensor, int64_t stride, int cols) {
+  int bytes = sizeof(T);
+  for (const int64_t size : {4, 8, 16}) {
+    const bool divides = reinterpret_cast<uintptr_t>(tensor) % size == 0 &&
+                         stride * sizeof(T) % size == 0 && cols * sizeof(T) % size == 0;
+    bytes = divides ? size : bytes;
   }
-  if (cols <= 64 * kMostThreads) {
-    return {held_kernel<T, V, 64 / V>, 64};
-  }
-  return {held_kernel<T, V, 128 / V>, 128};
-}
-
-/// Can every row of a tensor be accessed in packs of 16 bytes (exercise 1.4)?
-template <typename T>
-bool is_aligned(const T* tensor, int64_t stride, int cols) {
-  constexpr int V = 16 / sizeof(T);
-  return reinterpret_cast<uintptr_t>(tensor) % 16 == 0 && stride % V == 0 && cols % V == 0;
+  return bytes;
 }
 
 template <typename T>
@@ -152,18 +94,25 @@ void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t r
   if (rows == 0) {
     return;  // a grid of no blocks is a launch error
   }
-  constexpr int V = 16 / sizeof(T);
-  const bool aligned = is_aligned(x, x_stride, cols) &&
-                       is_aligned(residual, residual_stride, cols) && is_aligned(weight, 0, cols) &&
-                       is_aligned(sum, sum_stride, cols) && is_aligned(y, y_stride, cols);
-  const Variant<T> variant = aligned ? variant_for<T, V>(cols) : variant_for<T, 1>(cols);
-  const int warps = (cols + 32 * variant.columns - 1) / (32 * variant.columns);
-  const int rows_each = warps == 1 ? 4 : 1;  // narrow rows share a block
-  const int64_t blocks = (static_cast<int64_t>(rows) + rows_each - 1) / rows_each;
-  const dim3 block(32 * warps, rows_each);
-  variant.kernel<<<static_cast<unsigned>(blocks), block, 0, stream>>>(
-      x, x_stride, residual, residual_stride, weight, sum, sum_stride, y, y_stride, rstd, rows,
-      cols, eps);
+  const int bytes =
+      min(min(min(access_bytes(x, x_stride, cols), access_bytes(residual, residual_stride, cols)),
+              min(access_bytes(sum, sum_stride, cols), access_bytes(y, y_stride, cols))),
+          access_bytes(weight, 0, cols));
+  with_pack_of<T>(bytes, [&](auto pack) {
+    constexpr int V = pack.value;
+    constexpr int kPacks = kPacksOf<T, V>;
+    const int blocks = blocks_of_row(cols / V, kPacks);
+    const RowLayout layout =
+        layout_of_rows<Pack<T, V>, kPacks>(rows, cols / V, blocks, kMostThreads);
+    if (layout.threads > kMostThreads) {  // a GPU without clusters
+      plain::rmsnorm_residual(x, x_stride, residual, residual_stride, weight, sum, sum_stride, y,
+                              y_stride, rstd, rows, cols, eps, stream);
+      return;
+    }
+    auto* kernel = blocks > 1 ? residual_kernel<T, V, true> : residual_kernel<T, V, false>;
+    launch_rows(kernel, layout, rows, stream, x, x_stride, residual, residual_stride, weight, sum,
+                sum_stride, y, y_stride, rstd, rows, cols, eps);
+  });
 }
 
 }  // namespace onepass

@@ -215,8 +215,9 @@ TEST_SUITE("batchnorm/forward_fast") {
     checks.random_shapes_and_values();
   }
 
-  CHECK_CASE("sizes for which there are other kernels, on other GPUs too, one call after another",
-             points(1), todo(5)) {
+  CHECK_CASE(
+      "sizes for which there are other kernels, without clusters too, one call after another",
+      points(1), todo(5)) {
     checks.calls_of_every_size();
   }
 

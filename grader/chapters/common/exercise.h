@@ -13,9 +13,10 @@ namespace onepass::common {
 
 /// section: of the chapter's page.
 inline verdict::Exercise exercise(const std::string& name, const std::string& title,
-                                  const std::string& section, verdict::Measurement measurement) {
+                                  const std::string& section, verdict::Measurement measurement,
+                                  bool optional = false) {
   return {ONEPASS_CHAPTER "/" + name, title, ONEPASS_CHAPTER_DOCS ", \"" + section + "\"",
-          std::move(measurement)};
+          std::move(measurement), optional};
 }
 
 /// Shapes of an operator on rows.

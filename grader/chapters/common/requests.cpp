@@ -48,11 +48,11 @@ Requests requests_of(const verdict::Traffic& traffic, const std::string& buffer,
 }
 
 [[noreturn]] void fail(const verdict::Case& call, const char* mistake, const Requests& requests,
-                       const std::string& reason) {
-  verdict::session().fail(call, {.message = "The result is right, but " + reason,
+                       const std::string& reason, bool is_right = true) {
+  verdict::session().fail(call, {.message = (is_right ? "The result is right, but " : "") + reason,
                                  .mistake = mistake,
                                  .location = verdict::location_of(requests.busiest_line),
-                                 .is_right = true});
+                                 .is_right = is_right});
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ double times_over(const verdict::Case& call, const Requests& requests, const std
 }  // namespace
 
 void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traffic,
-                         const std::string& buffer) {
+                         const std::string& buffer, bool is_right) {
   const Requests loads = requests_of(traffic, buffer, AccessType::read);
   const double times = times_over(call, loads, buffer);
   if (times > kAPart) {
@@ -82,13 +82,15 @@ void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traf
          fmt::format("{} was loaded {:.2g} times over: keep a thread's values of the row where "
                      "they are needed again, in registers (or in shared memory), and load each "
                      "only once; ahead of time, too, no row where none is left.",
-                     buffer, times));
+                     buffer, times),
+         is_right);
   }
   if (times > kOnce) {
     fail(call, "loaded-twice", loads,
          fmt::format("a part of {} was loaded again, {} of it in all: load each element only "
                      "once, those at the ends of a row or of a thread's part too.",
-                     buffer, percent(times - 1.0)));
+                     buffer, percent(times - 1.0)),
+         is_right);
   }
 }
 
@@ -151,7 +153,7 @@ void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traff
 }
 
 void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
-                   const std::string& buffer, AccessType type) {
+                   const std::string& buffer, AccessType type, bool is_right) {
   Requests requests = requests_of(traffic, buffer, type);
   const verdict::Buffer& tensor = call.buffer(buffer);
   const double all = static_cast<double>(tensor.rows * tensor.cols) *
@@ -173,7 +175,8 @@ void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
          fmt::format("{} was {} {:.3g} bytes at a time, in a call whose rows are all aligned to 16 "
                      "bytes: {} packs of 16 bytes there.{}",
                      buffer, read ? "loaded" : "stored", bytes, read ? "load" : "store",
-                     advice ? "\n" + *advice : ""));
+                     advice ? "\n" + *advice : ""),
+         is_right);
   }
 }
 

@@ -10,9 +10,10 @@
 
 namespace onepass::common {
 
-/// Ends the check unless the tensor was loaded at most once.
+/// Ends the check unless the tensor was loaded at most once. is_right: the call's results are known
+/// to be.
 void require_loaded_once(const verdict::Case& call, const verdict::Traffic& traffic,
-                         const std::string& buffer);
+                         const std::string& buffer, bool is_right = true);
 
 /// Ends the check unless it was stored at most once.
 void require_stored_once(const verdict::Case& call, const verdict::Traffic& traffic,
@@ -36,6 +37,6 @@ void require_not_loaded(const verdict::Case& call, const verdict::Traffic& traff
 /// Ends the check unless most accesses to the tensor were of 16 bytes, in each line that moves more
 /// than a trifle of it.
 void require_packs(const verdict::Case& call, const verdict::Traffic& traffic,
-                   const std::string& buffer, verdict::AccessType type);
+                   const std::string& buffer, verdict::AccessType type, bool is_right = true);
 
 }  // namespace onepass::common

@@ -208,17 +208,16 @@ void check_side_by_side(const std::function<void(std::int64_t rows)>& check);
 
 /// Calls in which another kernel may have been chosen: with each of the sizes in turn that a launch
 /// may look at larger and larger, each two calls at once, on two streams. Then larger ones, in
-/// which a few blocks show whether they keep to their memory. And check_on_other_gpus(); and
+/// which a few blocks show whether they keep to their memory. And check_without_clusters(); and
 /// calls in which a launcher that allocates gets no memory.
 void check_every_size(const Function& function, const CheckCall& check);
 
-/// A launcher may ask what the GPU has, clusters or so much shared memory, and launch something
-/// else where it has less. On GPUs of other compute capabilities, as the simulator plays them, such
-/// a one is called with the sizes at which it turns to another kernel there: with the last before,
-/// of as many rows as come to a block several times, with the first after, of as many as are summed
-/// up in groups where that is not too wide; and with the largest. A launcher that launches the same
-/// everywhere is not blamed.
-void check_on_other_gpus(const Function& function, const CheckCall& check);
+/// A launcher may ask whether the GPU has clusters, and launch something else where it has none. On
+/// such a GPU, as the simulator plays it, it is called with the sizes at which it turns to another
+/// kernel there: with the last before, of as many rows as come to a block several times, with the
+/// first after, of as many as are summed up in groups where that is not too wide; and with the
+/// largest. A launcher that launches the same everywhere is not blamed.
+void check_without_clusters(const Function& function, const CheckCall& check);
 
 /// Shapes drawn from the seed, so that no list of shapes can be learned by heart.
 void draw_rows(const Function& function, int count, const CheckRows& check);

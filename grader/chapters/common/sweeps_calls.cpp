@@ -144,7 +144,7 @@ void check_every_size(const Function& function, const CheckCall& check) {
   check_classes_in_pairs(function, check);
   check_beyond_classes(function);
   check_strides(function);
-  check_on_other_gpus(function, check);
+  check_without_clusters(function, check);
   check_without_memory(function);
   check_without_launches(function);
 }

@@ -1,5 +1,4 @@
-// The sweep over GPUs with other limits than the usual one's, on which a launcher may launch other
-// kernels.
+// The sweep over the calls for which a launcher may launch other kernels on a GPU without clusters.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -16,8 +15,7 @@ using verdict::session;
 
 namespace {
 
-// With no clusters; with little shared memory, too, and few threads; with clusters, and little.
-constexpr int kOtherGpus[] = {80, 75, 120};
+constexpr int kWithoutClusters = 80;  // the compute capability of a GPU
 constexpr std::int64_t kMostNumbers = 1 << 17, kMostNotShared = 1 << 10;
 constexpr std::int64_t kVectorApart = 8;  // a whole one of every type
 // Rows of which a group has several. Of all rows fewer, where that were more elements than the
@@ -109,7 +107,7 @@ std::int64_t others_of(const contract::Size& size, std::int64_t number, std::int
   return std::clamp<std::int64_t>(fit, std::min<std::int64_t>(wanted, 2), most);
 }
 
-/// What has been launched so far on other GPUs. Where the same is launched again, the same comes of
+/// What has been launched so far there. Where the same is launched again, the same comes of
 /// it.
 class Seen {
  public:
@@ -203,7 +201,7 @@ void check_there(const Question& question, const CheckCall& check, Seen& seen) {
 
 }  // namespace
 
-void check_on_other_gpus(const Function& function, const CheckCall& check) {
+void check_without_clusters(const Function& function, const CheckCall& check) {
   if (session().device() != "cpu") {
     return;
   }
@@ -216,12 +214,10 @@ void check_on_other_gpus(const Function& function, const CheckCall& check) {
       check_near_zero(call_of(question, number, others, false), question.at_home[i], check, seen);
     }
   }
-  for (const int capability : kOtherGpus) {
-    const verdict::Session::OtherGeneration other(session(), capability);
-    if (std::any_of(all.begin(), all.end(), launches_others)) {
-      for (const Question& question : all) {
-        check_there(question, check, seen);
-      }
+  const verdict::Session::OtherGeneration other(session(), kWithoutClusters);
+  if (std::any_of(all.begin(), all.end(), launches_others)) {
+    for (const Question& question : all) {
+      check_there(question, check, seen);
     }
   }
 }

@@ -14,7 +14,8 @@ namespace onepass::rmsnorm {
 
 using namespace common;
 
-extern const Function kBlockSum, kForward, kForwardFast, kBackward, kBackwardFast, kResidual;
+extern const Function kBlockSum, kForward, kForwardFast, kWideRows, kBackward, kBackwardFast,
+    kResidual;
 
 inline constexpr Norm kNorm = {.centred = false, .eps = 1e-6};
 
@@ -23,10 +24,10 @@ inline constexpr Norm kNorm = {.centred = false, .eps = 1e-6};
 Case block_sum_call(Matrix x, const Arrangement& arrangement = {});
 Expectation expected_sums(const Case& call);
 
-// ---- rmsnorm_forward and rmsnorm_forward_fast:
+// ---- rmsnorm_forward, rmsnorm_forward_fast and rmsnorm_wide_rows:
 // x [rows, cols], weight [1, cols], eps -> y [rows, cols], rstd [rows, 1] ----
 
-/// Without a weight the function gets a null pointer, which only rmsnorm_forward_fast takes.
+/// Without a weight the function gets a null pointer, which only the fast ones take.
 Case forward_call(Matrix x, std::optional<Matrix> weight, double eps,
                   const Arrangement& arrangement = {}, const Function& function = kForward);
 Expectation expected_rstd(const Case& call);

@@ -32,12 +32,21 @@ Measurement measurement_of(const Function& function, const Outputs& outputs,
 
 Measurement forward_fast() {
   Measurement measurement = measurement_of(kForwardFast, {expected_rstd, expected_y});
-  for (const verdict::Shape& wide : row_shapes({{32768, 8192, Dtype::bf16},
-                                                {8192, 16384, Dtype::bf16},
-                                                {4096, 32768, Dtype::bf16},
-                                                {4096, 65536, Dtype::bf16}})) {
+  for (const verdict::Shape& wide :
+       row_shapes({{32768, 8192, Dtype::bf16}, {8192, 16384, Dtype::bf16}})) {
     measurement.bandwidth.push_back(wide);
   }
+  return measurement;
+}
+
+Measurement wide_rows() {
+  Measurement measurement = measurement_of(kWideRows, {expected_rstd, expected_y});
+  measurement.traffic =
+      row_shapes({{6, 32768, Dtype::fp32}, {6, 32768, Dtype::fp16}, {6, 32768, Dtype::bf16}});
+  measurement.bandwidth = row_shapes({{4096, 32768, Dtype::bf16},
+                                      {4096, 65536, Dtype::bf16},
+                                      {2048, 65536, Dtype::fp32},
+                                      {1024, 262144, Dtype::bf16}});
   return measurement;
 }
 
@@ -67,6 +76,7 @@ std::vector<Exercise> exercises() {
           measurement_of(kResidual, {expected_sum, expected_residual_rstd, expected_residual_y})),
       exercise("backward_fast", "Backward, at the speed of memory",
                "1.6 Backward, at the speed of memory", backward(kBackwardFast)),
+      exercise("wide_rows", "Wide rows", "1.7 Wide rows (optional)", wide_rows(), true),
   };
 }
 

@@ -15,10 +15,13 @@ const Function kBlockSum = {
 
 const Function kForward = {"rmsnorm_forward", kRowsAndCols, {kX, kWeight, kY, kRstd}, {kUsualEps}};
 
-const Function kForwardFast = {"rmsnorm_forward_fast",
-                               {{"rows", 0}, {"cols", 1, 262'144}},
-                               {kX, kOptionalWeight, kY, kRstd},
-                               {kUsualEps}};
+const Function kForwardFast = {
+    "rmsnorm_forward_fast", kRowsAndCols, {kX, kOptionalWeight, kY, kRstd}, {kUsualEps}};
+
+const Function kWideRows = {"rmsnorm_wide_rows",
+                            {{"rows", 0}, {"cols", 1, 262'144}},
+                            {kX, kOptionalWeight, kY, kRstd},
+                            {kUsualEps}};
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Exercises 1.2 and 1.4: what y and rstd would be with one mistake.
+// Exercises 1.2, 1.4 and 1.7: what y and rstd would be with one mistake.
 #include "chapters/common/forward_mistakes.h"
 #include "chapters/rmsnorm/calls.h"
 #include "chapters/rmsnorm/mistakes.h"

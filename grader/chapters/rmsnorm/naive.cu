@@ -68,7 +68,7 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
   run.map(Square(), x_rows, values);
   run.mean(values, rstd);
   rsqrt(rstd, eps, rstd, rows, stream);
-  if (weight == nullptr) {  // which only rmsnorm_forward_fast may get
+  if (weight == nullptr) {  // which only the fast ones may get
     run.multiply(x_rows, one_each_row(rstd), y_rows);
     return;
   }
@@ -79,6 +79,12 @@ void rmsnorm_forward(const T* x, int64_t x_stride, const T* weight, T* y, int64_
 template <typename T>
 void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
                           float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
+  rmsnorm_forward(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps, stream);
+}
+
+template <typename T>
+void rmsnorm_wide_rows(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                       float* rstd, int rows, int cols, float eps, cudaStream_t stream) {
   rmsnorm_forward(x, x_stride, weight, y, y_stride, rstd, rows, cols, eps, stream);
 }
 

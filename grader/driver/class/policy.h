@@ -17,7 +17,7 @@ namespace onepass::driver::course {
 enum class Shown { score, checks, messages, output };
 
 struct Policy {
-  std::vector<std::string> exercises;     // asked for; empty: all
+  std::vector<std::string> exercises;     // asked for; empty: all but optional ones
   std::map<std::string, double> weights;  // of an exercise, by its id; 1 where none is named
   std::optional<double> out_of;           // what full marks are; empty: the sum of all points
   std::string device;                     // "cpu", "gpu", empty: the GPU if there is one

@@ -149,6 +149,12 @@ Course make_course(const Config& config, const Policy& policy, Device device) {
           fmt::format("{} has no checks for {}.", chapter->grader.string(), named.exercise->id));
     }
   }
+  std::erase_if(course.exercises, [&](const Named& one) {
+    const std::vector<std::string>& wanted = policy.exercises;
+    const std::string& id = one.exercise->id;
+    return course.infos[id].optional && std::count(wanted.begin(), wanted.end(), id) == 0 &&
+           std::count(wanted.begin(), wanted.end(), number_of(one)) == 0;
+  });
   return course;
 }
 

@@ -17,7 +17,7 @@ struct Totals {
 Totals totals(const std::vector<Standing>& all, const Chapter* chapter = nullptr) {
   Totals sum;
   for (const Standing& one : all) {
-    if (chapter == nullptr || one.named.chapter == chapter) {
+    if ((chapter == nullptr || one.named.chapter == chapter) && one.is_counted()) {
       sum.passed += one.state == State::passed ? 1 : 0;
       ++sum.exercises;
       sum.score += one.score();
@@ -84,9 +84,10 @@ std::string render_list(const Config& config, const std::vector<Standing>& all, 
   std::string text;
   for (const Standing& one : all) {
     const std::string state = fmt::format("{:<{}}", one.state_name(), state_width);
-    std::string line = fmt::format(
-        "{:<4} {:<{}}  {:>3} of {:<3} {}  {}", one.number, one.info.id, id_width, one.score(),
-        one.max_score(), painted(state, color_of_state(one.state), style), told_measured(one.note));
+    std::string line =
+        fmt::format("{:<4} {:<{}}  {:>3} of {:<3} {}  {}{}", one.number, one.info.id, id_width,
+                    one.score(), one.max_score(), painted(state, color_of_state(one.state), style),
+                    one.info.optional ? "(optional)  " : "", told_measured(one.note));
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }

@@ -140,6 +140,10 @@ int Standing::score() const {
                                                                 : note.score;
 }
 
+bool Standing::is_counted() const {
+  return !info.optional || (state != State::not_started && state != State::missing);
+}
+
 std::string Standing::state_name() const {
   switch (state) {
     case State::passed:
@@ -190,7 +194,9 @@ std::vector<Standing> standings(const Config& config) {
 }
 
 const Standing* next_after(const std::vector<Standing>& all, const std::string& exercise) {
-  const auto is_open = [](const Standing& one) { return one.state != State::passed; };
+  const auto is_open = [](const Standing& one) {
+    return one.state != State::passed && one.is_counted();
+  };
   const auto here = std::find_if(all.begin(), all.end(),
                                  [&](const Standing& one) { return one.info.id == exercise; });
   auto found = here == all.end() ? here : std::find_if(here + 1, all.end(), is_open);

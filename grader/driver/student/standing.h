@@ -35,6 +35,8 @@ struct Standing {
   int max_score() const;
   /// Those that count: what is not started has none.
   int score() const;
+  /// An optional exercise counts from when it is begun.
+  bool is_counted() const;
   /// "not started", "compile error", "failed; passed before".
   std::string state_name() const;
 };
@@ -43,7 +45,8 @@ struct Standing {
 /// GraderFault.
 std::vector<Standing> standings(const Config& config);
 
-/// The first that has not passed: of those after `exercise`, else of all. Null if all have.
+/// The first that counts and has not passed: of those after `exercise`, else of all. Null if all
+/// have.
 const Standing* next_after(const std::vector<Standing>& all, const std::string& exercise = "");
 
 /// Of one exercise. Throws BadInput if its chapter's grader is not built.

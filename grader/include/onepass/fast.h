@@ -1,4 +1,5 @@
-// Given device code: what the fast exercises are built of. Read it once, from top to bottom.
+// Given device code: what the fast exercises are built of. Read it once, from top to bottom. Each
+// part begins with its reason, its price and an example.
 //
 //   1. Pack        several columns in one access              1.4 and all others
 //   2. RowSum      a sum over the threads that share a row    1.4, 1.5, 1.7, 2.5
@@ -17,8 +18,8 @@
 #include <cstring>
 #include <type_traits>
 
-// Clusters: blocks that run at the same time and reach each other's shared memory. A GPU has them
-// from compute capability 9.0 on, and nvcc what is used here from CUDA 12.4 on.
+// Clusters: blocks that run at the same time and reach each other's shared memory. GPUs have them
+// from compute capability 9.0 on. The functions used here need CUDA 12.4.
 #if __has_include(<cuda/ptx>) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900)
 #define ONEPASS_CLUSTERS
 #include <cuda/ptx>
@@ -31,22 +32,25 @@ constexpr int kMostBlocks = 8;  // of a cluster: every GPU with clusters takes e
 
 // ---- 1. Packs ---------------------------------------------------------------------------------
 //
-// A warp's load moves 32 times what a thread asks for. With 2 bytes per thread, 16 times as many
-// instructions are needed as with 16, and each thread has only 2 bytes in flight. Memory is 600 to
-// 800 ns away: to keep it busy, an H200 needs some 30 KB in flight on each multiprocessor (SM).
+// Memory is 600 to 800 ns away. To keep it busy, an H200 needs some 30 KB in flight on each
+// multiprocessor (SM). A thread that loads 16 bytes per access has eight times as much in flight as
+// one that loads 2, and needs an eighth of the instructions. The price is alignment.
 //
 //     const auto* packs = reinterpret_cast<const Pack<T, 8>*>(row);  // row: aligned to 16 bytes
-//     Pack<T, 8> pack = packs[i];                                    // columns 8 i to 8 i + 7
+//     const Pack<T, 8> pack = packs[i];                              // columns 8 i to 8 i + 7
+//     const float value = value_of(pack, j);                         // column 8 i + j
+//
+// To change a pack, fill a new one and store it at once. Two 16-bit elements share a register: an
+// assignment to one of them makes nvcc take the register apart, and kernels 20 to 50 % slower.
 
-/// V neighbouring columns: one access of V * sizeof(T) bytes, which have to be aligned to as many.
+/// V neighbouring columns: one access of V * sizeof(T) bytes, at a multiple of as many.
 template <typename T, int V>
 struct alignas(sizeof(T) * V) Pack {
   T values[V];
 };
 
-/// Element j of a pack as a float. Two 16-bit elements are one register, and this says so: element
-/// by element, nvcc takes it apart and puts it together again. (The upper half of a word of
-/// bfloat16 is a float already, and the lower half is one shift away.)
+/// Element j of a pack as a float, from the word that it shares with its neighbour. (The upper half
+/// of a word is a float already if it is a bfloat16, and the lower half is one shift away.)
 template <typename T, int V>
 __device__ inline float value_of(const Pack<T, V>& pack, int j) {
   if constexpr (V > 1 && sizeof(T) == 2) {
@@ -75,8 +79,8 @@ __device__ inline Pack<T, V> pack_of(float value) {
   return pack;
 }
 
-/// Pack i of a vector of weights. A layer without them is one whose weights are `otherwise`.
-/// Whether there are any is asked here, pack by pack, unless kGiven says so: then nothing is asked.
+/// Pack i of a vector of weights, or a pack of `otherwise` if there are none. kGiven: there are
+/// weights, and the null pointer is not checked for.
 template <bool kGiven, int V, typename T>
 __device__ inline Pack<T, V> pack_or(const T* weights, int i, float otherwise) {
   return kGiven || weights != nullptr ? reinterpret_cast<const Pack<T, V>*>(weights)[i]
@@ -85,17 +89,18 @@ __device__ inline Pack<T, V> pack_or(const T* weights, int i, float otherwise) {
 
 // ---- 2. Sums over a row -----------------------------------------------------------------------
 //
-// A row's threads are those of a block with the same threadIdx.y. A narrow row has fewer than 32
-// and shares its warp with other rows: no barrier. Otherwise it has whole warps, whose sums meet in
-// shared memory behind one __syncthreads(). A very wide row has the threads of several blocks, a
-// cluster. Each warp then stores its sum in the shared memory of every block, past the registers of
-// both, and each block waits until its own sums have arrived. That takes about a microsecond, and
-// the sender does not wait.
+// The threads of a row are those with the same threadIdx.y. How they meet depends on their number:
 //
-//     RowSum<false> row_sum;                    // by all threads, at the top of the kernel
-//     const float sum = row_sum(squares);       // by all threads: also those without a row
+//   - Up to 32: shuffles. Rows of fewer than 32 threads share a warp. No barrier.
+//   - Whole warps of a block: the warps' sums meet in shared memory, behind one __syncthreads().
+//   - Whole warps of several blocks, a cluster: each warp stores its sum in the shared memory of
+//     every block, and each block waits until all sums have arrived. That takes about a
+//     microsecond. The sender does not wait, and its other loads and stores stay in flight.
 //
-// A kernel may take two sums, one after the other.
+//     RowSum<false> row_sum;               // by all threads, at the top of the kernel
+//     const float sum = row_sum(squares);  // by all threads, also by those without a row
+//
+// A kernel may take two sums, one after the other: each has slots of its own.
 
 /// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
 __device__ inline float warp_sum(float value) {
@@ -112,7 +117,7 @@ class RowSum {
   __device__ RowSum() : slots_(slots_of_block()) {
     if constexpr (kCluster) {
 #ifdef ONEPASS_CLUSTERS
-      // A barrier in shared memory that counts bytes: of so many sums, 4 bytes each.
+      // A barrier in shared memory that counts bytes: 4 for the sum of each warp.
       if (threadIdx.x == 0) {
         namespace ptx = cuda::ptx;
         for (uint64_t& arrived : slots_.arrived) {
@@ -124,8 +129,8 @@ class RowSum {
                                          &arrived, 4u * gridDim.y * (blockDim.x / 32));
         }
       }
-      // The others may send once they know that the barriers are ready. (Not barrier_arrive():
-      // relaxed, this does not wait for loads and stores in flight.)
+      // The other blocks may send when they know that these barriers are ready. "relaxed" does not
+      // wait for loads and stores in flight, as cluster.barrier_arrive() would.
       asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 #endif
     }
@@ -176,7 +181,7 @@ class RowSum {
 
  private:
   struct Slots {
-    float sums[2][(kCluster ? kMostBlocks : 1) * kMostWarps];  // of each sum those of all warps
+    float sums[2][(kCluster ? kMostBlocks : 1) * kMostWarps];  // first and second sum, per warp
     uint64_t arrived[kCluster ? 2 : 1];
   };
   __device__ static Slots& slots_of_block() {
@@ -189,18 +194,20 @@ class RowSum {
 
 // ---- 3. Which packs a thread has --------------------------------------------------------------
 //
-//     const Share<Pack<T, V>, kPacks> my(rows, cols / V);
-//     my.for_packs([&](int p, int i) { held[p] = x_row[i]; });  // the thread's pack p is pack i
+// Neighbouring lanes have neighbouring packs: a warp's access is one piece of memory. kPacks is a
+// constant, so that loops over p are unrolled and `held` is in registers.
 //
-// Neighbouring lanes have neighbouring packs, so that a warp's access is one piece of memory.
+//     const Share<Pack<T, V>, kPacks> my(rows, cols / V);
+//     Pack<T, V> held[kPacks] = {};
+//     my.for_packs([&](int p, int i) { held[p] = x_row[i]; });  // this thread's pack p is pack i
 
-/// A thread's packs of a row: at most kPacks. A thread without a row has none. Where kCluster, the
-/// row is shared by gridDim.y blocks, each of which has blockDim.x * kPacks packs of it.
+/// A thread's packs of a row, at most kPacks. A thread without a row has none. kCluster: gridDim.y
+/// blocks share the row, and each has blockDim.x * kPacks packs of it.
 template <typename RowPack, int kPacks, bool kCluster = false>
 struct Share {
   int64_t row;
-  int first, end;  // pack p is number first + p * step(); those from `end` on are not there
-  bool leads;      // one thread of each row does: it saves what is one number per row
+  int first, end;  // pack p is number first + p * step(), if that is below `end`
+  bool leads;      // true in one thread of each row, which saves rstd
 
   __device__ Share(int rows, int packs)
       : row(static_cast<int64_t>(blockIdx.x) * blockDim.y + threadIdx.y),
@@ -212,8 +219,8 @@ struct Share {
     }
   }
 
-  /// body(p, i) for each of them. Of packs below 16 bytes a thread has many: so they lie side by
-  /// side in a warp, where p * step() costs nothing, and a thread that has all asks for none.
+  /// body(p, i) for each of them. Packs below 16 bytes are many, and each would cost instructions.
+  /// So step() is a constant for them, and a thread that has all kPacks does not compare.
   template <typename Body>
   __device__ void for_packs(Body body) const {
     if (!kWide && first + (kPacks - 1) * step() < end) {
@@ -239,6 +246,14 @@ struct Share {
 };
 
 // ---- 4. Launches ------------------------------------------------------------------------------
+//
+// A row gets as few threads as hold it: fewer sums to exchange, and several blocks on an SM.
+//
+//     with_pack_of<T>(bytes, [&](auto pack) {  // bytes: what alignment allows
+//       constexpr int V = pack.value;
+//       const auto layout = layout_of_rows<Pack<T, V>, kPacks>(rows, cols / V, 1, 1024);
+//       launch_rows(kernel<T, V>, layout, rows, stream, x, y, rows, cols);
+//     });
 
 inline int attribute(cudaDeviceAttr which) {
   int device = 0;
@@ -259,16 +274,17 @@ struct RowLayout {
   unsigned bytes = 0;  // of a block's dynamic shared memory
 };
 
-/// How many blocks share a row of so many packs: one, if 256 threads hold it. Otherwise as few as
-/// hold it with 224 threads each, so that several blocks have room on an SM, and some load while
-/// others store. On a GPU without clusters one.
+/// How many blocks share a row: one if 256 threads hold it, or if the GPU has no clusters.
+/// Otherwise as few as hold it with 224 threads each. Several blocks then fit on an SM, and some
+/// load while others store.
 inline int blocks_of_row(int packs, int packs_of_thread) {
   const int threads = (packs - 1) / packs_of_thread + 1;
   return threads <= 256 || !has_clusters() ? 1 : min((threads - 1) / 224 + 1, kMostBlocks);
 }
 
 /// As few threads as hold a row, kPacks packs each: 4, 8 or 16, or whole warps. Narrow rows share a
-/// block of 128 threads. Few rows get more threads: time is then the latency of a row.
+/// block of 128 threads. Few rows get more threads, up to most_threads: the time is then the
+/// latency of one row.
 template <typename RowPack, int kPacks>
 RowLayout layout_of_rows(int rows, int packs, int blocks, int most_threads) {
   const int needed = (packs - 1) / (blocks * kPacks) + 1;
@@ -286,7 +302,7 @@ RowLayout layout_of_rows(int rows, int packs, int blocks, int most_threads) {
   return {threads, threads < 128 && blocks == 1 ? 128 / threads : 1, blocks};
 }
 
-/// kernel<<<...>>>(arguments...), each row's blocks a cluster.
+/// kernel<<<...>>>(arguments...). The blocks of a row are a cluster.
 template <typename... Parameters, typename... Arguments>
 void launch_rows(void (*kernel)(Parameters...), RowLayout layout, int rows, cudaStream_t stream,
                  Arguments... arguments) {
@@ -303,7 +319,8 @@ void launch_rows(void (*kernel)(Parameters...), RowLayout layout, int rows, cuda
   cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/// launch(V) with V the columns of a pack of so many bytes, as a constant: 16, 4, or one column.
+/// launch(pack), where pack.value is a constant: the columns of a pack of 16 bytes, of 4 bytes, or
+/// 1. The widest that `bytes` allows.
 template <typename T, typename Launch>
 void with_pack_of(int bytes, Launch launch) {
   if (bytes >= 16) {

@@ -63,7 +63,8 @@ ONEPASS_PUBLIC const char* onepass_error_text(int error);
 ONEPASS_PUBLIC int onepass_block_sum(int dtype, const void* x, int64_t x_stride, float* sums,
                                      int rows, int cols, OnepassStream stream);
 
-/* 1.4, else 1.2. A null weight and more than 65,536 columns need 1.4. */
+/* 1.4 for rows of up to 40,000 bytes and 1.7 beyond, or the one of them that is there; else 1.2. A
+ * null weight needs 1.4 or 1.7, and more than 65,536 columns need 1.7. */
 ONEPASS_PUBLIC int onepass_rmsnorm_forward(int dtype, const void* x, int64_t x_stride,
                                            const void* weight, void* y, int64_t y_stride,
                                            float* rstd, int rows, int cols, float eps,

@@ -56,15 +56,17 @@ void rmsnorm_backward(const T* dy, int64_t dy_stride, const T* x, int64_t x_stri
                       const float* rstd, T* dx, int64_t dx_stride, T* dweight, float* scratch,
                       CastOrder order, int rows, int cols, cudaStream_t stream);
 
-/// Exercise 1.4. What rmsnorm_forward gives, for 1 to 262,144 columns, and with less traffic.
-/// weight may be null: then nothing is multiplied, y[r][c] = x[r][c] * rstd[r].
+/// Exercise 1.4. What rmsnorm_forward gives, with less traffic. weight may be null: then nothing is
+/// multiplied, y[r][c] = x[r][c] * rstd[r]. Up to 16,384 columns
 ///
-///   - Up to 16,384 columns, each element of x is loaded once, and never again.
-///   - Where x, y and weight, if there is one, are aligned to 16 bytes, and x_stride, y_stride and
+///   - each element of x is loaded once, and never again;
+///   - where x, y and weight, if there is one, are aligned to 16 bytes, and x_stride, y_stride and
 ///     cols come to multiples of 16 bytes (of 4 elements in fp32, of 8 in 16 bits), x is loaded and
-///     y is stored 16 bytes at a time, at every width. Where any of these is not so, weight's
-///     address alone for instance, or the stride of a single row, accesses may have any size. How
-///     weight is loaded is yours to choose.
+///     y is stored 16 bytes at a time. Where any of these is not so, weight's address alone for
+///     instance, or the stride of a single row, accesses may have any size. How weight is loaded is
+///     yours to choose.
+///
+/// Wider rows may be loaded twice, in accesses of any size (1.7 does better).
 ///
 /// A copy from x into shared memory is a load, and one from there to y a store, of 16 bytes at a
 /// time if each is of 16 bytes (cp.async) or in bulk (cp.async.bulk). To ask for x ahead of time
@@ -90,7 +92,9 @@ void rmsnorm_forward_fast(const T* x, int64_t x_stride, const T* weight, T* y, i
 /// by itself, or both. No other buffers overlap; x and residual are two tensors.
 ///
 /// Up to 16,384 columns each element of x and residual is loaded once, and never again, and sum is
-/// not loaded. What counts as a load is said in 1.4.
+/// not loaded. Where all tensors, their strides and cols are multiples of 16 bytes, x and residual
+/// are loaded and sum and y are stored 16 bytes at a time, as in 1.4, which also says what counts
+/// as a load.
 template <typename T>
 void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
                       const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride,
@@ -109,5 +113,12 @@ void rmsnorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x
                            const T* weight, const float* rstd, T* dx, int64_t dx_stride, T* dweight,
                            float* scratch, CastOrder order, int rows, int cols,
                            cudaStream_t stream);
+
+/// Exercise 1.7, optional. What rmsnorm_forward_fast gives, of the same arguments, for 1 to 262,144
+/// columns. On a GPU with clusters what 1.4 promises up to 16,384 columns holds at every width:
+/// each element of x is loaded once, and aligned rows are loaded and stored 16 bytes at a time.
+template <typename T>
+void rmsnorm_wide_rows(const T* x, int64_t x_stride, const T* weight, T* y, int64_t y_stride,
+                       float* rstd, int rows, int cols, float eps, cudaStream_t stream);
 
 }  // namespace onepass

@@ -8,7 +8,6 @@
 #include "driver/report.h"
 #include "driver/text.h"
 #include "process/confinement.h"
-#include "process/process.h"
 #include "tests/driver/workbook.h"
 
 using namespace onepass::driver;
@@ -378,30 +377,6 @@ TEST_CASE("the naive version and the solution are compiled when they are first n
   CHECK(workbook.onepass("grade first").code == 0);
 }
 
-TEST_CASE("on a GPU, a worker that can be trusted is there for the checks of what is begun") {
-  const Workbook workbook;
-  const std::string root = workbook.root().string();
-  write_file(root + "/naive.cu", "int answer() { return 1; }\n");
-  workbook.edit_config("\"naive\": \"\"", "\"naive\": \"" + root + "/naive.cu\"");
-  workbook.pretend_gpu();
-  workbook.set_grader("echo \"$@\" >> " + root + "/calls\n" + Workbook::kEnd);
-  // How the first call of the grader goes on after its fixed part.
-  const auto trusted = [&] {
-    std::filesystem::remove(root + "/calls");
-    workbook.onepass("grade first");
-    const std::string call = first_line(read_file(root + "/calls"));
-    REQUIRE(has(call, "--device gpu"));
-    return std::string(has(call, "--naive") ? "naive" : has(call, "--reference") ? "solution" : "");
-  };
-  CHECK(trusted() == "naive");  // there is no solution
-  write_file(root + "/solutions/01_toy/first.cu",
-             "#include <toy.h>\n// [solution 1]\nint answer() { return 42; }\n// [end]\n");
-  CHECK(trusted() == "solution");
-  write_file(workbook.exercise("first"), "#include <toy.h>\n");  // as it was given
-  write_file(root + "/main.cpp", "int main() {}\n");
-  CHECK(trusted() == "");
-}
-
 TEST_CASE("a grader that fails while it measures takes no verdict away") {
   const Workbook workbook;
   workbook.set_measuring("echo oops >&2; exit 2\n");
@@ -447,53 +422,3 @@ TEST_CASE("a kernel without Landlock: graded, with a sentence, unless confinemen
   CHECK(has(refused.output, "Nothing is graded, because of --require-confinement: Landlock is"));
 }
 #endif
-
-TEST_CASE("a workbook that was moved or copied says so, and every command refuses to work there") {
-  const Workbook workbook;
-  const ScratchFolder scratch(std::filesystem::temp_directory_path());
-  const std::filesystem::path copy = scratch.path() / "new place";
-  std::filesystem::copy(workbook.root(), copy, std::filesystem::copy_options::recursive);
-  const std::string sentence = fmt::format(
-      "This workbook was moved or copied from {} to {}. Type make -C build -j2 to set it up here: "
-      "your exercises and what you have passed stay as they are.\n",
-      workbook.root().string(), copy.string());
-  const std::string before = read_file(copy / "exercises/01_toy/first.cu");
-  const auto refuses = [&](const std::string& command) {
-    const onepass::process::Result outcome =
-        onepass::process::run({{"/bin/sh", "-c",
-                                fmt::format("'{}/onepass' --workbook '{}/build/onepass.json' {}",
-                                            ONEPASS_BINARY_DIR, copy.string(), command)}},
-                              300);
-    INFO(command);
-    CHECK(outcome.code == 2);
-    CHECK(outcome.output == sentence);
-  };
-  for (const char* command : {"", "grade", "grade 1.1", "watch", "hint", "list", "reset 1.1",
-                              "map 1.1", "library", "no-such-command"}) {
-    refuses(command);
-  }
-  std::filesystem::rename(workbook.root() / "build", scratch.path() / "build");
-  refuses("grade");
-  CHECK(read_file(copy / "exercises/01_toy/first.cu") == before);
-  CHECK(!std::filesystem::exists(copy / "build/report"));
-}
-
-TEST_CASE("a build folder whose workbook is gone says so") {
-  const Workbook workbook;
-  workbook.edit_config("\"source\": \"" + workbook.root().string(), "\"source\": \"/nowhere");
-  const auto outcome = workbook.onepass("grade");
-  CHECK(outcome.code == 2);
-  CHECK(outcome.output ==
-        "This program was built for the workbook in /nowhere, which is not there any more. Type "
-        "cmake -B build && make -C build -j2 in the folder where the workbook is now.\n");
-}
-
-TEST_CASE("a link that leads nowhere is not called missing") {
-  const Workbook workbook;
-  std::filesystem::rename(workbook.exercise("first"), workbook.root() / "elsewhere.cu");
-  std::filesystem::create_symlink("nowhere.cu", workbook.exercise("first"));
-  const auto outcome = workbook.onepass("grade first");
-  CHECK(outcome.code == 2);
-  CHECK(outcome.output ==
-        "exercises/01_toy/first.cu is a link that leads to no file: put the file itself there.\n");
-}

@@ -63,6 +63,25 @@ TEST_CASE("a fault that only a right TODO's check shows costs that check's point
   CHECK(score_of({"failed", "passed"}) == 2);
 }
 
+TEST_CASE("an optional exercise counts from when it is begun, and alone") {
+  const auto with_optional = [](const std::string& status, bool alone = false) {
+    Json report = report_with({"passed"});
+    Json optional = report_with({status, status})["exercises"][0];
+    optional["optional"] = true;
+    report["exercises"].push_back(optional);
+    if (alone) {
+      report["exercises"].erase(0);
+    }
+    settle(report);
+    return std::pair(report["max_score"].get<int>(), all_passed(report));
+  };
+  CHECK(with_optional("not started") == std::pair(1, true));
+  CHECK(with_optional("missing") == std::pair(1, true));
+  CHECK(with_optional("failed") == std::pair(4, false));
+  CHECK(with_optional("passed") == std::pair(4, true));
+  CHECK(with_optional("not started", true) == std::pair(3, false));
+}
+
 TEST_CASE("a grader cannot add a check or change what one is worth") {
   Json report = report_with({"passed"});
   Json& exercise = report["exercises"][0];

@@ -10,7 +10,7 @@ using namespace rmsnorm;
 using Expectations = std::vector<Expectation>;
 
 constexpr std::int64_t kMostCols = 4200;
-constexpr std::int64_t kMostColsFast = 70'000;  // beyond what 1.2 takes
+constexpr std::int64_t kMostColsWide = 70'000;  // beyond what 1.2 takes
 
 /// Not centred, so that LayerNorm would be seen; small, so that eps is seen.
 Matrix draw_x(Draw& draw, Dtype dtype, Size size) {
@@ -49,8 +49,9 @@ Case draw_forward(const Random& random, Dtype dtype) {
   return draw_forward_of(kForward, kMostCols, random, dtype);
 }
 
+/// 1.7 gives what 1.4 gives, of wider rows too.
 Case draw_forward_fast(const Random& random, Dtype dtype) {
-  return draw_forward_of(kForwardFast, kMostColsFast, random, dtype);
+  return draw_forward_of(kWideRows, kMostColsWide, random, dtype);
 }
 
 Case draw_backward_of(CastOrder order, const Random& random, Dtype dtype) {

@@ -127,6 +127,7 @@ PREPARE = {
     "rmsnorm/forward_fast": rmsnorm_forward,
     "rmsnorm/residual": rmsnorm_residual,
     "rmsnorm/backward_fast": rmsnorm_backward,
+    "rmsnorm/wide_rows": rmsnorm_forward,
     "layernorm/forward": layernorm_forward,
     "layernorm/backward_dx": layernorm_backward(True, False),
     "layernorm/backward_dweight_dbias": layernorm_backward(False, True),

@@ -189,6 +189,9 @@ TEST_CASE("a pack that is taken element by element is to be copied whole") {
   CHECK(advice(line, 128, 0).value().find("fill a variable") != std::string::npos);
   line.lane_distance = 4096;
   CHECK(advice(line, 128, 0).value().find("let lane i take element i") != std::string::npos);
+  line.space = onepass::verdict::MemorySpace::distributed;
+  CHECK_FALSE(advice(line, 128, 0));  // each lane sends to a block of its own
+  line.space = onepass::verdict::MemorySpace::global;
   for (const std::int64_t distance : {0, 4, 12, 4096}) {
     line.lane_distance = distance;
     CHECK_FALSE(pack_advice(line));

@@ -75,14 +75,43 @@ TEST_CASE("the time is that of one check, and each call is told") {
   CHECK(calls == 8);
 }
 
+namespace {
+
+namespace fs = std::filesystem;
+
+// A program that says it is on a GPU.
+struct GpuWorker {
+  GpuWorker() {
+    fs::copy_file(ONEPASS_HOSTILE_WORKER, program, fs::copy_options::overwrite_existing);
+  }
+  ~GpuWorker() { fs::remove(program); }
+  Session::Settings settings() const {
+    Session::Settings settings = settings_with(60);
+    settings.worker = settings.reference = program;
+    settings.device = "gpu";
+    return settings;
+  }
+  const fs::path program = ONEPASS_HOSTILE_WORKER "_of_a_gpu";
+};
+
+}  // namespace
+
+TEST_CASE("a GPU's worker is not started anew for a device that only the simulator can be") {
+  const GpuWorker worker;
+  Session session(worker.settings());
+  session.begin_check("as it is");
+  session.expect(copying("honest"), kCopy);
+  REQUIRE(session.worker().has_answered());
+  {
+    const Session::FewMultiprocessors few(session);
+    CHECK(session.worker().has_answered());
+  }
+  CHECK(session.worker().has_answered());
+}
+
 TEST_CASE("a GPU's memory that others had for a while is charged to nobody") {
-  namespace fs = std::filesystem;
-  const fs::path worker = ONEPASS_HOSTILE_WORKER "_of_a_gpu";
-  fs::copy_file(ONEPASS_HOSTILE_WORKER, worker, fs::copy_options::overwrite_existing);
-  Session::Settings settings = settings_with(60);
-  settings.worker = settings.reference = worker;
-  settings.device = "gpu";
-  Session session(settings);
+  const GpuWorker worker;
+  Session session(worker.settings());
   session.begin_check("busy");
   Case call = copying("busy");
   SUBCASE("during a call") {
@@ -96,5 +125,4 @@ TEST_CASE("a GPU's memory that others had for a while is charged to nobody") {
     session.expect(call, kCopy);
   }
   CHECK_FALSE(session.check().failure);
-  fs::remove(worker);
 }

@@ -87,8 +87,8 @@ std::optional<std::string> pack_advice(const LineTraffic& line) {
 std::optional<std::string> advice(const LineTraffic& line, std::int64_t requested_sectors,
                                   std::int64_t wavefronts) {
   const std::int64_t total = is_shared(line) ? wavefronts : requested_sectors;
-  if (ratio(line.units, total) < kSmallPart) {
-    return std::nullopt;
+  if (ratio(line.units, total) < kSmallPart || line.space == MemorySpace::distributed) {
+    return std::nullopt;  // lanes that send to several blocks have no neighbouring addresses
   }
   const char* unit = is_shared(line) ? "wavefronts" : "sectors";
   if (ratio(line.units, line.least_units) >= kWasteful) {

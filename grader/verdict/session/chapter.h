@@ -55,6 +55,7 @@ struct Exercise {
   std::string title;  // "The forward pass"
   std::string docs;   // "docs/01_rmsnorm.md, \"1.2 The forward pass\""
   Measurement measurement;
+  bool optional = false;
 };
 
 struct Chapter {

@@ -89,8 +89,8 @@ void keep_memory() {
 void print_list(const Chapter& chapter) {
   json exercises = json::array();
   for (const Exercise& exercise : chapter.exercises) {
-    exercises.push_back(
-        wire::ExerciseInfo{exercise.id, exercise.title, exercise.docs, list_checks(exercise.id)});
+    exercises.push_back(wire::ExerciseInfo{exercise.id, exercise.title, exercise.docs,
+                                           list_checks(exercise.id), exercise.optional});
   }
   fmt::print("{}\n", json{{"chapter", chapter.name}, {"exercises", exercises}}.dump(2));
 }

@@ -39,13 +39,19 @@ std::string text_of(const wire::OtherDevice& device) {
 
 Session::OnOtherDevice::OnOtherDevice(Session& session, const wire::OtherDevice& device)
     : session_(session) {
-  session_.other_device_ = session_.device() == "cpu" ? device : wire::OtherDevice();
-  session_.worker_->change_device(session_.other_device_);
+  session_.change_device(device);
 }
 
 Session::OnOtherDevice::~OnOtherDevice() {
-  session_.other_device_ = {};
-  session_.worker_->change_device({});
+  session_.change_device({});
+}
+
+/// A GPU stays what it is, and its worker stays too: to start another takes long.
+void Session::change_device(const wire::OtherDevice& device) {
+  if (settings_.device == "cpu") {
+    other_device_ = device;
+    worker_->change_device(device);
+  }
 }
 
 Session::FewMultiprocessors::FewMultiprocessors(Session& session)

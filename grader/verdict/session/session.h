@@ -274,6 +274,7 @@ class Session {
 
  private:
   Turn next_turn();
+  void change_device(const wire::OtherDevice& device);
   void in_turn(const Case& call, const Turn& turn, const std::function<void(const Turn&)>& look);
   /// Seconds for one launch, see WorkerClient::run(). A function that has come to its end in other
   /// calls may have much to do in this one: it gets more.

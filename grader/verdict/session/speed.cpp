@@ -118,6 +118,7 @@ std::optional<Speed> Session::speed_in_time() {
   }
   WorkerClient student(settings_.worker, settings_.device);
   WorkerClient trusted(settings_.reference, settings_.device);
+  student.begin();
   trusted.hello();
   const auto l2_bytes = static_cast<std::int64_t>(trusted.device().l2_bytes);
   const Shape& shape = shape_to_time(measurement, l2_bytes);

@@ -40,15 +40,21 @@ Request request_of(const Case& call, const Turn& turn) {
 
 }  // namespace
 
+void WorkerClient::begin() {
+  if (!process_) {
+    process_ = std::make_unique<process::Process>(program_of(worker_, expected_device_));
+  }
+}
+
 Reply WorkerClient::hello() {
-  return process_ ? Reply() : once_more_if_killed([this] { return start(); });
+  return process_ && has_told_device_ ? Reply() : once_more_if_killed([this] { return start(); });
 }
 
 Reply WorkerClient::start() {
   if (const std::string obstacle = obstacle_to(expected_device_); !obstacle.empty()) {
     return failure(Outcome::grader_fault, obstacle);
   }
-  process_ = std::make_unique<process::Process>(program_of(worker_, expected_device_));
+  begin();
   if (const int error = process_->start_error(); error != 0) {
     stop();
     return not_started(error);
@@ -68,6 +74,7 @@ Reply WorkerClient::start() {
       stop();
       return nonsense();
     }
+    has_told_device_ = true;
   } else if (const std::string reason =
                  reply.outcome == Outcome::ended_early ? why_not_loaded() : "";
              !reason.empty()) {
@@ -197,7 +204,7 @@ void WorkerClient::stop() {
     last_output_ += process_->take_output();
     process_.reset();
   }
-  has_answered_ = false;
+  has_told_device_ = has_answered_ = false;
 }
 
 Reply WorkerClient::request(worker::Message& message, double seconds, const worker::Limits& limits,

@@ -75,6 +75,9 @@ class WorkerClient {
   WorkerClient(std::string worker, std::string device, std::uint64_t may_take)
       : worker_(std::move(worker)), expected_device_(std::move(device)), may_take_(may_take) {}
 
+  /// Starts a worker if none is there, and does not wait until it answers: several that begin
+  /// together wake up a GPU's driver at the same time.
+  void begin();
   /// Starts a worker if none is there and has it tell its device.
   Reply hello();
   /// The device as the last hello() told it; its kind is "" before.
@@ -141,6 +144,7 @@ class WorkerClient {
   std::uint64_t most_memory_ = may_take_;  // with the call's numbers
   std::unique_ptr<process::Process> process_;
   wire::OtherDevice other_device_;
+  bool has_told_device_ = false;
   bool has_answered_ = false;
   bool is_slow_ = false;  // it ran out of time twice in a row
   std::uint64_t last_id_ = 0;
