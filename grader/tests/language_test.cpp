@@ -101,18 +101,19 @@ TEST_SUITE("CUDA's language") {
   }
 
 #ifdef ONEPASS_NVCC
-  TEST_CASE("nvcc takes the same sources, and the cases of a given header") {
+  TEST_CASE("nvcc takes the same sources, and the cases of given headers") {
     const fs::path grader = fs::path(ONEPASS_SOURCE_DIR) / "grader";
-    std::vector<fs::path> sources{grader / "tests/simulator/fast_header_cases.cu"};
+    std::vector<fs::path> sources{grader / "tests/simulator/channels_header_cases.cu",
+                                  grader / "tests/simulator/fast_header_cases.cu"};
     for (const auto& entry : fs::directory_iterator(kSources)) {
       sources.push_back(entry.path());
     }
     for (const fs::path& source : sources) {
       const fs::path output = working_folder() / "nvcc.ptx";
-      const Compiled result = run_compiler(
-          "'" ONEPASS_NVCC "' -std=c++17 -arch=sm_90 -ptx -I '" + grader.string() + "' -I '" +
-          (grader / "include").string() + "' -o '" + output.string() + "' '" + source.string() +
-          "'");
+      const Compiled result =
+          run_compiler("'" ONEPASS_NVCC "' -std=c++17 -arch=sm_90 -ptx -I '" + grader.string() +
+                       "' -I '" + (grader / "include").string() + "' -o '" + output.string() +
+                       "' '" + source.string() + "'");
       CAPTURE(source.string());
       CAPTURE(result.messages);
       CHECK(result.ok);

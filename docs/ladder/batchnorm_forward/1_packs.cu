@@ -1,159 +1,111 @@
-// BatchNorm forward, version 1: packs. A thread loads and stores 16 bytes at a time, so that as
-// many threads have more bytes under way. Where space is 1, 32 channels share a block, one a lane,
-// so that a warp reads neighbours.
+// Batch normalisation while training, version 1: several packs of 16 bytes in flight.
 //
-// Version 0, exercise 4.1, goes element by element. Version 2 has several blocks a channel.
+// One block has a channel, as in 4.1. A thread finds mean and m2 of its packs in registers and
+// merges them, so that x is loaded twice and not three times. Where space is 1, 32 channels lie
+// side by side.
 
 #include <onepass/batchnorm.h>
+#include <onepass/channels.h>
 
 namespace onepass {
 
-// Threads a block. As many as there may be: where channels are few, so are the blocks, and each has
-// to keep its multiprocessor busy alone.
-constexpr int kThreads = 1024;
-constexpr int kWarps = kThreads / 32;
-
-/// kCount neighbouring elements, which are moved in one access.
-template <typename T, int kCount>
-struct alignas(kCount * sizeof(T)) Run {
-  T values[kCount];
+/// What the launcher gets, for its kernels.
+template <typename T>
+struct Arguments {
+  const T *x, *weight, *bias;
+  T* y;
+  float *running_mean, *running_var, *save_mean, *save_rstd, *scratch;
+  int batch, channels, space;
+  float eps, momentum;
 };
 
-/// How the threads of a block share kChannels neighbouring channels. With one, all threads have
-/// elements of it. With 32, each lane of a warp has a channel of its own, so that a warp reads
-/// neighbours even where a channel's own elements are far apart (space = 1).
-template <int kChannels>
-struct Share {
-  int channel, channels, batch, space;
-
-  __device__ Share(int batch_, int channels_, int space_)
-      : channel(static_cast<int>(blockIdx.x) * kChannels +
-                static_cast<int>(threadIdx.x) % kChannels),
-        channels(channels_),
-        batch(batch_),
-        space(space_) {}
-
-  /// Elements of the channel; none where there is no such channel. Unsigned, like what is counted
-  /// up to it: the last step may lead beyond 2^31.
-  __device__ unsigned count() const { return channel < channels ? batch * space : 0; }
-  /// This thread's first element of the channel, and from one to the next, in runs of kCount.
-  __device__ unsigned first(int run) const { return threadIdx.x / kChannels * run; }
-  __device__ unsigned step(int run) const { return kThreads / kChannels * run; }
-  /// Where element j of the channel lies, j = 0 ... count() - 1, and with it the whole run at j.
-  __device__ int64_t place(int j) const {
-    return (static_cast<int64_t>(j / space) * channels + channel) * space + j % space;
-  }
-  /// Is this one of the threads, one a channel, that write the channel's results?
-  __device__ bool writes() const { return threadIdx.x < kChannels && channel < channels; }
-};
-
-/// The sum of `value` over all threads of a channel, in each of them. All threads call it together.
-template <int kChannels>
-__device__ inline float channel_sum(float value) {
-  __shared__ float partial[kWarps][32];
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  if (kChannels == 1) {
-    for (int offset = 16; offset > 0; offset /= 2) {
-      value += __shfl_xor_sync(0xffffffff, value, offset);
-    }
-  }
-  __syncthreads();  // somebody may still be reading the sums of the call before
-  partial[warp][lane] = value;
-  __syncthreads();
-  float sum = 0.0f;
-  for (int i = 0; i < kWarps; ++i) {
-    sum += partial[i][lane];
-  }
-  return sum;
+/// The moments of the elements that a thread holds in registers.
+template <typename A, typename T>
+__device__ Moments moments_of(const Held<A, T>& held) {
+  Moments moments = {static_cast<float>(held.count), 0.0f, 0.0f};
+  held.for_values([&](float value) { moments.mean += value; });
+  moments.mean /= fmaxf(moments.count, 1.0f);
+  held.for_values([&](float value) {
+    const float distance = value - moments.mean;
+    moments.m2 += distance * distance;
+  });
+  return moments;
 }
 
-/// One block for kChannels channels. kCount: elements of a run, all of one sample.
-template <int kChannels, int kCount, typename T>
-__global__ void __launch_bounds__(kThreads)
-    batchnorm_forward_kernel(const T* x, const T* weight, const T* bias, T* y, float* running_mean,
-                             float* running_var, float* save_mean, float* save_rstd, int batch,
-                             int channels, int space, float eps, float momentum) {
-  const Share<kChannels> share(batch, channels, space);
-  const int c = share.channel;
+__device__ inline void merge(Moments& sum, const Moments& other) {
+  const float count = sum.count + other.count;
+  const float d = other.mean - sum.mean;
+  const float share = __fdividef(other.count, fmaxf(count, 1.0f));
+  sum.mean += d * share;
+  sum.m2 += other.m2 + d * d * (sum.count * share);
+  sum.count = count;
+}
 
-  // The mean.
-  const int count = batch * space;
-  float sum = 0.0f;
-#pragma unroll 4
-  for (unsigned j = share.first(kCount); j < share.count(); j += share.step(kCount)) {
-    const auto run = *reinterpret_cast<const Run<T, kCount>*>(x + share.place(j));
-    for (int i = 0; i < kCount; ++i) {
-      sum += static_cast<float>(run.values[i]);
-    }
+/// A block has a channel, or 32 of them side by side.
+template <typename A, typename T>
+__global__ void __launch_bounds__(kKeepThreads, 2) batchnorm_kernel(Arguments<T> a, Layout layout) {
+  const Part<A> my(layout, blockIdx.x, 0);
+  Moments mine = {0.0f, 0.0f, 0.0f};
+  for (unsigned i = my.first; i < my.end; i += A::kPacks * my.step) {
+    Held<A, T> held;
+    held.load(a.x, my, i);
+    merge(mine, moments_of(held));
   }
-  const float mean = channel_sum<kChannels>(sum) / count;
-  if (share.writes()) {
-    save_mean[c] = mean;
+  const Moments channel = merged_threads<A::kChannels>(mine);
+  const int c = my.channel;
+  const float rstd = rsqrtf(channel.m2 / channel.count + a.eps);
+  if (my.leads) {
+    a.save_mean[c] = channel.mean;
+    a.save_rstd[c] = rstd;
+    const float unbiased = channel.m2 / (channel.count - 1.0f);
+    a.running_mean[c] = (1.0f - a.momentum) * a.running_mean[c] + a.momentum * channel.mean;
+    a.running_var[c] = (1.0f - a.momentum) * a.running_var[c] + a.momentum * unbiased;
   }
-
-  // The variance.
-  float squares = 0.0f;
-#pragma unroll 4
-  for (unsigned j = share.first(kCount); j < share.count(); j += share.step(kCount)) {
-    const auto run = *reinterpret_cast<const Run<T, kCount>*>(x + share.place(j));
-    for (int i = 0; i < kCount; ++i) {
-      const float distance = static_cast<float>(run.values[i]) - mean;
-      squares += distance * distance;
-    }
-  }
-  const float variance = channel_sum<kChannels>(squares) / count;
-  const float rstd = rsqrtf(variance + eps);
-  if (share.writes()) {
-    save_rstd[c] = rstd;
-  }
-
-  // The running statistics.
-  if (share.writes()) {
-    const float unbiased = variance * (static_cast<float>(count) / static_cast<float>(count - 1));
-    running_mean[c] = (1.0f - momentum) * running_mean[c] + momentum * mean;
-    running_var[c] = (1.0f - momentum) * running_var[c] + momentum * unbiased;
-  }
-
-  // y.
-#pragma unroll 4
-  for (unsigned j = share.first(kCount); j < share.count(); j += share.step(kCount)) {
-    auto run = *reinterpret_cast<const Run<T, kCount>*>(x + share.place(j));
-    const float scale = static_cast<float>(weight[c]);
-    const float shift = static_cast<float>(bias[c]);
-    for (int i = 0; i < kCount; ++i) {
-      const float normalized = (static_cast<float>(run.values[i]) - mean) * rstd;
-      run.values[i] = static_cast<T>(normalized * scale + shift);
-    }
-    *reinterpret_cast<Run<T, kCount>*>(y + share.place(j)) = run;
+  const float weight = static_cast<float>(a.weight[c]);
+  const float bias = static_cast<float>(a.bias[c]);
+  for (unsigned i = my.first; i < my.end; i += A::kPacks * my.step) {
+    Held<A, T> held;
+    held.load(a.x, my, i);
+    my.for_packs(i, [&](int p, unsigned n) {
+      Pack<T, A::V> y;
+#pragma unroll
+      for (int j = 0; j < A::V; ++j) {
+        y.values[j] =
+            static_cast<T>((value_of(held.packs[p], j) - channel.mean) * (rstd * weight) + bias);
+      }
+      my.store(a.y, n, y);
+    });
   }
 }
 
-inline bool is_aligned(const void* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+template <typename A, typename T>
+void launch(const Arguments<T>& a, cudaStream_t stream) {
+  batchnorm_kernel<A>
+      <<<divided(a.channels, A::kChannels), kKeepThreads, 0, stream>>>(a, layout_of<A>(a));
 }
 
 template <typename T>
 void batchnorm_forward_fast(const T* x, const T* weight, const T* bias, T* y, float* running_mean,
-                            float* running_var, float* save_mean, float* save_rstd, float*,
+                            float* running_var, float* save_mean, float* save_rstd, float* scratch,
                             int batch, int channels, int space, float eps, float momentum,
                             cudaStream_t stream) {
   if (batch == 0 || channels == 0 || space == 0) {
     return;  // a grid of no blocks is a launch error
   }
+  const Arguments<T> a = {x,         weight,  bias,  y,        running_mean, running_var, save_mean,
+                          save_rstd, scratch, batch, channels, space,        eps,         momentum};
   constexpr int kWide = 16 / sizeof(T);  // elements in 16 bytes
+  const auto past = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16; };
+  const bool wide = space % kWide == 0 && past(x) == 0 && past(y) == 0;
+  const bool edges = space >= 4 * kWide && past(x) == past(y);
   if (space == 1) {
-    batchnorm_forward_kernel<32, 1><<<(channels - 1) / 32 + 1, kThreads, 0, stream>>>(
-        x, weight, bias, y, running_mean, running_var, save_mean, save_rstd, batch, channels, space,
-        eps, momentum);
-  } else if (space % kWide == 0 && is_aligned(x) && is_aligned(y)) {
-    batchnorm_forward_kernel<1, kWide><<<channels, kThreads, 0, stream>>>(
-        x, weight, bias, y, running_mean, running_var, save_mean, save_rstd, batch, channels, space,
-        eps, momentum);
+    launch<Access<32, 1, false>>(a, stream);
+  } else if (wide) {
+    launch<Access<1, kWide, false>>(a, stream);
+  } else if (edges) {
+    launch<Access<1, kWide, true>>(a, stream);
   } else {
-    batchnorm_forward_kernel<1, 1><<<channels, kThreads, 0, stream>>>(
-        x, weight, bias, y, running_mean, running_var, save_mean, save_rstd, batch, channels, space,
-        eps, momentum);
+    launch<Access<1, 1, false>>(a, stream);
   }
 }
 

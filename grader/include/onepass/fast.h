@@ -271,6 +271,7 @@ inline bool has_clusters() {
 /// share a row.
 struct RowLayout {
   int threads, rows, blocks;
+  unsigned bytes = 0;  // of a block's dynamic shared memory
 };
 
 /// How many blocks share a row: one if 256 threads hold it, or if the GPU has no clusters.
@@ -310,6 +311,7 @@ void launch_rows(void (*kernel)(Parameters...), RowLayout layout, int rows, cuda
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((rows - 1) / layout.rows + 1, layout.blocks);
   config.blockDim = dim3(layout.threads, layout.rows);
+  config.dynamicSmemBytes = layout.bytes;
   config.stream = stream;
   config.attrs = &cluster;
   config.numAttrs = layout.blocks > 1 ? 1 : 0;  // not every GPU knows this one
