@@ -118,7 +118,7 @@ def body_of(lines):
         if line["function"] != function:
             function, y = line["function"], y + 12
             out.append(text(30, y + 12, TITLES[function], 13, weight="bold"))
-            y += 20
+            y += 26
         out += [text(LEFT - 16, y + 4, shape_of(line), 11, anchor="end"),
                 f'<line x1="{LEFT}" y1="{y}" x2="{LEFT + COPY * 1.08:.1f}" y2="{y}" stroke="#d9e2ec"/>']
         shares = per_cent(line)
