@@ -157,7 +157,8 @@ std::string rest_of_line(const std::string& text, const std::string& start) {
 /// Exercises "at the speed of memory", and those that are built like them.
 bool is_fast(const fs::path& exercise) {
   const std::string name = exercise.stem().string();
-  return name.find("fast") != std::string::npos || name == "residual" || name == "qk_norm";
+  return name.find("fast") != std::string::npos || name == "residual" || name == "wide_rows" ||
+         name == "qk_norm";
 }
 
 /// The section of a page below that heading.
