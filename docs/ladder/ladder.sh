@@ -15,6 +15,9 @@ case $ladder in
   rmsnorm_forward) folder=01_rmsnorm plain=rmsnorm/forward fast=rmsnorm/forward_fast ;;
   rmsnorm_backward) folder=01_rmsnorm plain=rmsnorm/backward fast=rmsnorm/backward_fast ;;
   rmsnorm_residual) folder=01_rmsnorm fast=rmsnorm/residual ;;
+  rmsnorm_wide)
+    folder=01_rmsnorm fast=rmsnorm/wide_rows
+    ROWS=${ROWS:-4096} COLS=${COLS:-65536} ;;
   layernorm_forward) folder=02_layernorm plain=layernorm/forward fast=layernorm/forward_fast ;;
   layernorm_backward) folder=02_layernorm plain=layernorm/backward_fused fast=layernorm/backward_fast ;;
   rope) folder=03_rope plain=rope/half_split fast=rope/fast ;;

@@ -10,7 +10,7 @@
 // 1.4, and the three loops go over registers. What changes with two sums:
 //   - A row waits twice for all of its threads. So a thread holds twice as many packs as in 1.4: a
 //     row has fewer warps to wait for, and more bytes in flight while it waits.
-//   - Weight and bias come late, from the L1 cache: for them, too, there are no registers left.
+//   - Weight and bias come late, from the L1 cache: there are no registers left for them.
 //   - A very wide row is shared by the blocks of a cluster.
 // Packs, the sum over a row and the launch are given: read onepass/fast.h first.
 //
@@ -29,7 +29,7 @@ constexpr int kPacksOf = V * sizeof(T) == 16  ? 8
                          : V * sizeof(T) == 4 ? 16
                                               : 16;
 
-/// Threads of a row in a block, at most: so that a thread may have 64 or 128 registers.
+/// Threads of a row in a block, at most. An SM has room for 1024, which leaves 64 registers each.
 template <typename T, int V>
 constexpr int kMostThreads = V * sizeof(T) == 16 ? 512 : 1024;
 
@@ -50,23 +50,38 @@ __global__ void __launch_bounds__(kMostThreads<T, V>, 1024 / kMostThreads<T, V>)
   float row_mean = 0.0f;
   float row_rstd = 0.0f;
 
-  // TODO 1: the row, and its statistics.
+  // TODO 1: the row, and its statistics. my.for_packs(body) calls body(p, i) for each pack of this
+  // thread: its own number p is number i of the row. Load x_row[i] into held[p], for all packs.
+  // Then add up all held values, value_of(held[p], j), in fp32. Write "#pragma unroll" in front of
+  // the loops over p and j: held has to stay in registers. Give each pack a sum of its own, so that
+  // additions of different packs do not wait for each other. row_sum(sum) is the sum over the row,
+  // in each of its threads: divide it by cols, and you have row_mean. Now add up the squares of
+  // value - row_mean. A zero beyond the end of the row would count here, so use for_packs() again.
+  // row_sum() of the squares, divided by cols, plus eps, and rsqrtf() of that: row_rstd. The thread
+  // with my.leads saves both, in mean[my.row] and rstd[my.row].
 
-  // TODO 2: y.
+  // TODO 2: y. For each pack of this thread make a new RowPack from held[p], not from x_row. Its
+  // weights and biases are pack_or<kAffine, V>(weight, i, 1.0f) and the same of bias, with 0.0f.
+  // Compute (value - row_mean) * row_rstd * weight + bias in floats, convert to T at the very end,
+  // and store the pack in y_row[i].
 }
 
 /// How many bytes may an access to the rows of a tensor have? A null pointer allows any.
 template <typename T>
 int access_bytes(const T* tensor, int64_t stride, int cols) {
   int bytes = sizeof(T);
-  // TODO 3: as in 1.4.
+  // TODO 3: as in 1.4, the largest power of two, 16 at most, that divides the address of the first
+  // row (reinterpret_cast<uintptr_t>(tensor)), the bytes from one row to the next, and the bytes of
+  // a row. Without this every access has one element.
   return bytes;
 }
 
 /// How many blocks share a row that `threads` threads hold.
 inline int blocks_for(int threads, int most_threads) {
   int blocks = 1;
-  // TODO 4: wide rows.
+  // TODO 4: wide rows. One block has the row as long as most_threads threads hold it. A wider row
+  // is shared by as few blocks as hold it with 128 threads each, kMostBlocks at most, but only if
+  // has_clusters(). Without this a wide row is loaded three times, one element at a time.
   return blocks;
 }
 

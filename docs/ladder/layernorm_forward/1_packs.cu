@@ -1,114 +1,82 @@
-// LayerNorm forward, version 1: packs. A thread loads and stores 16 bytes at a time, so that as
-// many threads have more bytes under way. Where rows are not aligned for that, a pack is a single
-// column.
+// LayerNorm forward, version 1: packs. A thread loads and stores 16 bytes per access, or as many as
+// alignment allows: fewer requests, and more bytes in flight.
 //
-// Version 0, exercise 2.1, goes column by column. Version 2 keeps the row on the chip.
+// Version 0, the plain solution, moves one column per access. In version 2 the row stays in
+// registers.
 
+#include <onepass/fast.h>
 #include <onepass/layernorm.h>
 
 namespace onepass {
 
-constexpr int kThreads = 256;  // threads a block
-constexpr int kWarps = kThreads / 32;
+constexpr int kThreads = 256;  // per row
 
-/// V neighbouring columns, loaded and stored in one access.
+/// One block per row, which is loaded three times. The loops are unrolled: several loads are in
+/// flight before the first is needed.
 template <typename T, int V>
-struct alignas(sizeof(T) * V) Pack {
-  T values[V];
-};
-
-/// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
-__device__ inline float warp_sum(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
-  }
-  return value;
-}
-
-/// The sum of `value` over all threads of the block, in every thread (exercise 1.1). It may be
-/// called again and again: its first barrier waits for those who still read the last call's slots.
-__device__ inline float block_sum_of(float value) {
-  __shared__ float partial[kWarps];
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  value = warp_sum(value);
-  __syncthreads();
-  if (lane == 0) {
-    partial[warp] = value;
-  }
-  __syncthreads();
-  return warp_sum(lane < kWarps ? partial[lane] : 0.0f);
-}
-
-template <typename T, int V>
-__global__ void layernorm_forward_kernel(const T* x, int64_t x_stride, const T* weight,
-                                         const T* bias, T* y, int64_t y_stride, float* mean,
-                                         float* rstd, int cols, float eps) {
+__global__ void layernorm_kernel(const T* __restrict__ x, int64_t x_stride,
+                                 const T* __restrict__ weight, const T* __restrict__ bias,
+                                 T* __restrict__ y, int64_t y_stride, float* __restrict__ mean,
+                                 float* __restrict__ rstd, int cols, float eps) {
   using RowPack = Pack<T, V>;
+  RowSum<false> row_sum;
   const int64_t row = blockIdx.x;
-  const int packs = cols / V;  // packs a row; cols is a multiple of V
-  const RowPack* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);  // [packs]
-  RowPack* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);              // [packs]
-  const RowPack* weight_row = reinterpret_cast<const RowPack*>(weight);         // [packs] or null
-  const RowPack* bias_row = reinterpret_cast<const RowPack*>(bias);             // [packs] or null
+  const int packs = cols / V;  // of the row
+  const auto* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
+  auto* y_row = reinterpret_cast<RowPack*>(y + row * y_stride);
 
   float sum = 0.0f;
+#pragma unroll 4
   for (int i = threadIdx.x; i < packs; i += kThreads) {
-    const RowPack pack = x_row[i];
+    const RowPack x_pack = x_row[i];
+#pragma unroll
     for (int j = 0; j < V; ++j) {
-      sum += static_cast<float>(pack.values[j]);
+      sum += value_of(x_pack, j);
     }
   }
-  const float row_mean = block_sum_of(sum) / cols;
-  if (threadIdx.x == 0) {
-    mean[row] = row_mean;
-  }
+  const float row_mean = row_sum(sum) / cols;
 
   float squares = 0.0f;
+#pragma unroll 4
   for (int i = threadIdx.x; i < packs; i += kThreads) {
-    const RowPack pack = x_row[i];
+    const RowPack x_pack = x_row[i];
+#pragma unroll
     for (int j = 0; j < V; ++j) {
-      const float centred = static_cast<float>(pack.values[j]) - row_mean;
+      const float centred = value_of(x_pack, j) - row_mean;
       squares += centred * centred;
     }
   }
-  const float row_rstd = rsqrtf(block_sum_of(squares) / cols + eps);
+  const float row_rstd = rsqrtf(row_sum(squares) / cols + eps);
   if (threadIdx.x == 0) {
+    mean[row] = row_mean;
     rstd[row] = row_rstd;
   }
 
+#pragma unroll 4
   for (int i = threadIdx.x; i < packs; i += kThreads) {
-    const RowPack pack = x_row[i];
-    float result[V];
+    const RowPack x_pack = x_row[i];
+    const RowPack weights = pack_or<false, V>(weight, i, 1.0f);
+    const RowPack biases = pack_or<false, V>(bias, i, 0.0f);
+    RowPack pack;
+#pragma unroll
     for (int j = 0; j < V; ++j) {
-      result[j] = (static_cast<float>(pack.values[j]) - row_mean) * row_rstd;
+      const float x_hat = (value_of(x_pack, j) - row_mean) * row_rstd;
+      pack.values[j] = static_cast<T>(x_hat * value_of(weights, j) + value_of(biases, j));
     }
-    if (weight_row != nullptr) {
-      const RowPack weights = weight_row[i];
-      for (int j = 0; j < V; ++j) {
-        result[j] *= static_cast<float>(weights.values[j]);
-      }
-    }
-    if (bias_row != nullptr) {
-      const RowPack biases = bias_row[i];
-      for (int j = 0; j < V; ++j) {
-        result[j] += static_cast<float>(biases.values[j]);
-      }
-    }
-    RowPack stored;
-    for (int j = 0; j < V; ++j) {
-      stored.values[j] = static_cast<T>(result[j]);
-    }
-    y_row[i] = stored;
+    y_row[i] = pack;
   }
 }
 
-/// Can every row of a tensor be read in accesses of `bytes` bytes? Null counts as aligned.
+/// How many bytes may an access to the rows of a tensor have? A null pointer allows any.
 template <typename T>
-bool is_aligned(const T* tensor, int64_t stride, int cols, int bytes) {
-  const auto address = reinterpret_cast<uintptr_t>(tensor);
-  const int elements = bytes / static_cast<int>(sizeof(T));
-  return address % bytes == 0 && stride % elements == 0 && cols % elements == 0;
+int access_bytes(const T* tensor, int64_t stride, int cols) {
+  int bytes = sizeof(T);
+  for (const int64_t size : {4, 8, 16}) {
+    const bool divides = reinterpret_cast<uintptr_t>(tensor) % size == 0 &&
+                         stride * sizeof(T) % size == 0 && cols * sizeof(T) % size == 0;
+    bytes = divides ? size : bytes;
+  }
+  return bytes;
 }
 
 template <typename T>
@@ -118,16 +86,12 @@ void layernorm_forward_fast(const T* x, int64_t x_stride, const T* weight, const
   if (rows == 0) {
     return;  // a grid of no blocks is a launch error
   }
-  const bool aligned = is_aligned(x, x_stride, cols, 16) && is_aligned(y, y_stride, cols, 16) &&
-                       is_aligned(weight, 0, cols, 16) && is_aligned(bias, 0, cols, 16);
-  if (aligned) {
-    constexpr int V = 16 / sizeof(T);
-    layernorm_forward_kernel<T, V><<<rows, kThreads, 0, stream>>>(x, x_stride, weight, bias, y,
-                                                                  y_stride, mean, rstd, cols, eps);
-  } else {
-    layernorm_forward_kernel<T, 1><<<rows, kThreads, 0, stream>>>(x, x_stride, weight, bias, y,
-                                                                  y_stride, mean, rstd, cols, eps);
-  }
+  const int bytes = min(min(access_bytes(x, x_stride, cols), access_bytes(y, y_stride, cols)),
+                        min(access_bytes(weight, 0, cols), access_bytes(bias, 0, cols)));
+  with_pack_of<T>(bytes, [&](auto pack) {
+    layernorm_kernel<T, pack.value><<<rows, kThreads, 0, stream>>>(x, x_stride, weight, bias, y,
+                                                                   y_stride, mean, rstd, cols, eps);
+  });
 }
 
 }  // namespace onepass

@@ -289,13 +289,12 @@ template <typename RowPack, int kPacks>
 RowLayout layout_of_rows(int rows, int packs, int blocks, int most_threads) {
   const int needed = (packs - 1) / (blocks * kPacks) + 1;
   int threads = (needed + 31) / 32 * 32;
-  if (sizeof(RowPack) == 16) {
-    while (blocks == 1 && threads / 2 >= max(needed, 4) && threads <= 32) {
+  if (sizeof(RowPack) == 16 && blocks == 1) {
+    while (threads / 2 >= max(needed, 4) && threads <= 32) {
       threads /= 2;
     }
     const int64_t few = 512 * int64_t{attribute(cudaDevAttrMultiProcessorCount)};
-    while (int64_t{rows} * blocks * threads < few && 2 * threads <= most_threads &&
-           blocks * threads < packs) {
+    while (int64_t{rows} * threads < few && 2 * threads <= most_threads && threads < packs) {
       threads *= 2;
     }
   }

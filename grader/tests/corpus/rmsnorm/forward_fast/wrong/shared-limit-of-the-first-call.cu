@@ -1,4 +1,4 @@
-// diagnosis: state-kept
+// diagnosis: launch-failed
 // not: narrow-access
 // The row waits in dynamic shared memory; the kernel's limit is raised once, to what the first
 // wide row needs, so a wider row later cannot be launched (state between calls).
