@@ -15,7 +15,7 @@ from svg import svg, text  # noqa: E402
 
 FOLDERS = {"1.4": "rmsnorm_forward", "1.5": "rmsnorm_residual", "1.6": "rmsnorm_backward",
            "2.5": "layernorm_forward", "2.6": "layernorm_backward", "3.4": "rope",
-           "3.5": "rope_qk_norm", "4.3": "batchnorm_forward"}
+           "3.5": "rope_qk_norm"}
 WIDTH, LEFT, COPY, ROW = 760, 170, 400, 26  # COPY: the length of a bar at a copy's speed
 
 

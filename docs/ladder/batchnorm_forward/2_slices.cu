@@ -46,17 +46,23 @@ __device__ Moments& left_by(unsigned s, const Arguments<T>& a, const Part<A>& my
   return reinterpret_cast<Moments*>(a.scratch)[int64_t{s} * a.channels + my.channel];
 }
 
-/// First kernel: the moments of a slice.
+/// The moments of a slice, in each of its threads.
 template <typename A, typename T>
-__global__ void __launch_bounds__(kTwiceThreads, 4) part_kernel(Arguments<T> a, Layout layout) {
-  const Part<A> my(layout, blockIdx.x, blockIdx.y);
+__device__ Moments slice_moments(const Arguments<T>& a, const Part<A>& my) {
   Moments mine = {0.0f, 0.0f, 0.0f};
   for (unsigned i = my.first; i < my.end; i += A::kPacks * my.step) {
     Held<A, T> held;
     held.load(a.x, my, i);
     merge(mine, moments_of(held));
   }
-  const Moments slice = merged_threads<A::kChannels>(mine);
+  return merged_threads<A::kChannels>(mine);
+}
+
+/// First kernel.
+template <typename A, typename T>
+__global__ void __launch_bounds__(kTwiceThreads, 4) part_kernel(Arguments<T> a, Layout layout) {
+  const Part<A> my(layout, blockIdx.x, blockIdx.y);
+  const Moments slice = slice_moments(a, my);
   if (my.leads) {
     left_by(my.slice, a, my) = slice;
   }
@@ -78,7 +84,7 @@ __device__ Moments channel_moments(const Arguments<T>& a, const Part<A>& my) {
 template <typename A, typename T>
 __global__ void __launch_bounds__(kTwiceThreads, 4) finish_kernel(Arguments<T> a, Layout layout) {
   const Part<A> my(layout, gridDim.x - 1 - blockIdx.x, gridDim.y - 1 - blockIdx.y);
-  const Moments channel = channel_moments(a, my);
+  const Moments channel = layout.slices == 1 ? slice_moments(a, my) : channel_moments(a, my);
   const int c = my.channel;
   const float rstd = rsqrtf(channel.m2 / channel.count + a.eps);
   if (my.slice == 0 && my.leads) {
@@ -112,7 +118,9 @@ void launch(const Arguments<T>& a, cudaStream_t stream) {
   layout.length = max(divided(layout.packs, kBatchnormMostSlices), least);
   layout.slices = divided(layout.packs, layout.length);
   const dim3 grid(divided(a.channels, A::kChannels), layout.slices);
-  part_kernel<A><<<grid, kTwiceThreads, 0, stream>>>(a, layout);
+  if (layout.slices > 1) {  // scratch has no room for a short channel
+    part_kernel<A><<<grid, kTwiceThreads, 0, stream>>>(a, layout);
+  }
   finish_kernel<A><<<grid, kTwiceThreads, 0, stream>>>(a, layout);
 }
 
