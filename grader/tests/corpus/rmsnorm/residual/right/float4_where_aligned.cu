@@ -6,12 +6,13 @@
 namespace onepass {
 
 constexpr int kThreads = 512;
-constexpr int kGroups = 16;  // of kEach columns, a thread, in registers
-constexpr int kEach = 4;
+constexpr int kGroups = 16;  // of kEach<T> columns, a thread, in registers
+template <typename T>
+constexpr int kEach = 16 / sizeof(T);
 
 template <typename T>
-struct alignas(sizeof(T) * kEach) Four {
-  T values[kEach];
+struct alignas(sizeof(T) * kEach<T>) Four {
+  T values[kEach<T>];
 };
 
 template <typename T>
@@ -19,14 +20,14 @@ __device__ inline bool is_aligned(const T* address) {
   return reinterpret_cast<uintptr_t>(address) % sizeof(Four<T>) == 0;
 }
 
-/// Columns first to first + 3 of a row; zeros past its end.
+/// Columns first to first + kEach - 1 of a row; zeros past its end.
 template <typename T>
 __device__ inline Four<T> load(const T* row, int first, int cols) {
-  if (first + kEach <= cols && is_aligned(row + first)) {
+  if (first + kEach<T> <= cols && is_aligned(row + first)) {
     return *reinterpret_cast<const Four<T>*>(row + first);
   }
   Four<T> four;
-  for (int j = 0; j < kEach; ++j) {
+  for (int j = 0; j < kEach<T>; ++j) {
     four.values[j] = first + j < cols ? row[first + j] : static_cast<T>(0.0f);
   }
   return four;
@@ -34,11 +35,11 @@ __device__ inline Four<T> load(const T* row, int first, int cols) {
 
 template <typename T>
 __device__ inline void store(T* row, int first, int cols, const Four<T>& four) {
-  if (first + kEach <= cols && is_aligned(row + first)) {
+  if (first + kEach<T> <= cols && is_aligned(row + first)) {
     *reinterpret_cast<Four<T>*>(row + first) = four;
     return;
   }
-  for (int j = 0; j < kEach && first + j < cols; ++j) {
+  for (int j = 0; j < kEach<T> && first + j < cols; ++j) {
     row[first + j] = four.values[j];
   }
 }
@@ -52,10 +53,10 @@ __global__ void residual_kernel(const T* x, int64_t x_stride, const T* residual,
   const int64_t row = blockIdx.x;
   Four<T> held[kGroups];
   float squares = 0.0f;
-  for (int g = 0, first = kEach * threadIdx.x; first < cols; ++g, first += kEach * kThreads) {
+  for (int g = 0, first = kEach<T> * threadIdx.x; first < cols; ++g, first += kEach<T> * kThreads) {
     const Four<T> a = load(x + row * x_stride, first, cols);
     Four<T> b = load(residual + row * residual_stride, first, cols);
-    for (int j = 0; j < kEach; ++j) {
+    for (int j = 0; j < kEach<T>; ++j) {
       b.values[j] =
           static_cast<T>(static_cast<float>(a.values[j]) + static_cast<float>(b.values[j]));
       squares += static_cast<float>(b.values[j]) * static_cast<float>(b.values[j]);
@@ -80,10 +81,10 @@ __global__ void residual_kernel(const T* x, int64_t x_stride, const T* residual,
   if (threadIdx.x == 0) {
     rstd[row] = scale;
   }
-  for (int g = 0, first = kEach * threadIdx.x; first < cols; ++g, first += kEach * kThreads) {
+  for (int g = 0, first = kEach<T> * threadIdx.x; first < cols; ++g, first += kEach<T> * kThreads) {
     Four<T> four = g < kGroups ? held[g] : load(sum + row * sum_stride, first, cols);
     const Four<T> factor = load(weight, first, cols);
-    for (int j = 0; j < kEach; ++j) {
+    for (int j = 0; j < kEach<T>; ++j) {
       four.values[j] = static_cast<T>(static_cast<float>(four.values[j]) * scale *
                                       static_cast<float>(factor.values[j]));
     }

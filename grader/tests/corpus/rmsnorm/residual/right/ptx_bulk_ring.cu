@@ -2,6 +2,7 @@
 // copies fill two rows ahead. The sum takes the residual's place in its slot and y takes x's, and bulk
 // copies take both away. All of it in inline PTX, a function an instruction, as libraries write it.
 
+#include <onepass/fast.h>
 #include <onepass/rmsnorm.h>
 
 namespace onepass {
@@ -144,31 +145,46 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Rows of any width, whose sums stay in registers: kEach in each thread.
-template <typename T, int kEach>
+template <typename T, int V, int kEach>
 __global__ void __launch_bounds__(kThreads)
     plain_kernel(const T* x, int64_t x_stride, const T* residual, int64_t residual_stride,
                  const T* weight, T* sum, int64_t sum_stride, T* y, int64_t y_stride, float* rstd,
                  int cols, float eps) {
   const int64_t row = blockIdx.x;
-  T held[kEach];
+  using Unit = Pack<T, V>;
+  const auto* x_row = reinterpret_cast<const Unit*>(x + row * x_stride);
+  const auto* residual_row = reinterpret_cast<const Unit*>(residual + row * residual_stride);
+  const auto* weights = reinterpret_cast<const Unit*>(weight);
+  auto* sum_row = reinterpret_cast<Unit*>(sum + row * sum_stride);
+  auto* y_row = reinterpret_cast<Unit*>(y + row * y_stride);
+  constexpr int kUnits = kEach < V ? 1 : kEach / V;
+  Unit held[kUnits];
   float squares = 0.0f;
 #pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    const int col = i * kThreads + threadIdx.x;
-    if (col < cols) {
-      held[i] = static_cast<T>(static_cast<float>(x[row * x_stride + col]) +
-                               static_cast<float>(residual[row * residual_stride + col]));
-      sum[row * sum_stride + col] = held[i];
-      squares += static_cast<float>(held[i]) * static_cast<float>(held[i]);
+  for (int u = 0; u < kUnits; ++u) {
+    const int i = u * kThreads + threadIdx.x;
+    if (i < cols / V) {
+      const Unit a = x_row[i];
+      const Unit b = residual_row[i];
+      for (int j = 0; j < V; ++j) {
+        held[u].values[j] = static_cast<T>(value_of(a, j) + value_of(b, j));
+        squares += value_of(held[u], j) * value_of(held[u], j);
+      }
+      sum_row[i] = held[u];
     }
   }
   const float row_rstd = rsqrtf(over_block(squares) / cols + eps);
 #pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    const int col = i * kThreads + threadIdx.x;
-    if (col < cols) {
-      const float normalized = static_cast<float>(held[i]) * row_rstd;
-      y[row * y_stride + col] = static_cast<T>(normalized * static_cast<float>(weight[col]));
+  for (int u = 0; u < kUnits; ++u) {
+    const int i = u * kThreads + threadIdx.x;
+    if (i < cols / V) {
+      const Unit factors = weights[i];
+      Unit result;
+      for (int j = 0; j < V; ++j) {
+        const float normalized = value_of(held[u], j) * row_rstd;
+        result.values[j] = static_cast<T>(normalized * value_of(factors, j));
+      }
+      y_row[i] = result;
     }
   }
   if (threadIdx.x == 0) {
@@ -191,12 +207,16 @@ void rmsnorm_residual(const T* x, int64_t x_stride, const T* residual, int64_t r
     return;
   }
   const size_t row_bytes = cols * sizeof(T);
-  if (row_bytes > kMostBytes || !fits_bulk_copies(x, x_stride, cols) ||
-      !fits_bulk_copies(residual, residual_stride, cols) ||
-      !fits_bulk_copies(sum, sum_stride, cols) || !fits_bulk_copies(y, y_stride, cols)) {
-    const auto plain = cols <= 8 * kThreads ? plain_kernel<T, 8> : plain_kernel<T, 256>;
-    plain<<<rows, kThreads, 0, stream>>>(x, x_stride, residual, residual_stride, weight, sum,
-                                         sum_stride, y, y_stride, rstd, cols, eps);
+  const bool in_bulk =
+      fits_bulk_copies(x, x_stride, cols) && fits_bulk_copies(residual, residual_stride, cols) &&
+      fits_bulk_copies(sum, sum_stride, cols) && fits_bulk_copies(y, y_stride, cols);
+  if (row_bytes > kMostBytes || !in_bulk) {
+    with_pack_of<T>(in_bulk && fits_bulk_copies(weight, 0, cols) ? 16 : 1, [&](auto pack) {
+      constexpr int V = pack.value;
+      const auto plain = cols <= 8 * kThreads ? plain_kernel<T, V, 8> : plain_kernel<T, V, 256>;
+      plain<<<rows, kThreads, 0, stream>>>(x, x_stride, residual, residual_stride, weight, sum,
+                                           sum_stride, y, y_stride, rstd, cols, eps);
+    });
     return;
   }
   const int bytes = static_cast<int>(2 * kSlots * row_bytes);
