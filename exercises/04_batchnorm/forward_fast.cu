@@ -59,7 +59,7 @@ __device__ Moments slice_moments(const Arguments<T>& a, const Part<A>& my, Pack<
     held.load(a.x, my, i);
     merge(mine, moments_of(held));
     if (kKeep) {
-      // TODO 3, first: keep each pack, held.packs[p], in kept[my.slot(n)].
+      // TODO 3: first, keep each pack, held.packs[p], in kept[my.slot(n)].
     }
   }
   const Moments slice = merged_threads<A::kChannels>(mine);

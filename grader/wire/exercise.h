@@ -23,6 +23,20 @@ struct ExerciseInfo {
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CheckInfo, name, points, todo)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExerciseInfo, id, title, docs, checks, optional)
+
+inline void to_json(nlohmann::json& json, const ExerciseInfo& info) {
+  json = {{"id", info.id}, {"title", info.title}, {"docs", info.docs}, {"checks", info.checks}};
+  if (info.optional) {
+    json["optional"] = true;
+  }
+}
+
+inline void from_json(const nlohmann::json& json, ExerciseInfo& info) {
+  json.at("id").get_to(info.id);
+  json.at("title").get_to(info.title);
+  json.at("docs").get_to(info.docs);
+  json.at("checks").get_to(info.checks);
+  info.optional = json.value("optional", false);
+}
 
 }  // namespace onepass::wire

@@ -75,7 +75,7 @@ __device__ Moments slice_moments(const Arguments<T>& a, const Part<A>& my, Pack<
     held.load(a.x, my, i);
     merge(mine, moments_of(held));
     if (kKeep) {
-      // TODO 3, first: keep each pack, held.packs[p], in kept[my.slot(n)].
+      // TODO 3: first, keep each pack, held.packs[p], in kept[my.slot(n)].
       // [solution 3]
       my.for_packs(i, [&](int p, unsigned n) { kept[my.slot(n)] = held.packs[p]; });
       // [end]

@@ -105,8 +105,8 @@ __device__ inline Pack<T, V> pack_or(const T* weights, int i, float otherwise) {
 /// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
 __device__ inline float warp_sum(float value) {
 #pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
+  for (int apart = 16; apart > 0; apart /= 2) {
+    value += __shfl_xor_sync(0xffffffff, value, apart);
   }
   return value;
 }
