@@ -1,125 +1,132 @@
-// RoPE, version 1: packs. A thread moves 16 bytes of either half of a head, or of interleaved
-// pairs, and turns all that is in them: fewer requests, and fewer divisions, for the same bytes.
+// RoPE, version 1: packs. A thread has 16 bytes of a head, of split pairs 16 of either half, or as
+// many as alignment allows, and loads the angles of its pairs.
 //
-// Version 0, solutions/03_rope/half_split.cu, has a pair a thread. Version 2 has four heads.
+// Version 0 has a single pair per thread. Version 2, solutions/03_rope/fast.cu, turns four heads by
+// the angles that a thread has loaded.
 
+#include <onepass/fast.h>
 #include <onepass/rope.h>
 
 namespace onepass {
 
-constexpr int kThreads = 128;  // threads a block
-
-/// Neighbouring elements that travel together, aligned to kAligned of them.
-template <typename T, int kCount, int kAligned>
-struct alignas(kAligned * sizeof(T)) Run {
-  T values[kCount];
-};
-
-/// kCount neighbouring elements, moved 16 bytes at a time where that is possible.
-template <typename T, int kCount>
-using Wide = Run<T, kCount, (kCount * sizeof(T) < 16 ? kCount : 16 / sizeof(T))>;
-
-/// kPairs neighbouring pairs of a head in registers. Their elements are one run if the pairs are
-/// interleaved, and two, one in either half, if they are split.
-template <Pairing pairing, int kPairs, typename T>
+/// Neighbouring pairs of a head in registers, in packs of V elements: one pack of interleaved
+/// pairs, or two packs of split pairs, one from either half. A single pair (V = 1) is two packs.
+template <Pairing pairing, int V, typename T>
 struct Piece {
-  static constexpr bool kOneRun = pairing == Pairing::interleaved;
-  static constexpr int kRuns = kOneRun ? 1 : 2;
-  static constexpr int kCount = 2 * kPairs / kRuns;           // elements of a run
-  using Elements = Run<T, kCount, kPairs == 1 ? 1 : kCount>;  // a single pair may lie anywhere
-  Elements runs[kRuns];
+  static constexpr bool kSplit = pairing == Pairing::split;
+  static constexpr int kPacks = kSplit || V == 1 ? 2 : 1;
+  static constexpr int kPairs = V * kPacks / 2;
+  Pack<T, V> packs[kPacks];
 
-  /// The two elements of pair p.
-  __device__ T& first(int p) { return runs[0].values[kOneRun ? 2 * p : p]; }
-  __device__ T& second(int p) { return runs[kRuns - 1].values[kOneRun ? 2 * p + 1 : p]; }
-
-  /// From and to the head x, where the piece begins with pair i of `half`.
-  __device__ void load(const T* x, int i, int half) {
-    for (int r = 0; r < kRuns; ++r) {
-      runs[r] = *reinterpret_cast<const Elements*>(x + (kOneRun ? 2 * i : i + r * half));
+  /// Pack number `which` of the head x, if the piece begins with pair i of `half`.
+  __device__ static auto* place(T* x, int i, int half, int which) {
+    return reinterpret_cast<Pack<T, V>*>(x + (kSplit ? i + which * half : 2 * i + which));
+  }
+  __device__ void load(T* x, int i, int half) {
+    for (int which = 0; which < kPacks; ++which) {
+      packs[which] = *place(x, i, half, which);
     }
   }
   __device__ void store(T* x, int i, int half) const {
-    for (int r = 0; r < kRuns; ++r) {
-      *reinterpret_cast<Elements*>(x + (kOneRun ? 2 * i : i + r * half)) = runs[r];
+    for (int which = 0; which < kPacks; ++which) {
+      if constexpr (V > 1) {
+        *place(x, i, half, which) = packs[which];
+      } else {  // element by element the L2 cache does better if it may soon let go of them
+        __stcs(place(x, i, half, which)->values, packs[which].values[0]);
+      }
     }
+  }
+
+  /// The two elements of pair p, and how to set them.
+  __device__ float first(int p) const { return value_of(packs[0], kPacks == 2 ? p : 2 * p); }
+  __device__ float second(int p) const {
+    return value_of(packs[kPacks - 1], kPacks == 2 ? p : 2 * p + 1);
+  }
+  __device__ void set(int p, float first, float second) {
+    packs[0].values[kPacks == 2 ? p : 2 * p] = static_cast<T>(first);
+    packs[kPacks - 1].values[kPacks == 2 ? p : 2 * p + 1] = static_cast<T>(second);
   }
 };
 
-/// Turns a piece of the head x in place: pairs i to i + kPairs - 1. half: pairs a head. cos, sin:
-/// of the angles, kPairs each.
-template <Pairing pairing, int kPairs, typename T, typename Table>
-__device__ inline void turn(T* x, int i, int half, const Table* cos, const Table* sin) {
-  Piece<pairing, kPairs, T> held;
-  held.load(x, i, half);
-  const auto c = *reinterpret_cast<const Wide<Table, kPairs>*>(cos);
-  const auto s = *reinterpret_cast<const Wide<Table, kPairs>*>(sin);
-#pragma unroll
-  for (int p = 0; p < kPairs; ++p) {
-    const float a = static_cast<float>(held.first(p));
-    const float b = static_cast<float>(held.second(p));
-    const float cosine = static_cast<float>(c.values[p]);
-    const float sine = static_cast<float>(s.values[p]);
-    held.first(p) = static_cast<T>(a * cosine - b * sine);
-    held.second(p) = static_cast<T>(a * sine + b * cosine);
-  }
-  held.store(x, i, half);
-}
+/// Cosines or sines of neighbouring pairs, loaded kBytes at a time, or one by one if that is more.
+template <typename Table, size_t kPairs, size_t kBytes>
+struct alignas(kBytes < sizeof(Table)            ? sizeof(Table)
+               : kBytes < kPairs * sizeof(Table) ? kBytes
+                                                 : kPairs * sizeof(Table)) Angles {
+  Table values[kPairs];
+};
 
-/// One thread for a piece, kPairs pairs, of a head. half: pairs a head.
-template <Pairing pairing, int kPairs, typename T, typename Table, typename Position>
+/// One thread for a piece of a head of q or k. half: pairs of a head.
+template <Pairing pairing, int V, typename T, typename Table, typename Position>
 __global__ void rope_fast_kernel(T* q, int64_t q_stride, T* k, int64_t k_stride,
                                  const Position* positions, const Table* cos, const Table* sin,
-                                 int64_t threads, int q_heads, int k_heads, int head_dim,
-                                 int half) {
-  const int64_t thread = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (thread >= threads) {
+                                 int tokens, int q_heads, int k_heads, int head_dim, int half) {
+  using HeadPiece = Piece<pairing, V, T>;
+  constexpr int kPairs = HeadPiece::kPairs;
+  using PieceAngles = Angles<Table, kPairs, V * sizeof(T)>;
+  const unsigned number = blockIdx.x * blockDim.y + threadIdx.y;   // among all tokens' heads
+  const int i = (blockIdx.y * blockDim.x + threadIdx.x) * kPairs;  // the piece's first pair
+  const unsigned heads = q_heads + k_heads;
+  if (number >= tokens * heads || i >= half) {
     return;
   }
-  const int heads = q_heads + k_heads;
-  const int pieces = half / kPairs;                          // of a head
-  const int i = static_cast<int>(thread % pieces) * kPairs;  // the first pair of this one
-  const int head = static_cast<int>(thread / pieces % heads);
-  const int64_t token = thread / pieces / heads;
-  const int64_t angles = positions[token] * static_cast<int64_t>(half) + i;
+  const int head = number % heads;
+  const int64_t token = number / heads;
+  const int64_t angle = positions[token] * static_cast<int64_t>(half) + i;  // of pair i
   T* x = head < q_heads ? q + token * q_stride + head * head_dim
                         : k + token * k_stride + (head - q_heads) * head_dim;
-  turn<pairing, kPairs>(x, i, half, cos + angles, sin + angles);
+  HeadPiece piece;
+  piece.load(x, i, half);
+  const auto cosines = *reinterpret_cast<const PieceAngles*>(cos + angle);
+  const auto sines = *reinterpret_cast<const PieceAngles*>(sin + angle);
+  HeadPiece turned;
+#pragma unroll
+  for (int p = 0; p < kPairs; ++p) {
+    const float a = piece.first(p);
+    const float b = piece.second(p);
+    const float cosine = static_cast<float>(cosines.values[p]);
+    const float sine = static_cast<float>(sines.values[p]);
+    turned.set(p, a * cosine - b * sine, a * sine + b * cosine);
+  }
+  turned.store(x, i, half);
 }
 
-inline bool is_aligned(const void* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % 16 == 0;
+inline uint64_t address(const void* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer);
 }
 
 template <typename T, typename Table, typename Position>
 void rope_fast(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,
                const Table* cos, const Table* sin, int tokens, int q_heads, int k_heads,
                int head_dim, int rotary_dim, Pairing pairing, cudaStream_t stream) {
-  if (tokens == 0) {
-    return;  // a grid of no blocks is a launch error
-  }
   const int half = rotary_dim / 2;
-  constexpr int kElements = 16 / sizeof(T);  // in 16 bytes
-  const bool whole = half % kElements == 0 && head_dim % kElements == 0 &&
-                     q_stride % kElements == 0 && k_stride % kElements == 0 && is_aligned(q) &&
-                     is_aligned(k) && is_aligned(cos) && is_aligned(sin);
-  const int heads = q_heads + k_heads;
-  const auto launch = [&](auto kernel, int pairs) {
-    const int64_t threads = static_cast<int64_t>(tokens) * heads * (half / pairs);
-    const auto blocks = static_cast<unsigned>((threads + kThreads - 1) / kThreads);
-    kernel<<<blocks, kThreads, 0, stream>>>(q, q_stride, k, k_stride, positions, cos, sin, threads,
-                                            q_heads, k_heads, head_dim, half);
-  };
-  // Pairs of a piece: 16 bytes are kElements / 2 interleaved ones, or one half of kElements others.
-  if (pairing == Pairing::interleaved) {
-    constexpr int kPairs = kElements / 2;
-    whole ? launch(rope_fast_kernel<Pairing::interleaved, kPairs, T, Table, Position>, kPairs)
-          : launch(rope_fast_kernel<Pairing::interleaved, 1, T, Table, Position>, 1);
-  } else {
-    constexpr int kPairs = kElements;
-    whole ? launch(rope_fast_kernel<Pairing::split, kPairs, T, Table, Position>, kPairs)
-          : launch(rope_fast_kernel<Pairing::split, 1, T, Table, Position>, 1);
+  const int turned = pairing == Pairing::split ? half : rotary_dim;  // neighbours that are turned
+  int bytes = sizeof(T);                                             // of an access
+  const uint64_t all = address(q) | address(k) | address(cos) | address(sin) |
+                       (q_stride | k_stride | head_dim | turned) * sizeof(T);
+  for (const int size : {4, 8, 16}) {
+    bytes = all % size == 0 ? size : bytes;  // what divides all of them divides these bits
   }
+
+  const int64_t heads = int64_t{tokens} * (q_heads + k_heads);
+  const auto launch = [&](auto kind, auto elements) {
+    using HeadPiece = Piece<kind.value, elements.value, T>;
+    const int pieces = (half - 1) / HeadPiece::kPairs + 1;                     // of a head
+    const int threads = min(2048 / static_cast<int>(sizeof(HeadPiece)), 256);  // of a block
+    const dim3 block(min(pieces, threads), max(threads / pieces, 1));
+    const dim3 grid((heads - 1) / block.y + 1, (pieces - 1) / block.x + 1);
+    rope_fast_kernel<kind.value, elements.value, T, Table, Position><<<grid, block, 0, stream>>>(
+        q, q_stride, k, k_stride, positions, cos, sin, tokens, q_heads, k_heads, head_dim, half);
+  };
+  const auto launch_packs_of = [&](auto elements) {
+    pairing == Pairing::split
+        ? launch(std::integral_constant<Pairing, Pairing::split>(), elements)
+        : launch(std::integral_constant<Pairing, Pairing::interleaved>(), elements);
+  };
+  bytes == 16  ? launch_packs_of(std::integral_constant<int, 16 / sizeof(T)>())
+  : bytes == 8 ? launch_packs_of(std::integral_constant<int, 8 / sizeof(T)>())
+  : bytes == 4 ? launch_packs_of(std::integral_constant<int, 4 / sizeof(T)>())
+               : launch_packs_of(std::integral_constant<int, 1>());
 }
 
 }  // namespace onepass
