@@ -1,22 +1,12 @@
-// Given device code, continued: what the backward passes (1.6, 2.6) are built of. They have
-// persistent blocks: as few as keep the GPU busy, each of which takes many rows. Read
-// onepass/fast.h first.
+// Given device code, continued: what the backward passes (1.6, 2.6) are built of. Their blocks are
+// persistent: as few as keep the GPU busy, each of which takes many rows. Read onepass/fast.h
+// first.
 //
 //   1. for_packs    a loop over the packs that a thread has of a row
 //   2. RowSums      two sums over a row, for one row after another
 //   3. Ring         the next rows, in flight while this one is summed
-//   4. launch_early the next kernel, while this one runs
+//   4. launch_early the next kernel, launched while this one runs
 //   5. with_shape, launch_groups   how many columns, warps, rows and blocks
-//
-//     Ring<T, V, kPacks, kHeld> ring(dy, dy_stride, x, x_stride, rows, cols);
-//     ring.begin_copy(slot, row);                        // before the loop: a row for each slot
-//     __pipeline_commit();
-//     for (each row) {
-//       __pipeline_wait_prior(slots - 1);                // this row has landed
-//       ring.take(slot, row);                            // ring.dy(p) and ring.x(p) are its packs
-//       ring.begin_copy(slot, row + slots * ring.step);  // when the slot is free
-//       __pipeline_commit();
-//     }
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -29,8 +19,7 @@ constexpr int kMostRowWarps = 20;  // of a block that share a row
 // ---- 1. for_packs -----------------------------------------------------------------------------
 
 /// body(p, i) for each of a thread's packs: number i = first + 32 p, below end. A warp that has all
-/// of its packs does not check each: then nvcc loads ahead (92 instead of 84 % of a copy). The
-/// answer is the same for the whole warp, so that it does not run both branches.
+/// of its packs does not check each, so that nvcc loads ahead: 92 instead of 84 % of a copy.
 template <int kPacks, typename Body>
 __device__ inline void for_packs(int first, int end, Body body) {
   const auto loop = [&](bool has_all) {
@@ -46,11 +35,13 @@ __device__ inline void for_packs(int first, int end, Body body) {
 
 // ---- 2. Two sums over a row -------------------------------------------------------------------
 //
-// As RowSum in fast.h, but for many rows, and two sums at once: after one shuffle the lower half of
-// a warp has one of them and the upper half the other, so both take six shuffles, not ten. Each
-// warp leaves its sums in slots, and behind one barrier each looks at all slots of the row. The
-// slots alternate from row to row: a warp that is ahead by one row does not write to those that a
-// late one may still read. None is ahead by two, for the barrier needs all warps.
+// After one shuffle the lower half of a warp has one sum and the upper half the other: six shuffles
+// for both, not ten. Each warp leaves its sums in slots, and behind one barrier each looks at all
+// of them. The slots alternate from row to row: a warp that is ahead by one row does not write to
+// those that a late one may still read. None is ahead by two, for the barrier needs all warps.
+//
+//     RowSums<kCluster> row_sums;
+//     const float2 sums = row_sums({first, second});  // by all threads of the block, for each row
 
 /// A cluster's barrier for what is in shared memory. cluster.sync() waits for the stores of dx to
 /// global memory, too, and takes a third of a row's time.
@@ -133,21 +124,27 @@ class RowSums {
 
 // ---- 3. The ring ------------------------------------------------------------------------------
 //
-// A block that loads a row, sums it and only then loads the next has nothing in flight most of the
-// time. An asynchronous copy goes past the registers to shared memory, and the thread does not wait
-// for it: so the next rows are in flight while this one is summed. The ring has one slot or two,
-// each for a row of both tensors. __pipeline_commit() closes a batch, the copies since the last
-// one; batches land in order. A thread reads only what it has copied itself, which needs no
-// barrier.
+// A block that sums a row and then loads the next has nothing in flight meanwhile. An asynchronous
+// copy goes past the registers to shared memory, and the thread does not wait for it. The ring has
+// one slot or two, each for a row of dy and of x. __pipeline_commit() closes a batch of copies, and
+// batches land in order. A thread reads only what it has copied itself: no barrier.
 //
-// kHeld: a row moves to registers once it has landed, and its slot is free at once. Otherwise it
-// stays in its slot, which is read twice, and is free only after dx.
+//     ring.begin_copy(slot, row);                        // before the loop: a row for each slot
+//     __pipeline_commit();
+//     for (each row) {
+//       __pipeline_wait_prior(slots - 1);                // this row has landed
+//       ring.take(slot, row);                            // ring.dy(p) and ring.x(p) are its packs
+//       ring.begin_copy(slot, row + slots * ring.step);  // when the slot is free
+//       __pipeline_commit();
+//     }
+//
+// kHeld: a row moves to registers when it is taken, and its slot is free at once. Otherwise it
+// stays in its slot, which is free only after dx.
 //
 // A copy has 4 bytes or more. Unaligned rows of 16 bits are copied 16 bytes at a time all the same,
-// from the first multiple of 16 bytes on, and lie as far behind such a multiple in their slot. Up
-// to seven columns at either end go through a register. Then a thread reads what others have
-// copied, which takes a barrier per row; behind it the row before is done with, and its slot is
-// free.
+// from their first multiple of 16 bytes on, and lie as far behind one in their slot. The up to
+// seven columns at either end go through a register. Then a thread reads what others have copied,
+// which takes a barrier per row; behind it the slot of the row before is free.
 
 /// Copies to shared memory are a fifth slower if they begin between two multiples of 128 bytes.
 struct alignas(128) Line {
@@ -197,12 +194,13 @@ class Ring {
           }
         }
       } else {
-        const Middle middle = middle_of(from);
+        const int begin = edge(from);
+        const int end = begin + (packs_ - begin) / kEach * kEach;
 #pragma unroll 1
-        for (int c = middle.begin + threadIdx.x * kEach; c < middle.end; c += blockDim.x * kEach) {
+        for (int c = begin + threadIdx.x * kEach; c < end; c += blockDim.x * kEach) {
           __pipeline_memcpy_async(to + c, from + c, 16);
         }
-        if (const int c = edge_column(middle); threadIdx.x < 32 && c < packs_) {
+        if (const int c = edge_column(from); threadIdx.x < 32 && c < packs_) {
           edge_[tensor] = from[c];
         }
       }
@@ -216,7 +214,7 @@ class Ring {
       const T* from = row_of(tensor, row);
       landed_[tensor] = offset(taken_, tensor, from);
       if constexpr (!kOwn) {
-        if (const int c = edge_column(middle_of(from)); threadIdx.x < 32 && c < end(row)) {
+        if (const int c = edge_column(from); threadIdx.x < 32 && c < end(row)) {
           memory()[landed_[tensor] + c] = edge_[tensor];
         }
       }
@@ -235,10 +233,10 @@ class Ring {
 
   /// This thread's pack p of the row taken last.
   __device__ RowPack dy(int p) const {
-    return kHeld ? held_[0][kHeld ? p : 0] : landed(0, p);
+    return pack(0, p);
   }
   __device__ RowPack x(int p) const {
-    return kHeld ? held_[1][kHeld ? p : 0] : landed(1, p);
+    return pack(1, p);
   }
 
   __device__ static T* memory() {
@@ -253,17 +251,14 @@ class Ring {
   __device__ static int phase(const T* from) {
     return kOwn ? 0 : reinterpret_cast<uintptr_t>(from) % 16 / sizeof(T);
   }
-  /// The columns of a row that are whole 16 bytes. A thread has at most one of the others.
-  struct Middle {
-    int begin, end;
-  };
-  __device__ Middle middle_of(const T* from) const {
-    const int begin = min(packs_, (kEach - phase(from)) % kEach);
-    return {begin, begin + (packs_ - begin) / kEach * kEach};
+  /// How many columns are before the first multiple of 16 bytes; and the one that this thread has
+  /// of those before and behind the whole 16 bytes: none if it is not below packs_.
+  __device__ int edge(const T* from) const {
+    return min(packs_, (kEach - phase(from)) % kEach);
   }
-  __device__ static int edge_column(Middle middle) {
+  __device__ int edge_column(const T* from) const {
     const int thread = threadIdx.x;
-    return thread < middle.begin ? thread : thread - middle.begin + middle.end;
+    return thread + (thread < edge(from) ? 0 : (packs_ - edge(from)) / kEach * kEach);
   }
   __device__ static int offset(int slot, int tensor, const T* from) {
     const int most = blockDim.x * kPacks * V + kGap;
@@ -271,6 +266,12 @@ class Ring {
   }
   __device__ RowPack landed(int tensor, int p) const {
     return reinterpret_cast<const RowPack*>(memory() + landed_[tensor])[first + p * 32];
+  }
+  __device__ RowPack pack(int tensor, int p) const {
+    if constexpr (kHeld) {
+      return held_[tensor][p];
+    }
+    return landed(tensor, p);
   }
   const T* tensors_[2];
   int64_t strides_[2];
@@ -283,19 +284,19 @@ class Ring {
 /// Stores the V sums of pack i in a row of sums, 16 bytes at a time.
 template <int V>
 __device__ inline void store_sums(float* row, int i, const float (&sums)[V]) {
-  using Quad = Pack < float, V<4 ? V : 4>;
+  constexpr int kOnce = V < 4 ? V : 4;
 #pragma unroll
-  for (int j = 0; j < V; j += 4) {
-    Quad quad;
-    memcpy(&quad, sums + j, sizeof(quad));
-    *reinterpret_cast<Quad*>(row + i * V + j) = quad;
+  for (int j = 0; j < V; j += kOnce) {
+    Pack<float, kOnce> pack;
+    memcpy(&pack, sums + j, sizeof(pack));
+    *reinterpret_cast<Pack<float, kOnce>*>(row + i * V + j) = pack;
   }
 }
 
 // ---- 4. Kernels that begin early --------------------------------------------------------------
 //
-// From sm_90 on the next kernel in a stream may be launched while this one runs, which hides the
-// time of a launch: 2 to 3 us. It has to wait before it touches what this one stores.
+// From sm_90 on a kernel may be launched while the one before it runs, which hides the 2 to 3 us of
+// a launch. It has to wait before it reads what that one stores.
 
 __device__ inline void let_next_kernel_begin() {
 #ifdef ONEPASS_CLUSTERS
@@ -329,18 +330,14 @@ void launch_early(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStre
 template <typename T, int kV, int kC>
 struct Shape {
   static constexpr int V = kV, kColumns = kC;
-  static constexpr int kMostWarps =
-      kC == 16 && sizeof(T) == 2 ? 20 : 16;  // or registers are spilled
+  static constexpr int kMostWarps = kC == 16 && sizeof(T) == 2 ? 20 : 16;  // more spill registers
   int cols, blocks;
   int warps = (cols - 1) / (blocks * 32 * kC) + 1;              // of a block, for a row
   int at_once = min((15 + warps) / warps, kMostWarps / warps);  // rows of an SM
-  int side = at_once > 3 ? at_once / 2 : 1;                     // side by side in a block
+  int side = at_once > 3 ? at_once / 2 : 1;                     // rows side by side in a block
   int resident = at_once / side;                                // blocks of an SM
-  /// Is so much of each tensor in flight on an SM? A warp for each row is as good as it gets.
-  bool has(int bytes) const {
-    return at_once > 0 &&
-           (warps == 1 || side * resident * (cols / blocks) * int(sizeof(T)) >= bytes);
-  }
+
+  int bytes_in_flight() const { return side * resident * (cols / blocks) * sizeof(T); }
 };
 
 template <typename T>
@@ -349,17 +346,23 @@ int most_columns(bool aligned) {  // of a block
 }
 
 /// launch(shape) with the shape for such rows. With 16 columns a thread has registers for its part
-/// of the row, too. If these leave an SM too few bytes in flight, it has 24 or 32, in fewer warps.
+/// of the row, too. If that leaves an SM too few bytes in flight, it has 24 or 32, in fewer warps.
 template <typename T, typename Launch>
 int with_shape(bool aligned, int cols, int blocks, int enough_bytes, Launch launch) {
   constexpr int V = 16 / sizeof(T);
+  constexpr bool kIs16Bit = sizeof(T) == 2;
   const Shape<T, V, 16> few{cols, blocks};
   const Shape<T, V, 24> more{cols, blocks};
-  return !aligned                ? launch(Shape < T, 1, sizeof(T) == 2 ? 32 : 16 > {cols, blocks})
-                        : few.has(enough_bytes) ? launch(few)
-         : sizeof(T) == 4 || more.has(enough_bytes)
-             ? launch(more)
-             : launch(Shape < T, V, sizeof(T) == 2 ? 32 : 24 > {cols, blocks});
+  if (!aligned) {
+    return launch(Shape < T, 1, kIs16Bit ? 32 : 16 > {cols, blocks});
+  }
+  if (few.bytes_in_flight() >= enough_bytes || few.warps == 1) {
+    return launch(few);
+  }
+  if (more.bytes_in_flight() >= enough_bytes || !kIs16Bit) {
+    return launch(more);
+  }
+  return launch(Shape < T, V, kIs16Bit ? 32 : 24 > {cols, blocks});
 }
 
 /// Launches kernel(arguments..., slots) with as many groups as fit on the GPU at once. Returns how
