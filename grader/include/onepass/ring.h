@@ -14,23 +14,27 @@
 
 namespace onepass {
 
-constexpr int kMostRowWarps = 20;  // of a block that share a row
+constexpr int kMostRowWarps = 16;  // of a block that share a row: half a warp looks at their sums
 
 // ---- 1. for_packs -----------------------------------------------------------------------------
 
-/// body(p, i) for each of a thread's packs: number i = first + 32 p, below end. A warp that has all
-/// of its packs does not check each, so that nvcc loads ahead: 92 instead of 84 % of a copy.
+/// body(p, i) for each of a thread's packs: number i = first + 32 p, below end. Most threads have
+/// all of theirs and do not check each, so that nvcc loads ahead: 92 instead of 84 % of a copy.
 template <int kPacks, typename Body>
 __device__ inline void for_packs(int first, int end, Body body) {
-  const auto loop = [&](bool has_all) {
+  if (first + (kPacks - 1) * 32 < end) {
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
-      if (has_all || first + p * 32 < end) {
+      body(p, first + p * 32);
+    }
+  } else {
+#pragma unroll
+    for (int p = 0; p < kPacks - 1; ++p) {
+      if (first + p * 32 < end) {
         body(p, first + p * 32);
       }
     }
-  };
-  (first | 31) + (kPacks - 1) * 32 < end ? loop(true) : loop(false);
+  }
 }
 
 // ---- 2. Two sums over a row -------------------------------------------------------------------
@@ -74,14 +78,7 @@ class RowSums {
         of_row[threadIdx.x / 32] = sum;
       }
       kCluster ? wait_for_cluster() : __syncthreads();
-      sum = 0.0f;
-#pragma unroll
-      for (int warp = lane % 16; warp < kMostRowWarps; warp += 16) {
-        if (warp < warps) {
-          sum += sum_of_blocks(of_row + warp);
-        }
-      }
-      sum = half_warp_sum(sum);
+      sum = half_warp_sum(lane % 16 < warps ? sum_of_blocks(of_row + lane % 16) : 0.0f);
       parity_ ^= 1;
     }
     return {__shfl_sync(0xffffffff, sum, 0), __shfl_sync(0xffffffff, sum, 16)};
@@ -330,39 +327,38 @@ void launch_early(void (*kernel)(Parameters...), dim3 grid, dim3 block, cudaStre
 template <typename T, int kV, int kC>
 struct Shape {
   static constexpr int V = kV, kColumns = kC;
-  static constexpr int kMostWarps = kC == 16 && sizeof(T) == 2 ? 20 : 16;  // more spill registers
+  static constexpr int kMostWarps = kC == 16 ? 20 : 16;  // of an SM: more spill registers
   int cols, blocks;
   int warps = (cols - 1) / (blocks * 32 * kC) + 1;              // of a block, for a row
   int at_once = min((15 + warps) / warps, kMostWarps / warps);  // rows of an SM
   int side = at_once > 3 ? at_once / 2 : 1;                     // rows side by side in a block
-  int resident = at_once / side;                                // blocks of an SM
+  int resident = warps > kMostRowWarps ? 0 : at_once / side;    // blocks of an SM
 
   int bytes_in_flight() const { return side * resident * (cols / blocks) * sizeof(T); }
 };
 
 template <typename T>
-int most_columns(bool aligned) {  // of a block
-  return 512 * (sizeof(T) == 2 ? 32 : aligned ? 24 : 16);
-}
+constexpr int kMostColumns = 32 * kMostRowWarps*(sizeof(T) == 2 ? 32 : 16);  // of a block
 
 /// launch(shape) with the shape for such rows. With 16 columns a thread has registers for its part
 /// of the row, too. If that leaves an SM too few bytes in flight, it has 24 or 32, in fewer warps.
 template <typename T, typename Launch>
 int with_shape(bool aligned, int cols, int blocks, int enough_bytes, Launch launch) {
   constexpr int V = 16 / sizeof(T);
-  constexpr bool kIs16Bit = sizeof(T) == 2;
-  const Shape<T, V, 16> few{cols, blocks};
-  const Shape<T, V, 24> more{cols, blocks};
-  if (!aligned) {
-    return launch(Shape < T, 1, kIs16Bit ? 32 : 16 > {cols, blocks});
+  if constexpr (sizeof(T) == 4) {
+    return aligned ? launch(Shape<T, V, 16>{cols, blocks}) : launch(Shape<T, 1, 16>{cols, blocks});
+  } else {
+    const Shape<T, V, 16> few{cols, blocks};
+    const Shape<T, V, 24> more{cols, blocks};
+    if (!aligned) {
+      return launch(Shape<T, 1, 32>{cols, blocks});
+    }
+    if (few.bytes_in_flight() >= enough_bytes || few.warps == 1) {
+      return launch(few);
+    }
+    return more.bytes_in_flight() >= enough_bytes ? launch(more)
+                                                  : launch(Shape<T, V, 32>{cols, blocks});
   }
-  if (few.bytes_in_flight() >= enough_bytes || few.warps == 1) {
-    return launch(few);
-  }
-  if (more.bytes_in_flight() >= enough_bytes || !kIs16Bit) {
-    return launch(more);
-  }
-  return launch(Shape < T, V, kIs16Bit ? 32 : 24 > {cols, blocks});
 }
 
 /// Launches kernel(arguments..., slots) with as many groups as fit on the GPU at once. Returns how
@@ -381,7 +377,7 @@ int launch_groups(void (*kernel)(Parameters...), Shape<T, V, C> shape, int rows,
     shape.resident = 1;  // a GPU with less shared memory
   }
   const int slots = slots_for(shape.resident);
-  if (rows == 0 || shape.at_once == 0 || slots < least) {
+  if (rows == 0 || shape.resident == 0 || slots < least) {
     return 0;
   }
   cudaLaunchAttribute cluster = {};
