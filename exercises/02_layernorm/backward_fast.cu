@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(32 * Shape<T, V, kColumns>::kMostWarps)
 
   float* meet = reinterpret_cast<float*>(ring.memory());  // [blockDim.y, most]
   const int most = blockDim.x * kColumns;
-  const int columns = ring.end(0) * V;  // of this block
+  const int columns = min(most, cols - static_cast<int>(ring.first_column));  // of this block
   const int thread = threadIdx.y * blockDim.x + threadIdx.x;
   const auto block_sums = [&](const float(&sums)[kPacks][V], float* partial) {
     // TODO 2, continued: the last row is done. Rows side by side have sums of their own, which meet
