@@ -104,7 +104,8 @@ TEST_SUITE("CUDA's language") {
   TEST_CASE("nvcc takes the same sources, and the cases of given headers") {
     const fs::path grader = fs::path(ONEPASS_SOURCE_DIR) / "grader";
     std::vector<fs::path> sources{grader / "tests/simulator/channels_header_cases.cu",
-                                  grader / "tests/simulator/fast_header_cases.cu"};
+                                  grader / "tests/simulator/fast_header_cases.cu",
+                                  grader / "tests/simulator/ring_header_cases.cu"};
     for (const auto& entry : fs::directory_iterator(kSources)) {
       sources.push_back(entry.path());
     }

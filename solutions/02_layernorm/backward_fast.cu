@@ -6,600 +6,190 @@
 //     dweight, dbias  [cols]
 //     scratch         layernorm_scratch_size(rows, cols) numbers, fp32, contents undefined
 //
-// The function of exercise 2.4, whose persistent blocks walk over a row again and again, and wait
-// for the next one. Here each element of dy and x is loaded once, 16 bytes at a time, and early:
-//   - dx: rows come through a ring in shared memory, by asynchronous copies. While one is summed,
-//     the next ones are on their way. Narrow rows are side by side in a block; a row too wide for
-//     one is shared by the blocks of a cluster, where the GPU has clusters (from sm_90 on).
-//   - dweight and dbias: a thread has the same columns in every row, so it keeps their sums in
-//     registers from its first row to its last. Only then do they go to scratch, a row of sums a
-//     block (or cluster), and a second kernel adds them up.
-//   - Rows that are not aligned to 16 bytes are copied 16 bytes at a time all the same.
+// The function of exercise 2.4, whose persistent blocks load a row three times, and wait each time.
+// Here rows pass through a ring in shared memory, by asynchronous copies: each element of dy and x
+// is loaded once, 16 bytes at a time, and while one row is summed, the next ones are in flight.
+// The ring, the sums over a row and the launch are given: read onepass/ring.h first.
 //
 // Grade it:   make -C build grade_layernorm
 // Read first: docs/02_layernorm.md, "2.6 Backward, at the speed of memory"
 
-#include <cooperative_groups.h>
-#include <cuda_pipeline.h>
 #include <onepass/layernorm.h>
-
-#include <cstring>
-#include <type_traits>
+#include <onepass/plain_backward.h>
+#include <onepass/ring.h>
 
 namespace onepass {
 
-constexpr int kMostWarps = 16;  // of a block
-constexpr int kMostThreads = 32 * kMostWarps;
-constexpr int kMostBlocks = 8;  // of a cluster: as many as any GPU takes that has clusters
-constexpr int kMostStages = 2;  // rows of the ring: more bring nothing
-constexpr int kGoodWarps = 16;  // of a multiprocessor: with fewer it has too little to do
-/// Columns of a thread, and how many warps a multiprocessor has room for: its registers are shared
-/// out among so many, and with more they are spilled. 32 columns are for rows that need them:
-/// unaligned ones, for what is done once a thread takes long there, and those too wide for a block
-/// with 16. With 16 a thread has registers for its part of the row, too.
-constexpr int kFewColumns = 16;
-constexpr int kManyColumns = 32;
-template <int kColumns>
-constexpr int kRoomOfWarps = kColumns == kFewColumns ? 20 : 16;
+constexpr int kSumColumns = 32;         // of a block of sum_groups_kernel, with 32 threads for each
+constexpr int kEnoughBytes = 16 << 10;  // of each tensor in flight on an SM
 
-/// V neighbouring columns, copied, loaded and stored in one access.
-template <typename T, int V>
-struct alignas(sizeof(T) * V) Pack {
-  T values[V];
-};
-
-/// A pack's element j. For the second bfloat16 of a word nvcc takes two instructions, unless it is
-/// told that the word's upper half is the float: a fifth of all that a thread does here.
-template <typename T, int V>
-__device__ inline float value_of(const Pack<T, V>& pack, int j) {
-  if constexpr (V > 1 && std::is_same_v<T, __nv_bfloat16>) {
-    unsigned word;
-    memcpy(&word, pack.values + j / 2 * 2, sizeof(word));
-    return __uint_as_float(j % 2 == 0 ? word << 16 : word & 0xffff0000);
-  } else {
-    return static_cast<float>(pack.values[j]);
-  }
-}
-
-/// The two sums over a row that dx needs.
-struct RowSums {
-  float wdy;      // of wdy = weight * dy
-  float wdy_hat;  // of wdy * x̂
-};
-
-/// The sum of `value` over the 16 lanes of half a warp, in every lane of that half.
-__device__ inline float half_warp_sum(float value) {
-  for (int offset = 8; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
-  }
-  return value;
-}
-
-/// The barrier of a cluster, for what its threads have stored in shared memory, but not in global
-/// memory: a cluster.sync() waits for the stores of dx, too, and takes a third of a row's time.
-__device__ inline void wait_for_cluster() {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-#if __CUDACC_VER_MAJOR__ >= 13  // what older ones do not know
-  asm volatile("fence.release.sync_restrict::shared::cta.cluster;" ::: "memory");
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
-#else
-  cooperative_groups::this_cluster().sync();
-#endif
-#endif
-}
-
-/// Both sums over all threads of a row, in every one of them: those that share threadIdx.y, and
-/// where kShared those of all blocks of the cluster. From its first step on one half of a warp has
-/// one sum, and the other the other. Each warp leaves its sums in slots, and behind one barrier
-/// each looks at all slots, in a cluster at those of the other blocks, too. Called for one row
-/// after another: `parity` alternates between 0 and 1, so that a warp that is ahead writes to other
-/// slots than those that a late warp may still be reading.
-template <bool kShared>
-__device__ inline RowSums row_sums_of(RowSums sums, int parity) {
-  __shared__ float partial[2][2 * kMostWarps];
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  const int warps = blockDim.x / 32;
-  const bool is_upper = lane >= 16;
-  float sum = is_upper ? sums.wdy_hat : sums.wdy;
-  sum += __shfl_xor_sync(0xffffffff, is_upper ? sums.wdy : sums.wdy_hat, 16);
-  sum = half_warp_sum(sum);
-  if (kShared || warps > 1) {     // a row of a single warp waits for nobody
-    const int other = lane % 16;  // the warp whose slot this lane looks at
-    float* slots = partial[parity] + 2 * threadIdx.y * warps + (is_upper ? warps : 0);
-    if (other == 0) {
-      slots[warp] = sum;
-    }
-    sum = 0.0f;
-    if (kShared) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // before, no GPU has clusters
-      const auto cluster = cooperative_groups::this_cluster();
-      wait_for_cluster();
-#pragma unroll
-      for (int block = 0; block < kMostBlocks; ++block) {
-        if (block < cluster.num_blocks() && other < warps) {
-          sum += cluster.map_shared_rank(slots, block)[other];
-        }
-      }
-#endif
-    } else {
-      __syncthreads();
-      if (other < warps) {
-        sum = slots[other];
-      }
-    }
-    sum = half_warp_sum(sum);
-  }
-  return {__shfl_sync(0xffffffff, sum, 0), __shfl_sync(0xffffffff, sum, 16)};
-}
-
-/// Stores the sums of a pack's V columns, pack i of a row of sums, 16 bytes at a time.
-template <int V>
-__device__ inline void store_sums(float* row_of_sums, int i, const float (&sums)[V]) {
-  constexpr int kEach = V < 4 ? V : 4;
-  for (int j = 0; j < V; j += kEach) {
-    Pack<float, kEach> pack;
-    for (int k = 0; k < kEach; ++k) {
-      pack.values[k] = sums[j + k];
-    }
-    reinterpret_cast<Pack<float, kEach>*>(row_of_sums)[(i * V + j) / kEach] = pack;
-  }
-}
-
-/// Unaligned rows are taken column by column, V = 1, and yet copied to the ring 16 bytes at a time:
-/// a row begins in its slot as far behind a multiple of 16 bytes as in memory.
-template <int V, typename T>
-__device__ inline int phase_of(const T* row) {
-  return V > 1 ? 0 : reinterpret_cast<uintptr_t>(row) % 16 / sizeof(T);
-}
-/// So much longer a slot is.
-template <typename T, int V>
-constexpr int kGap = V > 1 ? 0 : 16 / sizeof(T);
-
-/// The columns of an unaligned row that are whole 16 bytes. Up to seven before and seven behind
-/// them are its edges: 16 bytes there would be partly another row's. A thread has one of them.
-struct Middle {
-  int begin;
-  int end;
-};
-
-template <typename T>
-__device__ inline Middle middle_of(const T* row, int count) {
-  constexpr int kEach = 16 / sizeof(T);
-  const int gap = (kEach - phase_of<1>(row)) % kEach;
-  const int begin = gap < count ? gap : count;
-  return {begin, begin + (count - begin) / kEach * kEach};
-}
-
-/// This thread's column of the edges. It has none if that is not below count.
-template <typename T>
-__device__ inline int edge_of(const T* row, int count) {
-  const Middle middle = middle_of(row, count);
-  const int i = threadIdx.x;
-  return i < middle.begin ? i : i - middle.begin + middle.end;
-}
-
-template <typename T>
-__device__ inline T load_edge(const T* row, int count) {
-  const int c = edge_of(row, count);
-  return c < count ? row[c] : T{};
-}
-
-template <typename T>
-__device__ inline void store_edge(T* slot, const T* row, int count, T value) {
-  const int c = edge_of(row, count);
-  if (c < count) {
-    slot[c] = value;
-  }
-}
-
-/// The first of this thread's packs of V columns. The others are 32 packs further each, so that a
-/// warp has 32 * kColumns neighbouring columns.
-template <int V, int kColumns>
-__device__ inline int first_pack() {
-  return threadIdx.x / 32 * (32 * kColumns / V) + threadIdx.x % 32;
-}
-
-/// Begins to copy `count` columns of a row to a slot of the ring: each thread those packs that it
-/// will read itself, and of an unaligned row its part of the middle. Before sm_80 an asynchronous
-/// copy is a load and a store.
-template <int V, int kColumns, typename T>
-__device__ inline void begin_copy(T* slot, const T* row, int count) {
-  if constexpr (V > 1) {
-    const int first_i = first_pack<V, kColumns>();
-#pragma unroll
-    for (int p = 0; p < kColumns / V; ++p) {
-      const int i = first_i + p * 32;
-      if (i < count / V) {
-        __pipeline_memcpy_async(slot + i * V, row + i * V, 16);
-      }
-    }
-  } else {
-    constexpr int kEach = 16 / sizeof(T);
-    const Middle middle = middle_of(row, count);
-#pragma unroll 1
-    for (int c = middle.begin + threadIdx.x * kEach; c < middle.end; c += blockDim.x * kEach) {
-      __pipeline_memcpy_async(slot + phase_of<V>(row) + c, row + c, 16);
-    }
-  }
-}
-
-/// A row has kColumns columns a thread, and blockDim.x threads in each block of a cluster (where
-/// kShared) or in one block. blockDim.y rows are side by side.
-template <typename T, int V, int kColumns, bool kShared>
-__global__ void __launch_bounds__(32 * kRoomOfWarps<kColumns>)
-    ring_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
-                const float* mean, const float* rstd, T* dx, int64_t dx_stride,
-                float* partial_dweight,  // [groups, cols]
-                float* partial_dbias,    // [groups, cols]
-                int rows, int cols, int stages) {
+/// A thread has up to kColumns columns of each of its rows: packs ring.first, ring.first + 32, ...
+template <typename T, int V, int kColumns, bool kCluster>
+__global__ void __launch_bounds__(32 * Shape<T, V, kColumns>::kMostWarps)
+    backward_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
+                    const float* mean, const float* rstd, T* dx, int64_t dx_stride,
+                    float* partial_dweight, float* partial_dbias,  // [groups, cols]
+                    int rows, int cols, int slots) {
   using RowPack = Pack<T, V>;
   constexpr int kPacks = kColumns / V;
-  // Between the row's sums and its dx its packs are held in registers, if there are some left.
-  constexpr bool kHeld = V > 1 && kColumns == kFewColumns && sizeof(T) == 2;
-  int blocks = 1;  // of a row
-  int rank = 0;    // of this one among them
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();  // the second kernel may begin, and wait
-  if (kShared) {
-    blocks = cooperative_groups::this_cluster().num_blocks();
-    rank = cooperative_groups::this_cluster().block_rank();
-  }
-#endif
-  // The groups, each a block or a cluster, take blockDim.y rows at a time, and this thread one.
-  const int group = blockIdx.x / blocks;
-  const int step_rows = gridDim.x / blocks * blockDim.y;
-  // This block's part of a row: `count` columns from `first` on.
-  const int most = blockDim.x * kColumns;
-  const int first = rank * most;
-  const int count = min(most, max(0, cols - first));
-  dy += first;
-  x += first;
-  weight += first;
-  dx += first;
-
-  extern __shared__ float4 ring_memory[];  // [stages][blockDim.y][2][most + kGap], dy before x
-  const auto slot_of = [&](int stage, int which) {
-    return reinterpret_cast<T*>(ring_memory) +
-           ((stage * blockDim.y + threadIdx.y) * 2 + which) * (most + kGap<T, V>);
-  };
-  const auto begin_row = [&](int stage, int64_t row) {
-    begin_copy<V, kColumns>(slot_of(stage, 0), dy + row * dy_stride, count);
-    begin_copy<V, kColumns>(slot_of(stage, 1), x + row * x_stride, count);
-  };
-  // How many rows are on their way. Unaligned ones leave a place to the row before this one, which
-  // others may still be reading.
-  const int ahead = V > 1 ? stages : stages - 1;
-
-  // TODO 1: fill the ring. Of this thread's rows, group * blockDim.y + threadIdx.y and then every
-  // step_rows further, begin to copy the first `ahead`, if they are below rows: begin_row(stage,
-  // row). Behind each __pipeline_commit(): a row is a batch. Commit also where there is no row, for
-  // the batches are counted.
+  constexpr bool kHeld = V > 1 && kColumns == 16 && sizeof(T) == 2;  // there are registers
+  let_next_kernel_begin();
+  Ring<T, V, kPacks, kHeld> ring(dy, dy_stride, x, x_stride, rows, cols);
+  RowSums<kCluster> row_sums;
+  unsigned row = ring.first_row;  // this thread's
+  // TODO 1, fill the ring: for each slot below slots, ring.begin_copy(slot, row) of this thread's
+  // next row. They are ring.step apart. Commit after each.
   // [solution 1]
-  for (int stage = 0; stage < ahead; ++stage) {
-    const int64_t row = group * blockDim.y + threadIdx.y + stage * step_rows;
-    if (row < rows) {
-      begin_row(stage, row);
-    }
+  for (int slot = 0; slot < slots; ++slot) {
+    ring.begin_copy(slot, row + slot * ring.step);
     __pipeline_commit();
   }
   // [end]
-  const int first_i = first_pack<V, kColumns>();  // this thread's packs: every 32nd from here on
-  RowPack weights[kPacks] = {};                   // of this thread's columns
-  float sum_dweight[kPacks][V] = {};              // of the same columns, over this thread's rows
+  RowPack weights[kPacks] = {};       // of this thread's columns
+  float sum_dweight[kPacks][V] = {};  // of the same columns, over this thread's rows
   float sum_dbias[kPacks][V] = {};
-#pragma unroll
-  for (int p = 0; p < kPacks; ++p) {
-    const int i = first_i + p * 32;
-    if (i < count / V) {
-      weights[p] = reinterpret_cast<const RowPack*>(weight)[i];
-    }
-  }
-  const float per_column = 1.0f / cols;
-  int stage = 0;
-  int parity = 0;
-  unsigned row = group * blockDim.y + threadIdx.y;  // goes past the last, which may be 2^31 - 2
-  float next_mean = row < rows ? mean[row] : 0.0f;  // loaded a row ahead: no wait for memory
+  const auto* weight_packs = reinterpret_cast<const RowPack*>(weight + ring.first_column);
+  for_packs<kPacks>(ring.first, ring.end(0), [&](int p, int i) { weights[p] = weight_packs[i]; });
+  float next_mean = row < rows ? mean[row] : 0.0f;  // loaded one row ahead
   float next_rstd = row < rows ? rstd[row] : 0.0f;
-  T edge_dy = V == 1 && row < rows ? load_edge(dy + row * dy_stride, count) : T{};
-  T edge_x = V == 1 && row < rows ? load_edge(x + row * x_stride, count) : T{};
-  // All threads of a block take as many steps; in the last one some may have no row.
-  for (; row - threadIdx.y < rows; row += step_rows) {
-    const int packs = row < rows ? count / V : 0;
-    T* dy_slot = slot_of(stage, 0) + phase_of<V>(dy + row * dy_stride);
-    T* x_slot = slot_of(stage, 1) + phase_of<V>(x + row * x_stride);
-    const RowPack* dy_row = reinterpret_cast<const RowPack*>(dy_slot);  // [packs]
-    const RowPack* x_row = reinterpret_cast<const RowPack*>(x_slot);    // [packs]
-    const unsigned next = row + step_rows;
-    const unsigned later = row + ahead * step_rows;
+  const float per_column = 1.0f / cols;  // a division in each row would take long
+  int slot = 0;
+  // All threads of a block take equally many steps. In the last one, some may have no row.
+  for (; row - threadIdx.y < rows; row += ring.step) {
+    const unsigned next = row + ring.step;
     const float row_mean = next_mean;
     const float row_rstd = next_rstd;
     next_mean = next < rows ? mean[next] : 0.0f;
     next_rstd = next < rows ? rstd[next] : 0.0f;
-
-    const auto refill = [&](int place) {
-      // TODO 1, refill. In a place of the ring that nobody needs any more, begin to copy row
-      // `later`, if there is one. Commit in any case.
+    const auto refill = [&] {
+      // TODO 1, refill this slot, with the row that is `slots` steps further. Commit.
       // [solution 1]
-      if (later < rows) {
-        begin_row(place, later);
-      }
+      ring.begin_copy(slot, row + slots * ring.step);
       __pipeline_commit();
       // [end]
     };
 
-    // TODO 1, wait until this row has landed: __pipeline_wait_prior() for all batches but the last
-    // ahead - 1, which are none or one. The number has to be a constant.
+    // TODO 1, wait until this row has landed: __pipeline_wait_prior(n) waits for all batches but
+    // the last n. One or two (`slots`) are in flight; n has to be a constant.
     // [solution 1]
-    if (ahead > 1) {
-      __pipeline_wait_prior(1);
-    } else {
+    if (slots == 1) {
       __pipeline_wait_prior(0);
+    } else {
+      __pipeline_wait_prior(1);
     }
     // [end]
-    if (V == 1) {  // what a thread reads was copied by others, and the edges come separately
-      if (row < rows && threadIdx.x < 32) {
-        store_edge(dy_slot, dy + row * dy_stride, count, edge_dy);
-        store_edge(x_slot, x + row * x_stride, count, edge_x);
-      }
-      __syncthreads();
-      refill(stage > 0 ? stage - 1 : stages - 1);  // all have read the row before
-      if (next < rows && threadIdx.x < 32) {
-        edge_dy = load_edge(dy + next * dy_stride, count);
-        edge_x = load_edge(x + next * x_stride, count);
-      }
+    ring.take(slot, row);
+    if (ring.kFreeAtOnce) {
+      refill();
     }
-    RowPack held_dy[kPacks];
-    RowPack held_x[kPacks];
-    if (kHeld) {
-#pragma unroll
-      for (int p = 0; p < kPacks; ++p) {
-        const int i = first_i + p * 32;
-        if (i < packs) {
-          held_dy[p] = dy_row[i];
-          held_x[p] = x_row[i];
-        }
-      }
-      refill(stage);  // no barrier is needed, for each thread reads only what it has copied itself
-    }
-    RowSums sums = {0.0f, 0.0f};
-    // Most threads have all of their packs. They do not ask at each, so that nvcc loads ahead.
-    const auto sum_up = [&](bool has_all) {
-#pragma unroll
-      for (int p = 0; p < kPacks; ++p) {
-        const int i = first_i + p * 32;
-        if (has_all || i < packs) {
-          const RowPack dy_pack = kHeld ? held_dy[p] : dy_row[i];
-          const RowPack x_pack = kHeld ? held_x[p] : x_row[i];
-#pragma unroll
-          for (int j = 0; j < V; ++j) {
-            const float dy_value = value_of(dy_pack, j);
-            const float x_hat = (value_of(x_pack, j) - row_mean) * row_rstd;
-            // TODO 1, the sums of dx: add wdy and wdy * x̂ to sums. The weights are in weights[p].
-            // [solution 1]
-            const float wdy = value_of(weights[p], j) * dy_value;
-            sums.wdy += wdy;
-            sums.wdy_hat += wdy * x_hat;
-            // [end]
-            // TODO 2: dweight and dbias, first stage. Add dy * x̂ to sum_dweight[p][j], and dy to
-            // sum_dbias[p][j].
-            // [solution 2]
-            sum_dweight[p][j] += dy_value * x_hat;
-            sum_dbias[p][j] += dy_value;
-            // [end]
-          }
-        }
-      }
-    };
-    const bool has_all = first_i + (kPacks - 1) * 32 < packs;
-    has_all ? sum_up(true) : sum_up(false);
 
-    // TODO 1, dx. Call row_sums_of<kShared>() with parity for the sums over the row, and multiply
-    // by per_column. Then walk over the packs again and store dx.
+    float2 sums = {0.0f, 0.0f};  // over the row, of wdy = weight * dy and of wdy * x̂
+    for_packs<kPacks>(ring.first, ring.end(row), [&](int p, int) {
+      const RowPack dy_pack = ring.dy(p);
+      const RowPack x_pack = ring.x(p);
+#pragma unroll
+      for (int j = 0; j < V; ++j) {
+        const float dy_value = value_of(dy_pack, j);
+        const float x_hat = (value_of(x_pack, j) - row_mean) * row_rstd;
+        // TODO 1, the sums of dx: add wdy to sums.x and wdy * x̂ to sums.y. weights[p] has the
+        // weights.
+        // [solution 1]
+        const float wdy = value_of(weights[p], j) * dy_value;
+        sums.x += wdy;
+        sums.y += wdy * x_hat;
+        // [end]
+        // TODO 2: add dy * x̂ to sum_dweight[p][j], and dy to sum_dbias[p][j].
+        // [solution 2]
+        sum_dweight[p][j] += dy_value * x_hat;
+        sum_dbias[p][j] += dy_value;
+        // [end]
+      }
+    });
+
+    // TODO 1, dx: row_sums(sums) gives the sums over the row; multiply them by per_column. Then a
+    // loop as above makes pack i of dx, and stores it: dx + row * dx_stride + ring.first_column is
+    // where this block's packs begin.
     // [solution 1]
-    sums = row_sums_of<kShared>(sums, parity);
-    const float mean_wdy = sums.wdy * per_column;
-    const float mean_wdy_hat = sums.wdy_hat * per_column;
-    const float slope = mean_wdy_hat * row_rstd;
-    RowPack* dx_row = reinterpret_cast<RowPack*>(dx + row * dx_stride);
-    const auto store = [&](bool has_all) {
+    sums = row_sums(sums);
+    const float mean_wdy = sums.x * per_column;
+    const float slope = sums.y * per_column * row_rstd;
+    auto* dx_packs = reinterpret_cast<RowPack*>(dx + row * dx_stride + ring.first_column);
+    for_packs<kPacks>(ring.first, ring.end(row), [&](int p, int i) {
+      const RowPack dy_pack = ring.dy(p);
+      const RowPack x_pack = ring.x(p);
+      RowPack dx_pack;
 #pragma unroll
-      for (int p = 0; p < kPacks; ++p) {
-        const int i = first_i + p * 32;
-        if (has_all || i < packs) {
-          const RowPack dy_pack = kHeld ? held_dy[p] : dy_row[i];
-          const RowPack x_pack = kHeld ? held_x[p] : x_row[i];
-          RowPack dx_pack;
-#pragma unroll
-          for (int j = 0; j < V; ++j) {
-            const float wdy = value_of(weights[p], j) * value_of(dy_pack, j);
-            const float centred = value_of(x_pack, j) - row_mean;
-            dx_pack.values[j] = static_cast<T>((wdy - mean_wdy - centred * slope) * row_rstd);
-          }
-          dx_row[i] = dx_pack;
-        }
+      for (int j = 0; j < V; ++j) {
+        const float wdy = value_of(weights[p], j) * value_of(dy_pack, j);
+        const float centred = value_of(x_pack, j) - row_mean;
+        dx_pack.values[j] = static_cast<T>((wdy - mean_wdy - centred * slope) * row_rstd);
       }
-    };
-    has_all ? store(true) : store(false);
+      dx_packs[i] = dx_pack;
+    });
     // [end]
-
-    if (V > 1 && !kHeld) {
-      refill(stage);
+    if (!ring.kFreeAtOnce) {
+      refill();
     }
-    stage = stage + 1 < stages ? stage + 1 : 0;
-    parity ^= 1;
+    slot = slot + 1 < slots ? slot + 1 : 0;
   }
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  if (kShared) {
-    cooperative_groups::this_cluster().sync();  // the others have read this block's memory
-  }
-#endif
 
-  float* meet = reinterpret_cast<float*>(ring_memory);  // [blockDim.y, most]
-  const auto add_up = [&](const float(&sums)[kPacks][V], float* partial) {
-    // TODO 2, continued: the last row is done. Rows side by side have summed for themselves, so
-    // their sums meet in the ring, which is free after a barrier. Store sums[p] in row threadIdx.y
-    // of meet, each pack p: store_sums() does it for one, number first_i + p * 32. After another
-    // barrier let the threads of the block share its columns, those below count: add up the
-    // blockDim.y sums of a column in their order, and store the sum in row `group` of partial,
-    // where this block's columns begin at `first`.
+  float* meet = reinterpret_cast<float*>(ring.memory());  // [blockDim.y, most]
+  const int most = blockDim.x * kColumns;
+  const int columns = min(most, cols - static_cast<int>(ring.first_column));  // of this block
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x;
+  const auto block_sums = [&](const float(&sums)[kPacks][V], float* partial) {
+    // TODO 2, continued: the last row is done. Rows side by side have sums of their own, which meet
+    // in the ring: store_sums() of this thread's packs in row threadIdx.y of `meet`, with a barrier
+    // before and one behind. Then the block's threads share its columns: add up the blockDim.y sums
+    // of column c, in order, into row blockIdx.x of partial, column ring.first_column + c.
     // [solution 2]
     __syncthreads();
-#pragma unroll
     for (int p = 0; p < kPacks; ++p) {
-      store_sums(meet + threadIdx.y * most, first_i + p * 32, sums[p]);
+      store_sums(meet + threadIdx.y * most, ring.first + p * 32, sums[p]);
     }
     __syncthreads();
-    const int thread = threadIdx.y * blockDim.x + threadIdx.x;
-    for (int c = thread; c < count; c += blockDim.x * blockDim.y) {
-      float sum = meet[c];
-      for (int y = 1; y < blockDim.y; ++y) {
+    for (int c = thread; c < columns; c += blockDim.x * blockDim.y) {
+      float sum = 0.0f;
+      for (int y = 0; y < blockDim.y; ++y) {
         sum += meet[y * most + c];
       }
-      partial[static_cast<int64_t>(group) * cols + first + c] = sum;
+      partial[static_cast<int64_t>(blockIdx.x) * cols + ring.first_column + c] = sum;
     }
     // [end]
   };
-  add_up(sum_dweight, partial_dweight);
-  add_up(sum_dbias, partial_dbias);
+  block_sums(sum_dweight, partial_dweight);
+  block_sums(sum_dbias, partial_dbias);
 }
 
-// Rows that do not fit into the ring take two kernels, as in 2.2 and 2.3, but with packs: where a
-// GPU has no clusters, or has no room for one.
-
-/// One block a row, which is read twice.
-template <typename T, int V>
-__global__ void __launch_bounds__(kMostThreads)
-    wide_dx_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
-                   const float* mean, const float* rstd, T* dx, int64_t dx_stride, int cols) {
-  using RowPack = Pack<T, V>;
-  const int64_t row = blockIdx.x;
-  const float row_mean = mean[row];
-  const float row_rstd = rstd[row];
-  const RowPack* dy_row = reinterpret_cast<const RowPack*>(dy + row * dy_stride);
-  const RowPack* x_row = reinterpret_cast<const RowPack*>(x + row * x_stride);
-  const RowPack* weights = reinterpret_cast<const RowPack*>(weight);
-  RowPack* dx_row = reinterpret_cast<RowPack*>(dx + row * dx_stride);
-  // TODO 4: dx of a wide row: as in 2.2, but pack by pack, of which there are cols / V. The parity
-  // of a single row is 0.
-  // [solution 4]
-  RowSums sums = {0.0f, 0.0f};
-  for (int i = threadIdx.x; i < cols / V; i += blockDim.x) {
-    const RowPack weight_pack = weights[i];
-    const RowPack dy_pack = dy_row[i];
-    const RowPack x_pack = x_row[i];
-    for (int j = 0; j < V; ++j) {
-      const float wdy =
-          static_cast<float>(weight_pack.values[j]) * static_cast<float>(dy_pack.values[j]);
-      sums.wdy += wdy;
-      sums.wdy_hat += wdy * (static_cast<float>(x_pack.values[j]) - row_mean) * row_rstd;
-    }
-  }
-  sums = row_sums_of<false>(sums, 0);
-  const float mean_wdy = sums.wdy / cols;
-  const float mean_wdy_hat = sums.wdy_hat / cols;
-  for (int i = threadIdx.x; i < cols / V; i += blockDim.x) {
-    const RowPack weight_pack = weights[i];
-    const RowPack dy_pack = dy_row[i];
-    const RowPack x_pack = x_row[i];
-    RowPack dx_pack;
-    for (int j = 0; j < V; ++j) {
-      const float wdy =
-          static_cast<float>(weight_pack.values[j]) * static_cast<float>(dy_pack.values[j]);
-      const float x_hat = (static_cast<float>(x_pack.values[j]) - row_mean) * row_rstd;
-      dx_pack.values[j] = static_cast<T>((wdy - mean_wdy - x_hat * mean_wdy_hat) * row_rstd);
-    }
-    dx_row[i] = dx_pack;
-  }
-  // [end]
-}
-
-/// First stage of dweight and dbias: one thread for each pack of columns of each group of rows.
-/// Group g has the rows g, g + groups, g + 2 * groups, ...
-template <typename T, int V>
-__global__ void __launch_bounds__(kMostThreads)
-    wide_sum_rows_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
-                         const float* mean, const float* rstd,
-                         float* partial_dweight,  // [groups, cols]
-                         float* partial_dbias,    // [groups, cols]
-                         int rows, int cols) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;  // the pack
-  const int group = blockIdx.y;
-  const int groups = gridDim.y;
-  // TODO 4, continued: dweight and dbias, first stage. If there is such a pack, add up dy * x̂ and
-  // dy of its columns over the group's rows, and store_sums() in the group's rows of partial sums.
-  // [solution 4]
-  if (i < cols / V) {
-    float sum_dweight[V] = {};
-    float sum_dbias[V] = {};
-    for (int64_t row = group; row < rows; row += groups) {
-      const auto dy_pack = reinterpret_cast<const Pack<T, V>*>(dy + row * dy_stride)[i];
-      const auto x_pack = reinterpret_cast<const Pack<T, V>*>(x + row * x_stride)[i];
-      const float row_mean = mean[row];
-      const float row_rstd = rstd[row];
-      for (int j = 0; j < V; ++j) {
-        const float x_hat = (static_cast<float>(x_pack.values[j]) - row_mean) * row_rstd;
-        sum_dweight[j] += static_cast<float>(dy_pack.values[j]) * x_hat;
-        sum_dbias[j] += static_cast<float>(dy_pack.values[j]);
-      }
-    }
-    store_sums(partial_dweight + static_cast<int64_t>(group) * cols, i, sum_dweight);
-    store_sums(partial_dbias + static_cast<int64_t>(group) * cols, i, sum_dbias);
-  }
-  // [end]
-}
-
-constexpr int kSumCols = 32;    // columns of a block of sum_groups_kernel
-constexpr int kSumSlices = 32;  // its threads for each pack of them, at most
-constexpr int kSumBatch = 5;    // groups whose sums a thread loads at a time
-
-/// Second stage: adds up the groups' sums, those for dbias in blocks (b, 0), those for dweight in
-/// blocks (b, 1). Thread (i, s) takes groups s, s + blockDim.y, ... of
-/// pack i of its block's 32 columns; the slices meet in shared memory. It may be launched before
-/// the kernel in front of it has ended, and waits for it.
-template <typename T, int V>
-__global__ void sum_groups_kernel(const float* partial_dweight,  // [groups, cols]
-                                  const float* partial_dbias,    // [groups, cols]
+/// Adds up the groups' sums (a group is a block or a cluster): blocks (b, 0) of dweight, blocks (b,
+/// 1) of dbias. Thread (c, s) has groups s, s + blockDim.y, ... of column c of its block's columns.
+template <typename T>
+__global__ void sum_groups_kernel(const float* partial_dweight, const float* partial_dbias,
                                   T* dweight, T* dbias, int groups, int cols) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
-  const float* partial = blockIdx.y == 0 ? partial_dbias : partial_dweight;
-  T* sums = blockIdx.y == 0 ? dbias : dweight;
-  const int slice = threadIdx.y;
-  const int first = blockIdx.x * kSumCols;
-  const int col = first + threadIdx.x * V;
-  // TODO 2, second stage. Add up the partial sums of this thread's columns, if they are there, over
-  // groups slice, slice + blockDim.y, ... below groups. Let the slices of a column meet in a
-  // __shared__ array [kSumSlices][kSumCols]. After a barrier let one thread for each column that is
-  // there add up its blockDim.y sums, in order, and store what that makes in sums, converted to T.
+  wait_for_kernel_before();
+  const float* partial = blockIdx.y == 0 ? partial_dweight : partial_dbias;
+  T* sums = blockIdx.y == 0 ? dweight : dbias;
+  const int column = blockIdx.x * kSumColumns + threadIdx.x;
+  __shared__ float slices[32][kSumColumns];
+  // TODO 2, second stage: if there is such a column, add up its sums of this thread's groups. The
+  // slices meet: after a barrier one thread adds them up, in order, and stores the result.
   // [solution 2]
-  __shared__ Pack<float, V> slices[kSumSlices][kSumCols / V];
-  Pack<float, V> sum = {};
-  for (int batch = slice; col < cols && batch < groups; batch += kSumBatch * blockDim.y) {
+  constexpr int kBatch = 9;  // are loaded before the first is added
+  float sum = 0.0f;
+  for (int batch = threadIdx.y; column < cols && batch < groups; batch += kBatch * blockDim.y) {
 #pragma unroll
-    for (int k = 0; k < kSumBatch; ++k) {
+    for (int k = 0; k < kBatch; ++k) {
       const int group = batch + k * blockDim.y;
-      if (group < groups) {
-        const float* from = partial + static_cast<int64_t>(group) * cols + col;
-        const auto pack = *reinterpret_cast<const Pack<float, V>*>(from);
-        for (int j = 0; j < V; ++j) {
-          sum.values[j] += pack.values[j];
-        }
-      }
+      sum += group < groups ? partial[static_cast<int64_t>(group) * cols + column] : 0.0f;
     }
   }
-  slices[slice][threadIdx.x] = sum;
+  slices[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
-  const int c = slice * blockDim.x + threadIdx.x;  // of the block's columns
-  if (c < kSumCols && first + c < cols) {
-    float total = 0.0f;
-#pragma unroll 8
-    for (int other = 0; other < blockDim.y; ++other) {
-      total += slices[other][c / V].values[c % V];
+  if (threadIdx.y == 0 && column < cols) {
+    for (int slice = 1; slice < blockDim.y; ++slice) {
+      sum += slices[slice][threadIdx.x];
     }
-    sums[first + c] = static_cast<T>(total);
+    sums[column] = static_cast<T>(sum);
   }
   // [end]
 }
@@ -617,107 +207,16 @@ bool is_aligned(const T* tensor, int64_t stride, int cols) {
   return false;
 }
 
-inline int attribute(cudaDeviceAttr which) {
-  int device = 0;
-  int value = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&value, which, device);
-  return value;
-}
-
-/// How rows lie on the GPU: `blocks` blocks have one (a cluster), each of them `warps` warps of it;
-/// `side` rows are side by side in a block, and a multiprocessor has `each` blocks.
-struct Layout {
-  int blocks;
-  int warps;
-  int side;
-  int each;
-};
-
-template <int kColumns>
-Layout layout_for(int cols, int most_columns) {
+/// How many blocks share a row of so many columns, of which each takes most_columns at most.
+inline int blocks_for(int cols, int most_columns) {
   int blocks = 1;
-  // TODO 4, at last: if attribute(cudaDevAttrClusterLaunch) is not 0, double blocks until they have
-  // cols columns, most_columns each, or are kMostBlocks.
+  // TODO 4: if has_clusters(), as few as are enough, but 8 rather than 6 or 7: few of these fit.
   // [solution 4]
-  while (attribute(cudaDevAttrClusterLaunch) != 0 && blocks * most_columns < cols &&
-         blocks < kMostBlocks) {
-    blocks *= 2;
+  while (has_clusters() && blocks * most_columns < cols && blocks < kMostBlocks) {
+    blocks = blocks < 5 ? blocks + 1 : kMostBlocks;
   }
   // [end]
-  const int columns = blocks * 32 * kColumns;  // of a warp of each
-  const int warps = (cols + columns - 1) / columns;
-  const int wanted = (kGoodWarps + warps - 1) / warps;  // rows of a multiprocessor
-  const int at_once = max(1, min(wanted, kRoomOfWarps<kColumns> / warps));
-  const int side = at_once > 3 ? at_once / 2 : 1;
-  return {blocks, warps, side, at_once / side};
-}
-
-/// How many rows the ring of a block may have, if `each` blocks share a multiprocessor. Of the
-/// shared memory 3 KB a block are for the slots of row_sums_of(), and for CUDA itself.
-inline int stages_for(int each, int64_t stage_bytes) {
-  const int room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) / each - 3072;
-  const int64_t stages = room / stage_bytes;
-  return stages < kMostStages ? static_cast<int>(stages) : kMostStages;
-}
-
-/// Makes dx, and rows of partial sums in scratch. Gives back how many.
-template <typename T, int V, int kColumns>
-int launch_rows(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
-                const float* mean, const float* rstd, T* dx, int64_t dx_stride,
-                float* partial_dweight, float* partial_dbias, int rows, int cols,
-                cudaStream_t stream) {
-  // A block takes as long a row as its registers and its shared memory, 32 KB a tensor, have room
-  // for: the barrier of a cluster takes longer.
-  constexpr int kMostColumns = kMostThreads * (sizeof(T) == 2 ? kColumns : kFewColumns);
-  Layout layout = layout_for<kColumns>(cols, kMostColumns);
-  const int64_t slot = 32 * kColumns * static_cast<int64_t>(layout.warps) + kGap<T, V>;
-  const int64_t stage_bytes = 2 * layout.side * slot * sizeof(T);  // dy and x
-  const int least_stages = V > 1 ? 1 : 2;
-  if (stages_for(layout.each, stage_bytes) < least_stages) {
-    layout.each = 1;  // a GPU with less shared memory
-  }
-  const int stages = stages_for(layout.each, stage_bytes);
-  if (layout.warps <= kMostWarps && stages >= least_stages) {
-    const auto kernel =
-        layout.blocks > 1 ? ring_kernel<T, V, kColumns, true> : ring_kernel<T, V, kColumns, false>;
-    cudaLaunchAttribute cluster = {};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {static_cast<unsigned>(layout.blocks), 1, 1};
-    cudaLaunchConfig_t config = {};
-    config.gridDim = layout.blocks;
-    config.blockDim = dim3(32 * layout.warps, layout.side);
-    config.dynamicSmemBytes = stages * stage_bytes;
-    config.stream = stream;
-    config.attrs = &cluster;
-    config.numAttrs = layout.blocks > 1 ? 1 : 0;
-    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         static_cast<int>(config.dynamicSmemBytes));
-    // As many groups, each a block or a cluster, as fit on the GPU at once. A cluster has to fit
-    // into a part of it, so that some multiprocessors may stay without.
-    int most = attribute(cudaDevAttrMultiProcessorCount) * layout.each / layout.blocks;
-    if (layout.blocks > 1) {
-      int clusters = 0;
-      cudaOccupancyMaxActiveClusters(&clusters, kernel, &config);
-      most = clusters < most ? clusters : most;
-    }
-    const int wanted = layernorm_groups((rows - 1) / layout.side + 1);
-    const int groups = most < wanted ? most : wanted;
-    if (groups > 0) {
-      config.gridDim = groups * layout.blocks;
-      cudaLaunchKernelEx(&config, kernel, dy, dy_stride, x, x_stride, weight, mean, rstd, dx,
-                         dx_stride, partial_dweight, partial_dbias, rows, cols, stages);
-      return groups;
-    }
-  }
-  constexpr int kMostGroups = 64;  // there are many blocks for each: the rows are wide
-  const int groups = rows < kMostGroups ? rows : kMostGroups;
-  const int pack_blocks = (cols / V + kMostThreads - 1) / kMostThreads;
-  wide_dx_kernel<T, V><<<rows, kMostThreads, 0, stream>>>(dy, dy_stride, x, x_stride, weight, mean,
-                                                          rstd, dx, dx_stride, cols);
-  wide_sum_rows_kernel<T, V><<<dim3(pack_blocks, groups), kMostThreads, 0, stream>>>(
-      dy, dy_stride, x, x_stride, mean, rstd, partial_dweight, partial_dbias, rows, cols);
-  return groups;
+  return blocks;
 }
 
 template <typename T>
@@ -727,34 +226,24 @@ Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, in
                                   int cols, cudaStream_t stream) {
   const bool aligned = is_aligned(dy, dy_stride, cols) && is_aligned(x, x_stride, cols) &&
                        is_aligned(weight, 0, cols) && is_aligned(dx, dx_stride, cols);
-  constexpr int V = 16 / sizeof(T);
-  constexpr int kOfWide = sizeof(T) == 2 ? kManyColumns : kFewColumns;
-  const auto launch = !aligned                             ? launch_rows<T, 1, kManyColumns>
-                      : cols <= kMostThreads * kFewColumns ? launch_rows<T, V, kFewColumns>
-                                                           : launch_rows<T, V, kOfWide>;
-  float* partial_dweight = scratch;  // both: [layernorm_groups(rows), cols]
-  float* partial_dbias = scratch + static_cast<int64_t>(layernorm_groups(rows)) * cols;
-  const int groups = rows == 0
-                         ? 0
-                         : launch(dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride,
-                                  partial_dweight, partial_dbias, rows, cols, stream);
-  // Also where there are no rows: the sums over none of them are zero. From sm_90 on a kernel may
-  // be launched while the one before it ends, which hides the time that a launch takes.
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3((cols + kSumCols - 1) / kSumCols, 2);
-  const int pack = cols % 4 == 0 ? 4 : 1;
-  // No more slices than groups, for of wide rows there are few, and many columns; but a thread for
-  // each column.
-  config.blockDim = dim3(kSumCols / pack, min(max(groups, pack), kSumSlices));
-  config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = attribute(cudaDevAttrComputeCapabilityMajor) >= 9 ? 1 : 0;
-  cudaLaunchKernelEx(&config, pack == 4 ? sum_groups_kernel<T, 4> : sum_groups_kernel<T, 1>,
-                     static_cast<const float*>(partial_dweight),
-                     static_cast<const float*>(partial_dbias), dweight, dbias, groups, cols);
+  const int blocks = blocks_for(cols, kMostColumns<T>);
+  const int most_groups = layernorm_groups(rows);  // as scratch has room for
+  float* partial_dbias = scratch + static_cast<int64_t>(most_groups) * cols;
+  int groups = with_shape<T>(aligned, cols, blocks, kEnoughBytes, [&](auto shape) {
+    constexpr int V = shape.V, kColumns = shape.kColumns;
+    const auto kernel =
+        blocks > 1 ? backward_kernel<T, V, kColumns, true> : backward_kernel<T, V, kColumns, false>;
+    return launch_groups(kernel, shape, rows, most_groups, stream, dy, dy_stride, x, x_stride,
+                         weight, mean, rstd, dx, dx_stride, scratch, partial_dbias, rows, cols);
+  });
+  if (groups == 0 && rows > 0) {  // this GPU has no room for a row
+    groups = plain_backward<true>(dy, dy_stride, x, x_stride, weight, mean, rstd, dx, dx_stride,
+                                  scratch, partial_dbias, false, most_groups, rows, cols, stream);
+  }
+  // Also if there are no rows: the sums over none of them are 0.
+  launch_early(sum_groups_kernel<T>, dim3((cols - 1) / kSumColumns + 1, 2),
+               dim3(kSumColumns, min(max(groups, 1), 32)), stream, scratch, partial_dbias, dweight,
+               dbias, groups, cols);
   return Summation::fixed_order;
 }
 

@@ -1,218 +1,145 @@
-// RMSNorm backward, version 2: packs. A thread loads and stores 16 bytes at a time, so that as many
-// threads have more bytes under way. Where rows are not aligned for that, a pack is a single
-// column.
-//
-// Version 1 has single columns only. Version 3 asks for the next row before this one is summed.
+// A rung of the ladder of 1.6: dy and x are loaded 16 bytes at a time, and the row stays in
+// registers until its dx is stored. It is loaded when its turn comes: nothing is in flight while it
+// is summed.
 
+#include <onepass/plain_backward.h>
+#include <onepass/ring.h>
 #include <onepass/rmsnorm.h>
 
 namespace onepass {
 
-constexpr int kMostThreads = 512;  // threads a block
-constexpr int kMostWarps = kMostThreads / 32;
-
-/// V neighbouring columns, loaded and stored in one access.
-template <typename T, int V>
-struct alignas(sizeof(T) * V) Pack {
-  T values[V];
-};
-
-/// The sum of `value` over the 32 lanes of a warp, in every lane (exercise 1.1).
-__device__ inline float warp_sum(float value) {
-  for (int offset = 16; offset > 0; offset /= 2) {
-    value += __shfl_xor_sync(0xffffffff, value, offset);
-  }
-  return value;
-}
-
-/// The sum of `value` over all threads of the block, in every thread (exercise 1.1). Called for one
-/// row after another: `parity` alternates between 0 and 1, so that a warp that is ahead writes to
-/// other slots than those that a late warp may still be reading.
-__device__ inline float block_sum_of(float value, int parity) {
-  __shared__ float partial[2][kMostWarps];
-  const int lane = threadIdx.x % 32;
-  const int warp = threadIdx.x / 32;
-  const int warps = blockDim.x / 32;
-  value = warp_sum(value);
-  if (lane == 0) {
-    partial[parity][warp] = value;
-  }
-  __syncthreads();
-  return warp_sum(lane < warps ? partial[parity][lane] : 0.0f);
-}
-
-/// Pack p of this thread's share of a row, which is packs threadIdx.x, threadIdx.x + blockDim.x,
-/// ...; zeros past the row's end.
-template <typename T, int V>
-__device__ inline Pack<T, V> load_pack(const T* row, int p, int cols) {
-  const int i = p * blockDim.x + threadIdx.x;
-  if (i < cols / V) {
-    return reinterpret_cast<const Pack<T, V>*>(row)[i];
-  }
-  Pack<T, V> zeros;
-  for (int j = 0; j < V; ++j) {
-    zeros.values[j] = static_cast<T>(0.0f);
-  }
-  return zeros;
-}
-
-/// Stores the sums of a pack's V columns, pack i of a row of partial sums, 16 bytes at a time.
-template <int V>
-__device__ inline void store_sums(float* partial_row, int i, const float (&sums)[V]) {
-  constexpr int kEach = V < 4 ? V : 4;
-  for (int j = 0; j < V; j += kEach) {
-    Pack<float, kEach> pack;
-    for (int k = 0; k < kEach; ++k) {
-      pack.values[k] = sums[j + k];
-    }
-    reinterpret_cast<Pack<float, kEach>*>(partial_row)[(i * V + j) / kEach] = pack;
-  }
-}
-
-/// x̂ as it counts in dweight.
+/// x̂ as it counts in dweight (exercise 1.3).
 template <typename T>
 __device__ inline float x_hat_for_dweight(float x_hat, CastOrder order) {
-  if (order == CastOrder::llama) {
-    x_hat = static_cast<float>(static_cast<T>(x_hat));
-  }
-  return x_hat;
+  return order == CastOrder::llama ? static_cast<float>(static_cast<T>(x_hat)) : x_hat;
 }
 
-// How many columns a thread may have: up to 32 the sums are in registers. Beyond, the compiler
-// keeps them in memory, in loops that it does not unroll.
-constexpr int kColumnsSummed = 32;
+constexpr int kSumColumns = 32;         // of a block of sum_groups_kernel, with 32 threads for each
+constexpr int kEnoughBytes = 11 << 10;  // of each tensor in flight on an SM
 
-template <typename T, int V, int kPacks>
-__global__ void __launch_bounds__(kMostThreads)
-    rmsnorm_backward_fast_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride,
-                                 const T* weight, const float* rstd, T* dx, int64_t dx_stride,
-                                 float* partial,  // [gridDim.x, cols]
-                                 CastOrder order, int rows, int cols) {
-  constexpr int kUnroll = V * kPacks <= kColumnsSummed ? kPacks : 1;
-  float sum_dweight[kPacks][V] = {};  // over this block's rows
+/// A thread has up to kColumns columns of each of its rows: packs ring.first, ring.first + 32, ...
+template <typename T, int V, int kColumns, bool kCluster>
+__global__ void __launch_bounds__(32 * Shape<T, V, kColumns>::kMostWarps)
+    backward_kernel(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
+                    const float* rstd, T* dx, int64_t dx_stride,
+                    float* partial,  // [groups, cols]
+                    CastOrder order, int rows, int cols, int /*slots*/) {
+  using RowPack = Pack<T, V>;
+  constexpr int kPacks = kColumns / V;
+  let_next_kernel_begin();
+  Ring<T, V, kPacks, false> ring(dy, dy_stride, x, x_stride, rows, cols);
+  RowSums<kCluster> row_sums;
+  unsigned row = ring.first_row;      // this thread's
+  RowPack weights[kPacks] = {};       // of this thread's columns
+  float sum_dweight[kPacks][V] = {};  // of the same columns, over this thread's rows
+  const auto* weight_packs = reinterpret_cast<const RowPack*>(weight + ring.first_column);
+  for_packs<kPacks>(ring.first, ring.end(0), [&](int p, int i) { weights[p] = weight_packs[i]; });
+  float next_rstd = row < rows ? rstd[row] : 0.0f;  // loaded one row ahead
+  const float per_column = 1.0f / cols;             // a division in each row would take long
+  // All threads of a block take equally many steps. In the last one, some may have no row.
+  for (; row - threadIdx.y < rows; row += ring.step) {
+    const unsigned next = row + ring.step;
+    const float row_rstd = next_rstd;
+    next_rstd = next < rows ? rstd[next] : 0.0f;
+    const T* dy_row = dy + row * dy_stride + ring.first_column;
+    const T* x_row = x + row * x_stride + ring.first_column;
+    RowPack held_dy[kPacks];
+    RowPack held_x[kPacks];
+    for_packs<kPacks>(ring.first, ring.end(row), [&](int p, int i) {
+      held_dy[p] = reinterpret_cast<const RowPack*>(dy_row)[i];
+      held_x[p] = reinterpret_cast<const RowPack*>(x_row)[i];
+    });
 
-  int parity = 0;
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x, parity ^= 1) {
-    const T* dy_row = dy + row * dy_stride;
-    const T* x_row = x + row * x_stride;
-    const float row_rstd = rstd[row];
-    float wdy_hat = 0.0f;
-#pragma unroll kUnroll
-    for (int p = 0; p < kPacks; ++p) {
-      const Pack<T, V> weight_pack = load_pack<T, V>(weight, p, cols);
-      const Pack<T, V> dy_pack = load_pack<T, V>(dy_row, p, cols);
-      const Pack<T, V> x_pack = load_pack<T, V>(x_row, p, cols);
+    float sum = 0.0f;  // over the row, of wdy * x̂ with wdy = weight * dy
+    for_packs<kPacks>(ring.first, ring.end(row), [&](int p, int) {
+      const RowPack dy_pack = held_dy[p];
+      const RowPack x_pack = held_x[p];
 #pragma unroll
       for (int j = 0; j < V; ++j) {
-        const float wdy =
-            static_cast<float>(weight_pack.values[j]) * static_cast<float>(dy_pack.values[j]);
-        const float x_hat = static_cast<float>(x_pack.values[j]) * row_rstd;
-        wdy_hat += wdy * x_hat;
+        const float dy_value = value_of(dy_pack, j);
+        const float x_hat = value_of(x_pack, j) * row_rstd;
+        sum += value_of(weights[p], j) * dy_value * x_hat;
+        sum_dweight[p][j] += dy_value * x_hat_for_dweight<T>(x_hat, order);
       }
-    }
-    const float mean_wdy_hat = block_sum_of(wdy_hat, parity) / cols;
-    Pack<T, V>* dx_row = reinterpret_cast<Pack<T, V>*>(dx + row * dx_stride);
-#pragma unroll kUnroll
-    for (int p = 0; p < kPacks; ++p) {
-      const Pack<T, V> weight_pack = load_pack<T, V>(weight, p, cols);
-      const Pack<T, V> dy_pack = load_pack<T, V>(dy_row, p, cols);
-      const Pack<T, V> x_pack = load_pack<T, V>(x_row, p, cols);
-      Pack<T, V> dx_pack;
+    });
+
+    const float mean_wdy_hat = row_sums({sum, 0.0f}).x * per_column;
+    const float slope = mean_wdy_hat * row_rstd;
+    auto* dx_packs = reinterpret_cast<RowPack*>(dx + row * dx_stride + ring.first_column);
+    for_packs<kPacks>(ring.first, ring.end(row), [&](int p, int i) {
+      const RowPack dy_pack = held_dy[p];
+      const RowPack x_pack = held_x[p];
+      RowPack dx_pack;
 #pragma unroll
       for (int j = 0; j < V; ++j) {
-        const float wdy =
-            static_cast<float>(weight_pack.values[j]) * static_cast<float>(dy_pack.values[j]);
-        const float x_hat = static_cast<float>(x_pack.values[j]) * row_rstd;
-        dx_pack.values[j] = static_cast<T>((wdy - x_hat * mean_wdy_hat) * row_rstd);
-        sum_dweight[p][j] +=
-            static_cast<float>(dy_pack.values[j]) * x_hat_for_dweight<T>(x_hat, order);
+        const float wdy = value_of(weights[p], j) * value_of(dy_pack, j);
+        dx_pack.values[j] = static_cast<T>((wdy - value_of(x_pack, j) * slope) * row_rstd);
       }
-      const int i = p * blockDim.x + threadIdx.x;
-      if (i < cols / V) {
-        dx_row[i] = dx_pack;
-      }
-    }
+      dx_packs[i] = dx_pack;
+    });
   }
 
-#pragma unroll kUnroll
-  for (int p = 0; p < kPacks; ++p) {
-    const int i = p * blockDim.x + threadIdx.x;
-    if (i < cols / V) {
-      store_sums(partial + static_cast<int64_t>(blockIdx.x) * cols, i, sum_dweight[p]);
-    }
-  }
-}
-
-constexpr int kSumCols = 32;    // columns of a block of sum_blocks_kernel
-constexpr int kSumSlices = 16;  // its threads for each of them
-
-/// Second stage: adds up the blocks' sums. Thread (c, s) takes blocks s, s + kSumSlices, ... of
-/// column c of its 32; the slices meet in shared memory.
-template <typename T>
-__global__ void sum_blocks_kernel(const float* partial,  // [blocks, cols]
-                                  T* dweight, int blocks, int cols) {
-  const int slice = threadIdx.y;
-  const int col = blockIdx.x * kSumCols + threadIdx.x;
-
-  __shared__ float slices[kSumSlices][kSumCols];
-  float sum = 0.0f;
-  if (col < cols) {
-    for (int block = slice; block < blocks; block += kSumSlices) {
-      sum += partial[static_cast<int64_t>(block) * cols + col];
-    }
-  }
-  slices[slice][threadIdx.x] = sum;
+  float* meet = reinterpret_cast<float*>(ring.memory());  // [blockDim.y, most]
+  const int most = blockDim.x * kColumns;
+  const int columns = ring.end(0) * V;  // of this block
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x;
   __syncthreads();
-  if (slice == 0 && col < cols) {
-    for (int other = 1; other < kSumSlices; ++other) {
-      sum += slices[other][threadIdx.x];
+  for (int p = 0; p < kPacks; ++p) {
+    store_sums(meet + threadIdx.y * most, ring.first + p * 32, sum_dweight[p]);
+  }
+  __syncthreads();
+  for (int c = thread; c < columns; c += blockDim.x * blockDim.y) {
+    float sum = 0.0f;
+    for (int y = 0; y < blockDim.y; ++y) {
+      sum += meet[y * most + c];
     }
-    dweight[col] = static_cast<T>(sum);
+    partial[static_cast<int64_t>(blockIdx.x) * cols + ring.first_column + c] = sum;
   }
 }
 
-/// A kernel for rows of some width, and how many columns a thread of it has.
+/// Adds up the groups' sums (a group is a block or a cluster). Thread (c, s) has groups s,
+/// s + blockDim.y, ... of column c of its block's kSumColumns columns.
 template <typename T>
-struct Variant {
-  void (*kernel)(const T* dy, int64_t dy_stride, const T* x, int64_t x_stride, const T* weight,
-                 const float* rstd, T* dx, int64_t dx_stride, float* partial, CastOrder order,
-                 int rows, int cols);
-  int columns;
-};
-
-/// The narrowest that is wide enough.
-template <typename T>
-Variant<T> variant_for(int cols, bool aligned) {
-  constexpr int V = 16 / sizeof(T);
-  if (!aligned) {
-    return cols <= 8 * kMostThreads ? Variant<T>{rmsnorm_backward_fast_kernel<T, 1, 8>, 8}
-                                    : Variant<T>{rmsnorm_backward_fast_kernel<T, 1, 128>, 128};
+__global__ void sum_groups_kernel(const float* partial, T* dweight, int groups, int cols) {
+  wait_for_kernel_before();
+  const int column = blockIdx.x * kSumColumns + threadIdx.x;
+  __shared__ float slices[32][kSumColumns];
+  constexpr int kBatch = 9;  // are loaded before the first is added
+  float sum = 0.0f;
+  for (int batch = threadIdx.y; column < cols && batch < groups; batch += kBatch * blockDim.y) {
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const int group = batch + k * blockDim.y;
+      sum += group < groups ? partial[static_cast<int64_t>(group) * cols + column] : 0.0f;
+    }
   }
-  if (cols <= 16 * kMostThreads) {
-    return {rmsnorm_backward_fast_kernel<T, V, 16 / V>, 16};
+  slices[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.y == 0 && column < cols) {
+    for (int slice = 1; slice < blockDim.y; ++slice) {
+      sum += slices[slice][threadIdx.x];
+    }
+    dweight[column] = static_cast<T>(sum);
   }
-  if (cols <= 32 * kMostThreads) {
-    return {rmsnorm_backward_fast_kernel<T, V, 32 / V>, 32};
-  }
-  return {rmsnorm_backward_fast_kernel<T, V, 128 / V>, 128};
 }
 
-/// Can every row of a tensor be read in accesses of 16 bytes?
+/// Can every row of a tensor be accessed in packs of 16 bytes?
 template <typename T>
 bool is_aligned(const T* tensor, int64_t stride, int cols) {
   constexpr int V = 16 / sizeof(T);
-  return reinterpret_cast<uintptr_t>(tensor) % 16 == 0 && stride % V == 0 && cols % V == 0;
+  if (reinterpret_cast<uintptr_t>(tensor) % 16 == 0 && stride % V == 0 && cols % V == 0) {
+    return true;
+  }
+  return false;
 }
 
-/// Enough blocks for kMostThreads threads on every multiprocessor: more would bring little, and
-/// each leaves a row of sums to be added up. No more than there are rows, or room in scratch.
-inline int blocks_for(int threads, int rows) {
-  int device = 0;
-  int multiprocessors = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  const int blocks = multiprocessors * (kMostThreads / threads);
-  return blocks < rmsnorm_groups(rows) ? blocks : rmsnorm_groups(rows);
+/// How many blocks share a row of so many columns, of which each takes most_columns at most.
+inline int blocks_for(int cols, int most_columns) {
+  int blocks = 1;
+  while (has_clusters() && blocks * most_columns < cols && blocks < kMostBlocks) {
+    blocks = blocks < 5 ? blocks + 1 : kMostBlocks;
+  }
+  return blocks;
 }
 
 template <typename T>
@@ -222,17 +149,23 @@ void rmsnorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x
                            cudaStream_t stream) {
   const bool aligned = is_aligned(dy, dy_stride, cols) && is_aligned(x, x_stride, cols) &&
                        is_aligned(weight, 0, cols) && is_aligned(dx, dx_stride, cols);
-  const Variant<T> variant = variant_for<T>(cols, aligned);
-  const int warps = (cols + 32 * variant.columns - 1) / (32 * variant.columns);
-  const int threads = 32 * warps;
-  const int blocks = rows == 0 ? 0 : blocks_for(threads, rows);
-  if (blocks > 0) {
-    variant.kernel<<<blocks, threads, 0, stream>>>(dy, dy_stride, x, x_stride, weight, rstd, dx,
-                                                   dx_stride, scratch, order, rows, cols);
+  const int blocks = blocks_for(cols, kMostColumns<T>);
+  const int most_groups = rmsnorm_groups(rows);  // as scratch has room for
+  int groups = with_shape<T>(aligned, cols, blocks, kEnoughBytes, [&](auto shape) {
+    constexpr int V = shape.V, kColumns = shape.kColumns;
+    const auto kernel =
+        blocks > 1 ? backward_kernel<T, V, kColumns, true> : backward_kernel<T, V, kColumns, false>;
+    return launch_groups(kernel, shape, rows, most_groups, stream, dy, dy_stride, x, x_stride,
+                         weight, rstd, dx, dx_stride, scratch, order, rows, cols);
+  });
+  if (groups == 0 && rows > 0) {  // this GPU has no room for a row
+    groups = plain_backward<false>(dy, dy_stride, x, x_stride, weight, nullptr, rstd, dx, dx_stride,
+                                   scratch, nullptr, order == CastOrder::llama, most_groups, rows,
+                                   cols, stream);
   }
-  // Also where there are no rows: the sums over none of them are zero.
-  sum_blocks_kernel<<<(cols + kSumCols - 1) / kSumCols, dim3(kSumCols, kSumSlices), 0, stream>>>(
-      scratch, dweight, blocks, cols);
+  // Also if there are no rows: the sums over none of them are 0.
+  launch_early(sum_groups_kernel<T>, (cols - 1) / kSumColumns + 1,
+               dim3(kSumColumns, min(max(groups, 1), 32)), stream, scratch, dweight, groups, cols);
 }
 
 }  // namespace onepass
