@@ -32,8 +32,8 @@ __device__ inline float x_hat_for_dweight(float x_hat, CastOrder order) {
   return order == CastOrder::llama ? static_cast<float>(static_cast<T>(x_hat)) : x_hat;
 }
 
-constexpr int kSumColumns = 32;         // of a block of sum_groups_kernel, with 32 threads for each
-constexpr int kEnoughBytes = 11 << 10;  // of each tensor in flight on an SM
+constexpr int kSumColumns = 32, kSlices = 16;  // of a block of sum_groups_kernel: a small one
+constexpr int kEnoughBytes = 11 << 10;         // of each tensor in flight on an SM
 
 /// A thread has up to kColumns columns of each of its rows: packs ring.first, ring.first + 32, ...
 template <typename T, int V, int kColumns, bool kCluster>
@@ -166,7 +166,7 @@ template <typename T>
 __global__ void sum_groups_kernel(const float* partial, T* dweight, int groups, int cols) {
   wait_for_kernel_before();
   const int column = blockIdx.x * kSumColumns + threadIdx.x;
-  __shared__ float slices[32][kSumColumns];
+  __shared__ float slices[kSlices][kSumColumns];
   // TODO 2, second stage: if there is such a column, add up its sums of this thread's groups. The
   // slices meet: after a barrier one thread adds them up, in order, and stores the result.
   // [solution 2]
@@ -238,7 +238,8 @@ void rmsnorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, int64_t x
   }
   // Also if there are no rows: the sums over none of them are 0.
   launch_early(sum_groups_kernel<T>, (cols - 1) / kSumColumns + 1,
-               dim3(kSumColumns, min(max(groups, 1), 32)), stream, scratch, dweight, groups, cols);
+               dim3(kSumColumns, min(max(groups, 1), kSlices)), stream, scratch, dweight, groups,
+               cols);
 }
 
 }  // namespace onepass

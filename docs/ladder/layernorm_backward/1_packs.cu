@@ -8,8 +8,8 @@
 
 namespace onepass {
 
-constexpr int kSumColumns = 32;         // of a block of sum_groups_kernel, with 32 threads for each
-constexpr int kEnoughBytes = 16 << 10;  // of each tensor in flight on an SM
+constexpr int kSumColumns = 32, kSlices = 16;  // of a block of sum_groups_kernel: a small one
+constexpr int kEnoughBytes = 16 << 10;         // of each tensor in flight on an SM
 
 /// A thread has up to kColumns columns of each of its rows: packs ring.first, ring.first + 32, ...
 template <typename T, int V, int kColumns, bool kCluster>
@@ -113,7 +113,7 @@ __global__ void sum_groups_kernel(const float* partial_dweight, const float* par
   const float* partial = blockIdx.y == 0 ? partial_dweight : partial_dbias;
   T* sums = blockIdx.y == 0 ? dweight : dbias;
   const int column = blockIdx.x * kSumColumns + threadIdx.x;
-  __shared__ float slices[32][kSumColumns];
+  __shared__ float slices[kSlices][kSumColumns];
   constexpr int kBatch = 9;  // are loaded before the first is added
   float sum = 0.0f;
   for (int batch = threadIdx.y; column < cols && batch < groups; batch += kBatch * blockDim.y) {
@@ -175,8 +175,8 @@ Summation layernorm_backward_fast(const T* dy, int64_t dy_stride, const T* x, in
   }
   // Also if there are no rows: the sums over none of them are 0.
   launch_early(sum_groups_kernel<T>, dim3((cols - 1) / kSumColumns + 1, 2),
-               dim3(kSumColumns, min(max(groups, 1), 32)), stream, scratch, partial_dbias, dweight,
-               dbias, groups, cols);
+               dim3(kSumColumns, min(max(groups, 1), kSlices)), stream, scratch, partial_dbias,
+               dweight, dbias, groups, cols);
   return Summation::fixed_order;
 }
 
