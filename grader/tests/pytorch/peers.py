@@ -90,14 +90,16 @@ def right_ones(case, providers):
 
 
 def times_of(calls, flush, count):
-    """The median of each, in ms."""
+    """The median of each, in ms. Each round begins with another: the GPU has just been idle then."""
     events = {name: [] for name in calls}
+    names = list(calls)
     for turn in range(-3, count):  # the first three warm up
-        for name, function in calls.items():
+        names.append(names.pop(0))
+        for name in names:
             flush()
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             begin.record()
-            function()
+            calls[name]()
             end.record()
             if turn >= 0:
                 events[name].append((begin, end))
