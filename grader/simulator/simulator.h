@@ -78,12 +78,6 @@ void set_block_order(BlockOrder order, std::uint64_t seed = 0);
 /// cooperative launch wait for each other, so that all of them run.
 void run_sample_of_blocks(std::uint64_t most);
 
-/// gridDim tells the kernels of the next launches of so many blocks at least along the grid's
-/// longest side, however many there are: a loop that goes on by the size of the grid comes to its
-/// end in fewer turns. Not those of clusters and cooperative launches. 0, as at the start: of what
-/// there is.
-void tell_of_blocks(std::uint64_t least);
-
 /// Wanted, no block of the next launches runs. Each is checked and listed as any other; which
 /// function it is, is told in other words than of one that ran.
 void run_no_blocks(bool wanted);
@@ -107,9 +101,6 @@ void hold_work(bool wanted);
 /// device of a few has few blocks. Code may keep what the device told, so this is for a fresh
 /// process.
 void set_multiprocessors(int number);
-/// Whether launchers get memory, as at the start. Else cudaMalloc() and its kin fail; allocate()
-/// does not.
-void give_memory(bool gives);
 /// Whether it refuses every launch, with cudaErrorLaunchOutOfResources. Not so at the start.
 void refuse_launches(bool wanted);
 /// Of which compute capability it is: 75, 80, 90 as at the start, or 120. A launch that asks for
@@ -125,12 +116,6 @@ void set_time_limit(double cpu_seconds_per_launch);
 /// start: any number. A wait for other threads counts as one. Unlike the time they do not depend
 /// on the computer.
 void limit_accesses(std::uint64_t per_launch);
-
-/// Wanted, the next launches are only looked at for accesses out of bounds and for barriers, not
-/// for races and traffic: what these keep beside the memory that is touched is many times as large.
-/// Of the accesses that a launch may make, a write counts as many, which may take a page of memory,
-/// and a wait for other threads as more.
-void watch_bounds_only(bool wanted);
 
 /// Forgets the error of a failed launch, and findings and traffic not yet taken. (On a GPU such an
 /// error ends the process's use of the device.)

@@ -76,9 +76,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferSpec, name, dtype, rows, cols, stride, 
                                    is_output, is_null, over, fill, blob, byte, hash, send_back)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OtherDevice, multiprocessors, capability)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Call, function, dtype, scalars, buffers, time_limit_s, lines,
-                                   trace, most_accesses, most_blocks, bounds_only, told_blocks,
-                                   device, no_memory, no_launches, block_order, order_seed,
-                                   profiled, sets, beside_scalars, beside_buffers)
+                                   trace, most_accesses, most_blocks, device, no_launches,
+                                   block_order, order_seed, profiled, sets, beside_scalars,
+                                   beside_buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Question, call, scalars)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleOrder, count, warmup)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FetchOrder, rows)

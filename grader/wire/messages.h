@@ -80,10 +80,7 @@ struct Call {
   std::int64_t trace = 0;           // keep the first so many requests of each launch,
   std::uint64_t most_accesses = 0;  // stop each after so many; 0: never,
   std::uint64_t most_blocks = 0;    // run a sample of so many blocks of each; 0: all,
-  bool bounds_only = false;         // look for accesses out of bounds, and not for races,
-  std::uint64_t told_blocks = 0;    // have gridDim tell of so many blocks at least,
   OtherDevice device = {};          // on this one,
-  bool no_memory = false;           // with none to be had for what the launcher allocates,
   bool no_launches = false;         // with each launch refused,
   simulator::BlockOrder block_order = simulator::BlockOrder::rising;  // in this order
   std::uint64_t order_seed = 0;                                       // of a shuffled one

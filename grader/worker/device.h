@@ -118,15 +118,10 @@ class Device {
   /// From now on, so many blocks of a launch run at most (0: all), in this order, if the device can
   /// choose.
   virtual void limit_accesses(uint64_t /*of_launch*/) {}
-  virtual void watch_bounds_only(bool /*wanted*/) {}
-  virtual void tell_of_blocks(uint64_t /*least*/) {}
   virtual void choose_blocks(uint64_t /*most*/, simulator::BlockOrder, uint64_t /*seed*/) {}
 
   /// From now on no block of a launch runs, if the device can do without.
   virtual void run_no_blocks(bool) {}
-
-  /// From now on a launcher that allocates gets nothing, or memory again, if the device can choose.
-  virtual void give_memory(bool /*gives*/) {}
 
   /// From now on each launch is refused, or none, if the device can choose.
   virtual void refuse_launches(bool /*wanted*/) {}

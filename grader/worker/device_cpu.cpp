@@ -40,18 +40,6 @@ simulator::Label label_of(const BufferSpec& spec) {
   return {spec.name, size_of(spec.dtype), vector ? 0 : spec.cols, spec.stride};
 }
 
-/// Memory that is read far apart, and nowhere written, has all of its pages in few of the system's.
-void take_large_pages(std::byte* first, size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  constexpr std::uintptr_t kLarge = 2u << 20;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(first) + kLarge - 1) / kLarge * kLarge;
-  const auto end = (reinterpret_cast<std::uintptr_t>(first) + bytes) / kLarge * kLarge;
-  if (begin < end) {
-    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-  }
-#endif
-}
-
 class CpuDevice : public Device {
  public:
   CpuDevice() {
@@ -80,9 +68,6 @@ class CpuDevice : public Device {
     void* const first = simulator::allocate(bytes, offset, label_of(spec));
     if (first == nullptr && bytes > 0) {
       throw OutOfMemory("the simulated device has no room for the buffer " + spec.name);
-    }
-    if (bounds_only_ && !spec.is_output) {
-      take_large_pages(static_cast<std::byte*>(first), bytes);
     }
     return {static_cast<std::byte*>(first)};
   }
@@ -167,16 +152,7 @@ class CpuDevice : public Device {
 
   void limit_accesses(uint64_t of_launch) override { simulator::limit_accesses(of_launch); }
 
-  void watch_bounds_only(bool wanted) override {
-    bounds_only_ = wanted;
-    simulator::watch_bounds_only(wanted);
-  }
-
-  void tell_of_blocks(uint64_t least) override { simulator::tell_of_blocks(least); }
-
   void run_no_blocks(bool wanted) override { simulator::run_no_blocks(wanted); }
-
-  void give_memory(bool gives) override { simulator::give_memory(gives); }
 
   void refuse_launches(bool wanted) override { simulator::refuse_launches(wanted); }
 
@@ -200,7 +176,6 @@ class CpuDevice : public Device {
   }
 
  private:
-  bool bounds_only_ = false;
   cudaStream_t stream_ = nullptr;
   cudaStream_t stream_beside_ = nullptr;
 };

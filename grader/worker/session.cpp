@@ -181,9 +181,6 @@ Message Session::run(const wire::Call& call, std::vector<Blob>& blobs) {
     return refusal("this device does not see requests");
   }
   device_.limit_accesses(call.most_accesses);
-  device_.watch_bounds_only(call.bounds_only);
-  device_.tell_of_blocks(call.told_blocks);
-  device_.give_memory(!call.no_memory);
   device_.refuse_launches(call.no_launches);
   device_.become(call.device);
   device_.choose_blocks(call.most_blocks, call.block_order, call.order_seed);
@@ -222,7 +219,6 @@ Message Session::ask(const wire::Question& question) {
   const Function function = find_function(device_, call);
   device_.observe_requests(false, 0);
   device_.become(call.device);
-  device_.give_memory(true);
   device_.refuse_launches(false);
   device_.run_no_blocks(true);
   std::vector<wire::Launched> answers(question.scalars.size());

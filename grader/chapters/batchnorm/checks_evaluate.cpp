@@ -65,8 +65,6 @@ TEST_SUITE("batchnorm/evaluate") {
       expect<evaluate_mistakes>(call, outputs_of(expected, {"y"}));
     });
     check_far_channels(kEvaluate, outputs_of(expected, {"y"}));
-    check_long_walk(kEvaluate, "batch", {{"channels", 1}, {"space", 1}});
-    check_long_walk(kEvaluate, "space", {{"batch", 1}, {"channels", 1}});
     // A thread that goes on from its element by as many as there are threads comes to every
     // channel.
     const verdict::Session::Sampling sampled(session(), verdict::Session::Sample::of_many);

@@ -66,8 +66,6 @@ void ForwardChecks::far(const Names& outputs) const {
 
 void ForwardChecks::far_channels(const Names& outputs) const {
   check_far_channels(function_, outputs_of(expected, outputs));
-  common::check_long_walk(function_, "batch", {{"channels", 1}, {"space", 1}});
-  common::check_long_walk(function_, "space", {{"batch", 1}, {"channels", 1}});
 }
 
 // ---- numbers ----

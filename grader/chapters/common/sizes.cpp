@@ -6,18 +6,12 @@ namespace onepass::common {
 
 namespace contract = verdict::contract;
 
-namespace {
-
-constexpr std::int64_t kLimited = std::int64_t{1} << 18;  // what has an end before that, has one
-
-}  // namespace
-
 contract::Sizes with_large(const Function& function, const std::string& large, std::int64_t number,
                            std::int64_t others, std::int64_t wide) {
   contract::Sizes sizes;
   for (const contract::Size& size : function.sizes) {
     const bool is_all = size.name == large || size.part_of == large;
-    sizes[size.name] = size.nearest(is_all ? number : is_limited(size) ? wide : others);
+    sizes[size.name] = size.nearest(is_all ? number : size.is_width ? wide : others);
   }
   return sizes;
 }
@@ -32,17 +26,13 @@ std::vector<contract::Size> sizes_to_try(const Function& function) {
   return sizes;
 }
 
-bool is_limited(const contract::Size& size) {
-  return size.most <= kLimited;
-}
-
 bool is_shared(const Function& function, const contract::Size& size) {
   const std::vector<std::string> rows = function.row_sizes();
   const contract::Extent alone = size.name.c_str();
   const auto has = [&](const contract::Extent& extent) {
     return std::count(extent.factors.begin(), extent.factors.end(), size.name) > 0;
   };
-  return is_limited(size) ||
+  return size.is_width ||
          (std::count(rows.begin(), rows.end(), size.name) == 0 &&
           std::any_of(function.tensors.begin(), function.tensors.end(), [&](const auto& tensor) {
             const bool is_statistic = tensor.role != contract::input && tensor.is_data() &&

@@ -17,9 +17,6 @@ verdict::contract::Sizes with_large(const Function& function, const std::string&
 /// Those that the function is told, but for what is a part of another.
 std::vector<verdict::contract::Size> sizes_to_try(const Function& function);
 
-/// Has it an end by its contract? Else a tensor may have as many as an int counts.
-bool is_limited(const verdict::contract::Size& size);
-
 /// Do threads share it, however large it is? Else it may be a number of blocks: columns are shared,
 /// and what is added up over, unless it is a number of rows.
 bool is_shared(const Function& function, const verdict::contract::Size& size);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 namespace onepass::common {
@@ -30,19 +29,15 @@ constexpr std::int64_t kAboveGridYOfEight = 8 * 65535 + 1;
 constexpr std::int64_t kAboveFullDevice = 1100;
 constexpr std::int64_t kLastEnd = 3000;  // of those that are drawn for each size
 
-// Rows from one to the next of four: there are 2^26 and more then, too many for a warp each to be
-// numbered by an int of threads; and enough for a thread each, but not more. Below there are half
-// as many as an int has room for; near, no more than any grid has threads. All are more than the 1
-// MiB apart in which writes between rows would be looked for, of one float a row too; near they are
-// fewer than 2^20, which a launcher may take for a slice of its own. Each time the last row begins
-// a block of its own, whatever number of rows a block has, or of elements: what leaves out a block
-// that is not full leaves it out near too. Far a float counts only the rows before it, for it has
-// 24 bits.
+// Rows from one to the next of four. Far apart there are as many as there may be, and more than
+// 2^32 elements; below there are fewer than 2^31, and near no more than any grid has threads. All
+// are more than the 1 MiB apart in which writes between rows would be looked for. Each time the
+// last row begins a block of its own, however many rows or elements a block has: what leaves out a
+// block that is not full leaves it out near too.
 constexpr std::int64_t kWholeBlocks = 5 * 8192;  // and three times as many, for there are 3 gaps
 constexpr verdict::Session::Apart kApart = {
-    .far = 547 * kWholeBlocks, .below = 217 * kWholeBlocks, .near = 7 * kWholeBlocks};
-constexpr std::int64_t kMostRows = std::numeric_limits<int>::max();
-constexpr std::uint64_t kLongWalk = 1024;  // rows of a block
+    .far = 136 * kWholeBlocks, .below = 27 * kWholeBlocks, .near = 7 * kWholeBlocks};
+constexpr std::int64_t kFarColumns[] = {261, 264};  // no whole vectors, and whole ones
 
 }  // namespace
 
@@ -187,23 +182,6 @@ void check_any_numbers(const Function& function, const CheckCall& check) {
 
 namespace {
 
-/// The rows of `few`, so far apart.
-void expect_far(const Case& few, const std::string& size, const verdict::Outputs& outputs,
-                const verdict::Session::Apart& apart) {
-  const auto spread = [&](std::int64_t rows) { return contract::spread(few, size, rows); };
-  session().expect_far(few, spread, apart, outputs);
-}
-
-/// Has a launch so few blocks that it may have taken as many as the device holds, or as it has
-/// multiprocessors? (Of a cooperative one every block runs.)
-bool has_long_walks(const Case& call, std::int64_t rows) {
-  const verdict::Session::Launches& launches = session().launches_of(call, false);
-  const auto walks = [&](const wire::Launch& launch) {
-    return launch.blocks * kLongWalk < static_cast<std::uint64_t>(rows) && !launch.is_cooperative;
-  };
-  return !launches.empty() && std::all_of(launches.begin(), launches.end(), walks);
-}
-
 /// A call with four rows.
 Case few_rows(const Function& function, const std::string& size, const contract::Sizes& sizes) {
   const verdict::Random draw = session().random();
@@ -221,24 +199,8 @@ void check_far_rows(const Function& function, const std::string& size, const con
 }
 
 void check_far_rows(const Case& few, const std::string& size, const verdict::Outputs& outputs) {
-  expect_far(few, size, outputs, kApart);
-}
-
-void check_most_rows(const Function& function, const std::string& size,
-                     const contract::Sizes& sizes, const verdict::Outputs& outputs,
-                     std::int64_t each) {
-  if (session().device() == "cpu") {  // of which a GPU runs every block, for seconds
-    // Four rows, the last of which is the last there may be. No number of rows a block divides
-    // them.
-    const verdict::Session::Apart most = {
-        .far = (kMostRows / each - 1) / 3, .below = 8'900'010, .near = 270'010};
-    const Case few = few_rows(function, size, sizes);
-    std::optional<verdict::Session::ManyMultiprocessors> many;
-    if (has_long_walks(contract::spread(few, size, most.far), 3 * most.far + 1)) {
-      many.emplace(session());
-    }
-    expect_far(few, size, outputs, most);
-  }
+  const auto spread = [&](std::int64_t rows) { return contract::spread(few, size, rows); };
+  session().expect_far(few, spread, kApart, outputs);
 }
 
 void sweep_values(std::int64_t rows, std::int64_t cols, const CheckValues& check) {
@@ -273,11 +235,9 @@ void check_row_counts(const Function& function, const CheckRows& check) {
 }
 
 void check_far_rows(const Function& function, const verdict::Outputs& outputs) {
-  for (const std::int64_t cols : {33, 40}) {  // no whole vectors, and whole ones
+  for (const std::int64_t cols : kFarColumns) {
     check_far_rows(function, "rows", {{"cols", cols}}, outputs);
   }
-  check_most_rows(function, "rows", {{"cols", 3}}, outputs);
-  check_most_rows(function, "rows", {{"cols", 13}}, outputs, 7);  // not quite 2^32 elements
 }
 
 void sweep_column_sums(const CheckRows& check) {

@@ -42,18 +42,12 @@ using CheckCall = std::function<void(const Case& call)>;
 void sweep_large_sizes(const Function& function, const std::vector<std::vector<std::string>>& sizes,
                        const CheckCall& check);
 
-/// Runs the function with so many rows (tokens, channels) that the number of elements and of
-/// threads that take a row each, or a pair of elements, is beyond 2^31. sizes: all others.
+/// Runs the function with so many rows (tokens, channels) that there are more than 2^32 elements.
+/// sizes: all others.
 void check_far_rows(const Function& function, const std::string& size,
                     const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs);
 /// The same with the numbers of this call, which has a few of them.
 void check_far_rows(const Case& few, const std::string& size, const verdict::Outputs& outputs);
-/// As many as there may be: 2^31 - 1, or so many that `each` times their number fits an int. On the
-/// simulator only.
-void check_most_rows(const Function& function, const std::string& size,
-                     const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs,
-                     std::int64_t each = 1);
-
 /// A small call in every type whose inputs are filled from the seed, each by itself: numbers that
 /// belong together elsewhere, such as a sine and a cosine, do not here.
 void check_any_numbers(const Function& function, const CheckCall& check);
@@ -159,15 +153,8 @@ void check_wide_rows(const Function& function, const CheckRows& check);
 /// at eight rows a block, and more than there are blocks that a device holds at once.
 void check_row_counts(const Function& function, const CheckRows& check);
 
-/// As many rows as check_far_rows() takes, and check_most_rows().
+/// Of rows of which each is a call's `rows`, odd and of whole vectors.
 void check_far_rows(const Function& function, const verdict::Outputs& outputs);
-
-/// One size as large as there is, in a loop of which some thread comes to the end of int: whether
-/// it keeps to its memory there.
-void check_long_walk(const Function& function, const std::string& size,
-                     const verdict::contract::Sizes& others);
-/// The same of the rows of which sums are made; and whether the last one of all is in the sums.
-void check_last_row(const Function& function, const verdict::Outputs& sums);
 
 /// For sums down the columns: rows that no number of groups divides, columns that no number of
 /// threads does.
@@ -208,15 +195,12 @@ void check_side_by_side(const std::function<void(std::int64_t rows)>& check);
 
 /// Calls in which another kernel may have been chosen: with each of the sizes in turn that a launch
 /// may look at larger and larger, each two calls at once, on two streams. Then larger ones, in
-/// which a few blocks show whether they keep to their memory. And check_without_clusters(); and
-/// calls in which a launcher that allocates gets no memory.
+/// which a few blocks show whether they keep to their memory. And check_without_clusters().
 void check_every_size(const Function& function, const CheckCall& check);
 
-/// A launcher may ask whether the GPU has clusters, and launch something else where it has none. On
-/// such a GPU, as the simulator plays it, it is called with the sizes at which it turns to another
-/// kernel there: with the last before, of as many rows as come to a block several times, with the
-/// first after, of as many as are summed up in groups where that is not too wide; and with the
-/// largest. A launcher that launches the same everywhere is not blamed.
+/// A launcher that launches clusters may ask whether the GPU has them, and launch something else
+/// where it has none. The calls for which it launches clusters, on a GPU without: the simulator
+/// plays one.
 void check_without_clusters(const Function& function, const CheckCall& check);
 
 /// Shapes drawn from the seed, so that no list of shapes can be learned by heart.

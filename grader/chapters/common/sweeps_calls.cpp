@@ -22,7 +22,7 @@ constexpr std::int64_t kClasses[] = {1040, 8208, 33040};
 constexpr std::int64_t kOneBlocks = 20'000;  // that one block still may have
 
 // Of what has no end in moments: powers of two, as exponents, every other one.
-constexpr int kFirstLarge = 13, kLastLarge = 25;
+constexpr int kFirstLarge = 13, kLastLarge = 23;
 
 void check_classes_in_pairs(const Function& function, const CheckCall& check) {
   const verdict::Random draw = session().random();
@@ -39,24 +39,6 @@ void check_classes_in_pairs(const Function& function, const CheckCall& check) {
       const Dtype dtype = kEveryDtype[number++ % kEveryDtype.size()];
       for (const std::uint64_t seed : {5, 6}) {
         check(call(function, dtype, {.sizes = sizes, .seed = draw.bits(seed)}));
-      }
-    }
-  }
-}
-
-/// A launcher may allocate in some calls only.
-void check_without_memory(const Function& function) {
-  const verdict::Random draw = session().random();
-  std::uint64_t number = draw.bits(9);
-  for (const contract::Size& size : sizes_to_try(function)) {
-    for (const std::int64_t wanted : {kClasses[0], kClasses[2]}) {
-      const bool is_wide = is_shared(function, size);
-      const std::int64_t large = std::min(is_wide ? wanted : kClasses[0], size.most);
-      session().expect_safe_without_memory(
-          call(function, kEveryDtype[number++ % kEveryDtype.size()],
-               {.sizes = with_large(function, size.name, large, 2, 4), .seed = draw.bits(10)}));
-      if (!is_wide) {
-        break;
       }
     }
   }
@@ -85,8 +67,11 @@ bool are_within_int(const contract::Sizes& sizes) {
 void check_beyond_classes(const Function& function) {
   std::uint64_t number = session().random().bits(7);
   for (const contract::Size& size : sizes_to_try(function)) {
-    for (int power = kFirstLarge; power <= kLastLarge && !is_limited(size); power += 2) {
+    for (int power = kFirstLarge; power <= kLastLarge && !size.is_width; power += 2) {
       const std::int64_t large = (std::int64_t{1} << power) + (number % 2 == 0 ? 16 : 1);
+      if (large > size.most) {
+        break;
+      }
       const std::int64_t others[] = {1, 2, 3};
       const std::int64_t wide[] = {1, 64, 1032, 100};
       contract::Sizes sizes =
@@ -97,24 +82,6 @@ void check_beyond_classes(const Function& function) {
       session().expect_in_bounds(contract::hollow(
           function, kEveryDtype[number % kEveryDtype.size()], sizes, session().random().bits(8)));
       ++number;
-    }
-  }
-}
-
-/// As much of each as an int can count, with all others as small as they get; of tokens as many as
-/// have so many heads. (There are not that many heads.)
-void check_strides(const Function& function) {
-  const auto heads = std::count_if(
-      function.sizes.begin(), function.sizes.end(),
-      [](const contract::Size& size) { return size.name.find("heads") != std::string::npos; });
-  for (const contract::Size& size : sizes_to_try(function)) {
-    const auto with = [&](std::int64_t number) {
-      return contract::hollow(function, Dtype::bf16, with_large(function, size.name, number, 1, 1),
-                              session().random().bits(8));
-    };
-    if (size.least == 0 && !is_limited(size)) {
-      const std::int64_t most = size.most / std::max<std::int64_t>(1, heads);
-      session().expect_stride_in_bounds(with(most), with(most / 2 + 1));
     }
   }
 }
@@ -143,9 +110,7 @@ void check_side_by_side(const std::function<void(std::int64_t rows)>& check) {
 void check_every_size(const Function& function, const CheckCall& check) {
   check_classes_in_pairs(function, check);
   check_beyond_classes(function);
-  check_strides(function);
   check_without_clusters(function, check);
-  check_without_memory(function);
   check_without_launches(function);
 }
 

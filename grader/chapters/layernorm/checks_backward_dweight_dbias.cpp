@@ -114,7 +114,6 @@ TEST_SUITE("layernorm/backward_dweight_dbias") {
     check_many_steps(rows_of(expected_dweight));
     check_late_rows(expected_dweight);
     check_fewer_blocks_than_room(rows_of(expected_dweight));
-    check_last_row(kBackwardDweightDbias, {expected_dweight, expected_dbias});
     if (session().device() == "gpu") {
       check(expected_dweight, random_gradients(Dtype::fp32, 4096, 1024));
     }

@@ -102,7 +102,6 @@ void BackwardChecks::dweight_is_the_derivative() const {
 void BackwardChecks::dweight_of_many_rows() const {
   check_many_rows(rows_of(kOfDweight));
   check_many_steps(rows_of(kOfDweight));
-  check_last_row(function_, kOfDweight);
   check_fewer_blocks_than_room(rows_of(kOfDweight));
 }
 

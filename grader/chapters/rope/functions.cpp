@@ -7,7 +7,8 @@ using namespace verdict::contract;
 
 namespace {
 
-const std::vector<Size> kSizes = {{"tokens", 0}, {"heads"}, {"head_dim", 2, 8192, 2}};
+const Size kHeads = {.name = "heads", .most = kMostHeads, .is_width = false};
+const std::vector<Size> kSizes = {{"tokens", 0}, kHeads, {"head_dim", 2, 8192, 2}};
 
 const Tensor kCos = {"cos", input, "tokens", "head_dim / 2", {.dtype = Dtype::fp32}};
 const Tensor kSin = {"sin", input, "tokens", "head_dim / 2", {.dtype = Dtype::fp32}};
@@ -23,8 +24,8 @@ Function on_q_and_k(const std::string& name, std::optional<Dtype> table, Dtype p
                     const More& more) {
   Function function = {name,
                        {{"tokens", 0},
-                        {"q_heads"},
-                        {"k_heads"},
+                        {.name = "q_heads", .most = kMostHeads, .is_width = false},
+                        {.name = "k_heads", .most = kMostHeads, .is_width = false},
                         {.name = "head_dim", .least = 2, .most = more.most_head_dim, .multiple = 2},
                         {.name = "rotary_dim",
                          .least = 2,

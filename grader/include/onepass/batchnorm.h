@@ -7,8 +7,9 @@
 //             height, width] has space = height * width.
 //   weight, bias                [channels], of type T
 //   running_mean, running_var   [channels], fp32; a variance is not negative
-//   sizes     0 to 2^31 - 1, each. batch * space and batch * channels fit an int, and batch *
-//             channels * space need not.
+//   sizes     0 to 2^24, each. batch * space and batch * channels fit an int, and batch * channels
+//   *
+//             space need not.
 #pragma once
 
 #include <onepass/batchnorm_scratch.h>

@@ -2,7 +2,7 @@
 //
 // What holds for all functions of all chapters (streams, errors, pointers, strides, precision, NaN)
 // stands in onepass/launchers.h. Here besides:
-//   rows     0 to 2^31 - 1
+//   rows     0 to 2^24
 //   cols     1 to 65,536, unless it says otherwise
 #pragma once
 

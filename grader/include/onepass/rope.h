@@ -11,10 +11,9 @@
 //
 // What holds for all functions of all chapters (streams, errors, pointers, strides, precision, NaN)
 // stands in onepass/launchers.h. Here besides:
-//   tokens    0 to 2^31 - 1, all sequences of a batch one after the other
-//   heads     1 or more. heads * head_dim and tokens * heads fit an int, and from 3.3 on (q_heads +
-//             k_heads) * head_dim and tokens * (q_heads + k_heads); tokens * heads * head_dim, and
-//             the number of pairs, need not.
+//   tokens    0 to 2^24, all sequences of a batch one after the other
+//   heads     1 to 1,024. tokens * heads fits an int, from 3.3 on tokens * (q_heads + k_heads);
+//             tokens * heads * head_dim, and the number of pairs, need not.
 //   head_dim  even, 2 to 8,192
 #pragma once
 
@@ -59,8 +58,8 @@ void rope_backward(const T* dy, const float* cos, const float* sin, T* dx, int t
 /// of k, and the other way round.
 /// positions: [tokens], the same for q and k, each the number of a row of the tables, from 0 on, in
 /// no order; tokens may share one.
-/// cos, sin: [any number of rows, rotary_dim / 2], dense, in fp32 or in T, used as they are stored;
-/// they may have more elements than an int can count.
+/// cos, sin: [up to 2^24 rows, rotary_dim / 2], dense, in fp32 or in T, used as they are stored;
+/// they may have more than 2^31 elements.
 /// rotary_dim: even, 2 to head_dim.  Table: float or T.  Position: int32_t or int64_t.
 template <typename T, typename Table, typename Position>
 void rope_half_split(T* q, int64_t q_stride, T* k, int64_t k_stride, const Position* positions,

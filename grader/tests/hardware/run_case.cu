@@ -28,7 +28,6 @@ void mark_initialised(void* memory, std::size_t bytes, bool initialised) {
 void set_block_order(BlockOrder, std::uint64_t) {}
 void run_sample_of_blocks(std::uint64_t) {}
 void limit_accesses(std::uint64_t) {}
-void watch_bounds_only(bool) {}
 void hold_work(bool) {}
 void count_requests(bool) {}
 std::vector<LaunchTraffic> take_traffic() {

@@ -253,19 +253,4 @@ CASE(place_by_an_atomic_load_and_an_atomic_store, "warning: global-race",
   draw_shuffled(Draws::by_load_and_store);
 }
 
-__global__ void note_grid(unsigned* told) {
-  if (blockIdx.x == 0 && threadIdx.x == 0) *told = gridDim.x;
-}
-CASE(a_grid_that_is_told_larger_than_it_is, "") {
-  unsigned* told = zeros<unsigned>();
-  for (const auto& [least, seen] : {std::pair(1000u, 1000u), {3u, 7u}, {0u, 7u}}) {
-    simulator::tell_of_blocks(least);
-    note_grid<<<7, 32>>>(told);
-    simulator::tell_of_blocks(0);
-    unsigned number = 0;
-    cudaMemcpy(&number, told, sizeof(number), cudaMemcpyDeviceToHost);
-    assert(number == seen);
-  }
-}
-
 }  // namespace

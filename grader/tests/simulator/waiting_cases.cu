@@ -342,19 +342,6 @@ CASE(more_accesses_than_allowed, "endless-loop", {"still runs after 1000 accesse
   many_reads<<<1, 1>>>(x, x);
   simulator::limit_accesses(0);
 }
-__global__ void some_writes(float* y) {
-  for (int i = 0; i < 32; ++i) y[i] = 1;  // here
-}
-CASE(where_bounds_alone_count_writes_are_many, "endless-loop", {"still runs after 1000 accesses"},
-     {}, 1, false) {
-  float* y = zeros<float>();
-  simulator::limit_accesses(1000);
-  some_writes<<<1, 1>>>(y);  // as many as there are
-  simulator::watch_bounds_only(true);
-  some_writes<<<1, 1>>>(y);
-  simulator::watch_bounds_only(false);
-  simulator::limit_accesses(0);
-}
 CASE(as_many_accesses_as_allowed, "") {
   float* x = zeros<float>();
   simulator::limit_accesses(2000);

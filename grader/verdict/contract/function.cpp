@@ -74,11 +74,11 @@ const Size& Function::size(const std::string& wanted) const {
 namespace {
 
 std::vector<std::string> sizes_that_are(const Function& function, Extent Tensor::*extent,
-                                        bool with_an_end) {
+                                        bool of_widths) {
   std::vector<std::string> names;
   for (const Size& size : function.sizes) {
     const Extent alone = size.name.c_str();
-    const bool wanted = size.is_argument && (!with_an_end || size.has_end());
+    const bool wanted = size.is_argument && (!of_widths || size.is_width);
     if (wanted && std::any_of(function.tensors.begin(), function.tensors.end(),
                               [&](const Tensor& tensor) { return tensor.*extent == alone; })) {
       names.push_back(size.name);

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -48,17 +47,19 @@ struct Extent {
   void tell(std::int64_t extent, Sizes& sizes) const;
 };
 
+/// What onepass/launchers.h promises of sizes without another limit: rows, tokens, channels.
+constexpr std::int64_t kMostRows = std::int64_t{1} << 24;
+constexpr std::int64_t kMostHeads = 1024;
+
 /// A size, with the limits that the header promises.
 struct Size {
   std::string name;
   std::int64_t least = 1;
-  std::int64_t most = std::numeric_limits<int>::max();
-  std::int64_t multiple = 1;  // of pairs it is 2
-  std::string part_of = {};   // the size that it is at most, and how much of that it is
-  bool is_argument = true;    // or only the extent of a tensor: the function is not told
-
-  /// Is there a limit of its own, below the type's?
-  bool has_end() const { return most < std::numeric_limits<int>::max(); }
+  std::int64_t most = kMostRows;
+  std::int64_t multiple = 1;         // of pairs it is 2
+  std::string part_of = {};          // the size that it is at most, and how much of that it is
+  bool is_argument = true;           // or only the extent of a tensor: the function is not told
+  bool is_width = most < kMostRows;  // shared by threads; else a launch may have blocks for it
 
   /// `number`, or what is little more or within the limits.
   std::int64_t nearest(std::int64_t number) const {
@@ -111,8 +112,8 @@ struct Function {
   const Size& size(const std::string& name) const;
 
   /// The sizes, of those that the function is told, that are the number of rows of some tensor: a
-  /// launch has blocks for them. And those that are the number of columns of one, and have an end:
-  /// a block's threads share them.
+  /// launch has blocks for them. And the widths that are the number of columns of one: a block's
+  /// threads share them.
   std::vector<std::string> row_sizes() const;
   std::vector<std::string> col_sizes() const;
 };

@@ -244,9 +244,9 @@ bool goes_well_in_whole(const Case& call, const GoesWell& goes_well) {
   contract::Sizes sizes = contract::sizes_of(call);
   const std::vector<std::string> rows = call.contract()->row_sizes();
   for (auto& [name, size] : sizes) {
-    const bool has_end = call.contract()->size(name).has_end();
+    const bool is_width = call.contract()->size(name).is_width;
     const bool is_one_of_many =
-        size == 1 && !has_end && std::count(rows.begin(), rows.end(), name) == 0;
+        size == 1 && !is_width && std::count(rows.begin(), rows.end(), name) == 0;
     size = is_one_of_many ? size : in_whole_blocks(call, name);
   }
   const std::optional<Case> in_whole = contract::resized(call, sizes, kMostInWhole);

@@ -1,4 +1,4 @@
-// Rows that lie among a great many others: of so many that an int cannot count them.
+// Rows that lie among a great many others: so many that an int cannot count the elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +22,6 @@ constexpr double kWholeShare = 0.75, kCutShare = 0.25;
 // So many times the rows of a sample are rows that there may be.
 constexpr std::int64_t kMostThreadsOfGrid = std::int64_t{1} << 28;
 
-constexpr double kMostBlocksOfGrid = 2147483647.0;  // in x
-
 const char* const kFloatAdvice =
     "Among fewer rows it goes well, and it goes wrong already where an int could count every byte "
     "and every thread. A float has 24 bits: compute indices and numbers of blocks in integers.";
@@ -46,14 +44,6 @@ std::string spread_size(const Case& few, const Case& call) {
     name = number != few.integer(size) ? size : name;
   }
   return name;
-}
-
-/// The blocks of a call with as many for each row as one that was tried.
-double blocks_for(const Case& call, const Case& tried, std::int64_t blocks, const Case& few) {
-  const std::string size = spread_size(few, tried);
-  return size.empty() ? 0.0
-                      : static_cast<double>(blocks) * static_cast<double>(call.integer(size)) /
-                            static_cast<double>(tried.integer(size));
 }
 
 /// Has each tensor with rows of that size one for each, and not several, as the planes of a batch?
@@ -167,9 +157,6 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
     return tried.right == true || (at_far.failure && tried.right.has_value());
   };
   const FarRows at_near = try_near();
-  const double wanted = at_near.sampled.launches == 1
-                            ? blocks_for(far, spread(apart.near), at_near.sampled.blocks, few)
-                            : 0.0;
   const bool right_near = goes_well(at_near);
   // The number of blocks has lost its upper bits. (That no rows seem right near may be for blocks
   // too many, of which the last one has nothing to do.)
@@ -181,8 +168,7 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
   const auto go_on = [&](const FarRows& tried) {
     return !tried.failure && tried.is_whole() && tried.share > 1.1 * at_near.share;
   };
-  const bool goes_on = !fewer && go_on(at_far);
-  if (!at_far.failure && !fewer && !cut && (goes_on || !right_near)) {
+  if (!at_far.failure && !fewer && !cut && (go_on(at_far) || !right_near)) {
     expect_later_turns(few, spread, at_near, outputs);
     return;
   }
@@ -192,53 +178,28 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
     failure.message = fmt::format("There are {} blocks, fewer than the {} for fewer rows.",
                                   at_far.sampled.blocks, at_near.sampled.blocks);
   }
-  if (wanted > kMostBlocksOfGrid && (fewer || failure.status == Status::launch_error)) {
-    failure.mistake = "grid-limit";
-    failure.message = fmt::format(
-        "With as many blocks for each of the {} as among fewer of them there are to be {:.0f}, and "
-        "a grid has 2^31 - 1 at most. Give a block more to do, or let it go on in a loop.",
-        spread_size(few, far), wanted);
-    fail(far, failure);
-  }
-  bool is_overflow = fewer, divided = false, rounded = false, in_float = false;
+  bool is_overflow = fewer, in_float = false;
   if (!fewer && right_near) {
-    // The last row needs a block more than those before it. To a float they are as many with it as
-    // without it, and a few less are as many again.
-    const auto less = [&](std::int64_t rows) { return try_far(few, spread(rows - 1), outputs); };
-    const FarRows at_less = at_far.failure ? at_far : less(apart.far);
-    rounded = at_less.right == true && at_less.sampled.blocks == at_far.sampled.blocks &&
-              less(apart.near).sampled.blocks < at_near.sampled.blocks;
     const Case below = spread(apart.below);
     const FarRows at_below = try_far(few, below, outputs);
-    in_float = at_near.right == true && at_below.right == false && !at_below.is_cut() &&
+    in_float = !cut && at_near.right == true && at_below.right == false && !at_below.is_cut() &&
                !go_on(at_below) && (at_far.failure || at_far.sampled.kernels.size() == 1) &&
                is_within_int(below, at_below.sampled.blocks);
     // A grid that stops growing has more blocks than for fewer rows, one that has lost bits may
     // not.
-    divided = !at_far.failure && at_far.sampled.launches > at_below.sampled.launches;
-    is_overflow = !rounded && !in_float && goes_well(at_below) && !divided &&
+    is_overflow = !in_float && goes_well(at_below) &&
                   !(cut && at_far.sampled.blocks >= at_below.sampled.blocks) &&
                   !is_out_of_memory(failure.message) && failure.mistake != kHostWaits;
   }
   // A second kernel may read what blocks of the first would have written that are not in the
   // sample.
-  const bool may_lack_blocks =
-      !at_far.failure && !fewer && !is_overflow && !cut && !divided && !rounded && !in_float;
-  if (may_lack_blocks && at_far.sampled.kernels.size() > 1) {
+  if (!at_far.failure && !is_overflow && !cut && !in_float && at_far.sampled.kernels.size() > 1) {
     return;
   }
   if (is_overflow) {
     failure = lost_bits ? with_reason(failure, lost_bits->mistake->c_str(), lost_bits->sentence)
                         : as_overflow(failure);
-  } else if (rounded) {
-    failure = {
-        .message = fmt::format(
-            "The end is missing: there are {} blocks, as for a few rows less, and one more is "
-            "needed. So it is where a float counts, which has 24 bits: count blocks in "
-            "integers, (n + of_each - 1) / of_each.",
-            at_far.sampled.blocks),
-        .mistake = "float-count"};
-  } else if (in_float && !cut && !divided) {
+  } else if (in_float) {
     failure = with_reason(failure, "float-count", kFloatAdvice);
   } else if (cut) {
     failure = {.message = fmt::format("The grid has {} blocks, and what they write is not enough "
@@ -246,11 +207,6 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
                                       "each go on in a loop.",
                                       at_far.sampled.blocks),
                .mistake = "output-partly-written"};
-  } else if (divided) {
-    failure.message += fmt::format(
-        " There are {} launches of its kernel, and {} among fewer rows: where each has some of the "
-        "rows, it must begin with its own in every tensor, in those of one number a row too.",
-        at_far.sampled.launches, at_near.sampled.launches);
   }
   fail(far, failure);
 }

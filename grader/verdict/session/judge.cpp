@@ -167,30 +167,6 @@ std::optional<Failure> judge_ending(const Case& call, const Run& run, const Goes
   return failure;
 }
 
-std::optional<Failure> judge_without_memory(const Case& call, const Run& run) {
-  if (run.outcome == Outcome::ok && run.traffic.empty() && has_work(call)) {
-    return Failure{.message =
-                       "In this call there was no memory to be had. The launcher returns "
-                       "without a launch, and whoever calls it finds no error and takes for "
-                       "a result what is none: cudaGetLastError() takes the error away, "
-                       "and cudaPeekAtLastError() leaves it.",
-                   .mistake = "error-taken-away"};
-  }
-  // Launches and copies that are refused do no harm.
-  if (run.outcome == Outcome::ok || run.outcome == Outcome::launch_error) {
-    return std::nullopt;
-  }
-  std::optional<Failure> failure = judge_ending(call, run, {});
-  if (run.outcome != Outcome::device_error && run.outcome != Outcome::crashed) {
-    return failure;
-  }
-  failure->mistake = "allocation-unchecked";
-  failure->message +=
-      "\nIn this call there was no memory to be had: look at what cudaMallocAsync() returns, and "
-      "return if it is not cudaSuccess.";
-  return failure;
-}
-
 std::optional<Failure> judge_without_launches(const Run& run) {
   if (run.outcome != Outcome::ok || run.traffic.empty()) {
     return std::nullopt;

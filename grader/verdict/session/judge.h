@@ -18,8 +18,6 @@ namespace onepass::verdict {
 /// The call did not come to its end, or the simulator found an error in it.
 std::optional<Failure> judge_ending(const Case& call, const Run& run, const GoesWell& goes_well);
 
-/// Of a call in which a launcher got no memory: what kernels did wrong.
-std::optional<Failure> judge_without_memory(const Case& call, const Run& run);
 /// Of a call whose launches were all refused.
 std::optional<Failure> judge_without_launches(const Run& run);
 

@@ -18,9 +18,6 @@ int few_multiprocessors(int capability) {
                                                                    : kFewWithoutClusters;
 }
 
-// Of which an int can still count all threads.
-constexpr int kManyMultiprocessors = 1 << 16;
-
 }  // namespace
 
 std::string text_of(const wire::OtherDevice& device) {
@@ -56,9 +53,6 @@ void Session::change_device(const wire::OtherDevice& device) {
 
 Session::FewMultiprocessors::FewMultiprocessors(Session& session)
     : OnOtherDevice(session, {.multiprocessors = kFewMultiprocessors}) {}
-
-Session::ManyMultiprocessors::ManyMultiprocessors(Session& session)
-    : OnOtherDevice(session, {.multiprocessors = kManyMultiprocessors}) {}
 
 Session::OtherGeneration::OtherGeneration(Session& session, int capability)
     : OnOtherDevice(

@@ -227,22 +227,6 @@ void Session::expect_in_bounds(const Case& call) {
   in_time([&] { complete(call, turn_in_bounds(), kNobodyAsked); });
 }
 
-void Session::expect_safe_without_memory(const Case& call) {
-  if (device() != "cpu") {
-    return;
-  }
-  in_time([&] {
-    const Turn turn = turn_in_bounds();
-    Turn without = turn;
-    without.no_memory = true;
-    const Run run = attempt(call, without, false);
-    if (const std::optional<Failure> failure = judge_without_memory(call, run)) {
-      complete(call, turn, kNobodyAsked);  // is it wrong with memory, too?
-      fail(call, *failure);
-    }
-  });
-}
-
 void Session::expect_error_left(const Case& call) {
   if (device() != "cpu") {
     return;

@@ -103,11 +103,6 @@ class Session {
   struct FewMultiprocessors : OnOtherDevice {
     explicit FewMultiprocessors(Session& session);
   };
-  /// One of a great many. Blocks that fill it come from the first to the last of as many rows as
-  /// there may be in a few steps.
-  struct ManyMultiprocessors : OnOtherDevice {
-    explicit ManyMultiprocessors(Session& session);
-  };
   /// One of few multiprocessors and of another compute capability, such as 75 for 7.5, with other
   /// limits to what can be launched.
   struct OtherGeneration : OnOtherDevice {
@@ -147,26 +142,6 @@ class Session {
   /// do wrong ends the check. What takes more than moments says nothing.
   void expect_in_bounds(const Case& call);
 
-  /// A call with as much of a size as an int can count, and half as much. On the simulator the
-  /// first block of a launch runs, in what gridDim tells it is so large a grid that a loop by its
-  /// size ends in moments. If it leaves its memory where it does not with half as much, that ends
-  /// the check, as does a launch that is refused.
-  void expect_stride_in_bounds(const Case& call, const Case& half);
-
-  /// A call with a loop of which an int can just count the turns; and a shorter one. On the
-  /// simulator the first block goes as far as it comes in moments; if it leaves its memory where it
-  /// does not in the shorter one, that ends the check.
-  void expect_walk_in_bounds(const Case& call, const Case& shorter);
-
-  /// A call that sums up rows, of which only the last of `few` adds anything: with_rows puts it
-  /// behind as many as there may be. On the simulator the last block runs. If it ends without that
-  /// row, that ends the check; what takes longer says nothing.
-  void expect_last_row(const Case& few, const std::function<Case(std::int64_t rows)>& with_rows,
-                       const Outputs& sums);
-
-  /// A call in which a launcher that allocates gets no memory. It may leave everything undone, but
-  /// no kernel may go on with what there is not: that ends the check. Nothing on a GPU.
-  void expect_safe_without_memory(const Case& call);
   /// Whoever calls a launcher whose launches are refused finds the error. On a device that can
   /// refuse them.
   void expect_error_left(const Case& call);
@@ -282,9 +257,6 @@ class Session {
   Turn turn_in_bounds();
   bool in_time(const std::function<void()>& work);
   bool can_hold(const Case& call);
-  struct OneBlock;
-  OneBlock try_one_block(const Case& call, simulator::BlockOrder order, std::uint64_t most_accesses,
-                         std::uint64_t told_blocks = 0);
   struct FarRows;
   FarRows try_far(const Case& few, const Case& call, const Outputs& outputs);
   void expect_later_turns(const Case& few, const std::function<Case(std::int64_t apart)>& spread,

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <regex>
 #include <stdexcept>
 #include <utility>
@@ -28,7 +27,7 @@ RowsByCols shown(const Exercise& exercise, const Shape& shape) {
 }
 
 std::optional<std::string> objection(const Exercise& exercise, const RowsByCols& shape) {
-  constexpr std::int64_t kMost = std::numeric_limits<int>::max();  // the functions take an int
+  constexpr std::int64_t kMost = contract::kMostRows;
   if (shape.rows < 1 || shape.cols < 1 || shape.rows > kMost || shape.cols > kMost) {
     return fmt::format("Rows and columns are numbers from 1 to {}.", kMost);
   }

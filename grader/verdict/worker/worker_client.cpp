@@ -31,9 +31,6 @@ Request request_of(const Case& call, const Turn& turn) {
   request.call.order_seed = turn.order_seed;
   request.call.most_blocks = turn.most_blocks;
   request.call.most_accesses = turn.most_accesses;
-  request.call.bounds_only = turn.bounds_only;
-  request.call.told_blocks = turn.told_blocks;
-  request.call.no_memory = turn.no_memory;
   request.call.no_launches = turn.no_launches;
   return request;
 }

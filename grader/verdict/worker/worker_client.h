@@ -58,9 +58,6 @@ struct Turn {
   std::uint64_t order_seed = 0;                                 // of a shuffled one
   std::uint64_t most_blocks = 0;    // a sample of each launch, on the simulator; 0: all run
   std::uint64_t most_accesses = 0;  // likewise
-  bool bounds_only = false;         // likewise: no races are looked for
-  std::uint64_t told_blocks = 0;    // likewise: gridDim tells of so many at least
-  bool no_memory = false;           // for what the launcher allocates, on the simulator
   bool no_launches = false;         // likewise: each is refused
 };
 

@@ -80,7 +80,6 @@ __attribute__((flatten)) void check_access(const Access& access) {
       tell_cold(*launch, {thread.number, access, {Area::outside_device}});
       return;
     }
-    if (access.type != AccessType::read) launch->count_write();
     tell_or_stop(*launch, AccessEvent{thread.number,
                                       access,
                                       {Area::inside, MemorySpace::global, found->number,

@@ -77,7 +77,7 @@ Allocation* DeviceMemory::allocate(std::size_t bytes, std::size_t offset, const 
   Area& area = label.element_bytes > 0 ? given_ : own_;
   if (given_.in_use == 0) refused_bytes_ = 0;
   if (bytes == 0) return nullptr;
-  if (bytes > limits::kMemoryBytes - bytes_in_use() || (&area == &own_ && !gives_own_)) {
+  if (bytes > limits::kMemoryBytes - bytes_in_use()) {
     refused_bytes_ = bytes;
     return nullptr;
   }

@@ -108,8 +108,6 @@ class DeviceMemory {
   std::size_t bytes_in_use() const { return given_.in_use + own_.in_use; }
   /// That the device had no room for, last in the running call; 0 if there was always room.
   std::size_t refused_bytes() const { return refused_bytes_; }
-  /// Whether the program gets any that it asks for itself.
-  void give_own(bool gives) { gives_own_ = gives; }
 
  private:
   static constexpr unsigned kPageBits = 20;
@@ -134,7 +132,6 @@ class DeviceMemory {
 
   LazyArray<Allocation*> owner_;
   std::size_t refused_bytes_ = 0;
-  bool gives_own_ = true;
   bool in_reach_ = true;
   // What a launcher allocates for itself it may keep; what it is given changes its address all the
   // same, and comes back to it.

@@ -83,10 +83,6 @@ void run_sample_of_blocks(std::uint64_t most) {
   machine().settings.wanted.initialised = true;  // until some blocks have not run
 }
 
-void tell_of_blocks(std::uint64_t least) {
-  machine().blocks.told = least;
-}
-
 void run_no_blocks(bool wanted) {
   machine().blocks.none = wanted;
 }
@@ -109,10 +105,6 @@ void set_multiprocessors(int number) {
   machine().multiprocessors = number;
 }
 
-void give_memory(bool gives) {
-  machine().memory.device.give_own(gives);
-}
-
 void refuse_launches(bool wanted) {
   machine().refuses_launches = wanted;
 }
@@ -128,11 +120,6 @@ void set_time_limit(double cpu_seconds_per_launch) {
 void limit_accesses(std::uint64_t per_launch) {
   machine().access_limit = per_launch;
   machine().settings.wanted.initialised = true;  // until a launch has been under the limit
-}
-
-void watch_bounds_only(bool wanted) {
-  machine().settings.wanted.races = !wanted;
-  machine().settings.wanted.traffic = !wanted;
 }
 
 void reset() {

@@ -21,16 +21,7 @@ struct BlockChoice {
   std::uint64_t seed = 0;
   std::uint64_t most = 0;  // of a sample; 0: all
   bool none = false;
-  std::uint64_t told = 0;  // see tell_of_blocks()
 };
-
-/// What gridDim tells a kernel of.
-inline uint3 told_grid(const BlockChoice& choice, uint3 grid) {
-  const unsigned longest = std::max({grid.x, grid.y, grid.z});
-  unsigned& side = grid.x == longest ? grid.x : grid.y == longest ? grid.y : grid.z;
-  side = static_cast<unsigned>(std::max<std::uint64_t>(side, choice.told));
-  return grid;
-}
 
 /// The numbers of the blocks that run, in their order.
 class ChosenBlocks {

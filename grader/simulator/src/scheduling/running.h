@@ -34,17 +34,12 @@ struct Launch {
         argument_bytes(argument_bytes_),
         machine(machine_),
         is_shuffled(machine_.blocks.order == BlockOrder::shuffled),
-        counts_all(!machine_.settings.wanted.races),
         accesses_left(machine_.access_limit),
         checkers(begin, machine.settings, machine.memory, machine.shadow, machine.findings) {}
 
   /// A thread takes as long as some accesses, if it makes none.
   void count_threads(std::uint64_t threads) { count(4 * threads); }
-  /// See watch_bounds_only().
-  void count_write() {
-    if (__builtin_expect(counts_all, 0)) count(64);
-  }
-  void count_wait() { count(__builtin_expect(counts_all, 0) ? 16 : 1); }
+  void count_wait() { count(1); }
   void count(std::uint64_t accesses) {
     const bool is_limited = accesses_left > 0 && accesses_left <= machine.access_limit;
     accesses_left -= is_limited ? std::min(accesses, accesses_left - 1) : 0;
@@ -56,7 +51,6 @@ struct Launch {
   const std::size_t argument_bytes;
   Machine& machine;
   const bool is_shuffled;       // see BlockOrder
-  const bool counts_all;        // not accesses alone
   std::uint64_t accesses_left;  // from 0 on it is never down to 0 again
   std::uint64_t turn_from = 0;  // what was left when the running thread's turn began
   Checkers checkers;

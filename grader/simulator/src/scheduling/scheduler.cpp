@@ -198,9 +198,7 @@ std::uint64_t Scheduler::run(std::uint64_t first, Share share) {
   const std::uint64_t count = chosen.count();
   const std::uint64_t end_of_share = share == Share::half ? count / 2 : count;
   running_block_size = launch_.begin.block;
-  running_grid_size = in_clusters || launch_.begin.is_cooperative
-                          ? launch_.begin.grid
-                          : told_grid(launch_.machine.blocks, launch_.begin.grid);
+  running_grid_size = launch_.begin.grid;
   if (in_clusters) launch_.machine.memory.shared.windows().open();
 
   GridBarrier grid(count * together);

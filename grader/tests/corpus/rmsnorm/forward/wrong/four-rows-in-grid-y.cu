@@ -1,6 +1,6 @@
 // diagnosis: grid-limit
 // Four rows a block, a warp each, and the blocks are counted in the grid's y, which has 65,535
-// at most: no more than 262,140 rows can be launched, where rows may be up to 2^31 - 1.
+// at most: no more than 262,140 rows can be launched, where rows may be up to 2^24.
 
 #include <onepass/rmsnorm.h>
 
