@@ -311,6 +311,16 @@ std::vector<Arrangement> pairs_off_boundaries(const Function& function, Dtype dt
 std::vector<Way> sweep_wide(const Function& function, Dtype dtype, const Random& random,
                             std::int64_t cols) {
   std::vector<Way> ways = alike(function, cols / 4 + kOddGap);
+  Way without = ways[0];  // three at once: wide, off a boundary, and null what may be
+  for (const Tensor& tensor : function.tensors) {
+    if (tensor.traits.optional) {
+      without.arrangement.places.erase(tensor.name);
+      without.arrangement.left_out.insert(tensor.name);
+    }
+  }
+  if (!without.arrangement.left_out.empty()) {
+    ways.push_back(without);
+  }
   std::vector<Option> options = options_of(function, dtype, {}, drawn_offset(random));
   if (const std::vector<Option> views = views_of(function, {}); !views.empty()) {
     options.push_back(one_of(views, random));

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "verdict/compare.h"
 #include "verdict/contract/call.h"
+#include "verdict/session/explain_race.h"
 #include "verdict/session/judge.h"
 #include "verdict/session/session.h"
 #include "verdict/worker/worker_client.h"
@@ -270,9 +272,11 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
                                const std::vector<Oracle>& oracles) {
   const Poison poison = next_turn().poison;
   bool right = true;
+  std::optional<Finding> warning;
   in_turn(call, {poison}, [&](const Turn& turn) {
     give_reasons(call, outputs, oracles,
                  [&] { in_time([&] { right = is_right_in_sample(call, turn, outputs); }); });
+    warning = check_.doubt;
   });
   if (!right) {
     look_for_cut_grid(call, outputs);
@@ -285,6 +289,12 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
     });
   };
   if (!right && !in_time(look_at_all) && in_full_) {
+    // The numbers are not known, but rows that share a place cannot all be right.
+    if (warning && warning->kind == Kind::global_race) {
+      fail(call, {.message = sentence_on_warning(call, *warning),
+                  .mistake = "global-race",
+                  .location = location_of(*warning)});
+    }
     check_.warnings.push_back(fmt::format(
         "Left out: the simulator takes too long for the call {}. Grade on a GPU to see it.",
         call.describe()));
