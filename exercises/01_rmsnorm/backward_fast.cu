@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(32 * Shape<T, V, kColumns>::kMostWarps)
   Ring<T, V, kPacks, kHeld> ring(dy, dy_stride, x, x_stride, rows, cols);
   RowSums<kCluster> row_sums;
   unsigned row = ring.first_row;  // this thread's
-  // TODO 1, fill the ring: for each slot below slots, ring.begin_copy(slot, row) of this thread's
+  // TODO 1: fill the ring. For each slot below slots, ring.begin_copy(slot, row) of this thread's
   // next row. They are ring.step apart. Commit after each.
   RowPack weights[kPacks] = {};       // of this thread's columns
   float sum_dweight[kPacks][V] = {};  // of the same columns, over this thread's rows
