@@ -192,13 +192,13 @@ namespace {
 
 /// Four tokens whose rows of the tables are so far apart that their places are beyond 2^31.
 void check_far_positions(const Subject& subject) {
-  constexpr std::int64_t kHalf = 200, kHeadDim = 2 * kHalf;
-  QAndK arguments = {.q = random_x(Dtype::fp16, 4, kHeadDim, 1.0, "q"),
-                     .k = random_x(Dtype::fp16, 4, kHeadDim, 1.0, "k"),
+  constexpr std::int64_t kHalf = 200, kFarHeadDim = 2 * kHalf;
+  QAndK arguments = {.q = random_x(Dtype::fp16, 4, kFarHeadDim, 1.0, "q"),
+                     .k = random_x(Dtype::fp16, 4, kFarHeadDim, 1.0, "k"),
                      .positions = positions(Dtype::int32, counting(4)),
                      .tables = tables(5, 4, kHalf, Dtype::fp32),
                      .arrangement = {}};
-  add_weights(*subject.functions, kHeadDim, arguments);
+  add_weights(*subject.functions, kFarHeadDim, arguments);
   const Case few = q_and_k_call(*subject.functions, std::move(arguments));
   const auto spread = [&](std::int64_t rows) {
     std::vector<verdict::Buffer> buffers = few.buffers();
