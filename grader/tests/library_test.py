@@ -106,7 +106,7 @@ def main():
                                  "cpu"], capture_output=True, text=True)
         require(graded.returncode == 0, graded.stdout + graded.stderr)
         run = subprocess.run(command, capture_output=True, text=True)
-        require(again + "3\n" in run.stdout and "2 of 20 exercises" in run.stdout, run.stdout)
+        require(again + "3\n" in run.stdout and "2 of 21 exercises" in run.stdout, run.stdout)
         other_seed = subprocess.run([*command, "--seed", "2"], capture_output=True, text=True)
         require(again not in other_seed.stdout, other_seed.stdout)
 
