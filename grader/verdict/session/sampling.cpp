@@ -291,9 +291,8 @@ void Session::expect_by_sample(const Case& call, const Outputs& outputs,
   if (!right && !in_time(look_at_all) && in_full_) {
     // The numbers are not known, but rows that share a place cannot all be right.
     if (warning && warning->kind == Kind::global_race) {
-      fail(call, {.message = sentence_on_warning(call, *warning),
-                  .mistake = "global-race",
-                  .location = location_of(*warning)});
+      fail(call,
+           {.message = sentence_on_warning(call, *warning), .location = location_of(*warning)});
     }
     check_.warnings.push_back(fmt::format(
         "Left out: the simulator takes too long for the call {}. Grade on a GPU to see it.",
