@@ -31,12 +31,13 @@ constexpr std::int64_t kLastEnd = 3000;  // of those that are drawn for each siz
 
 // Rows from one to the next of four. Far apart there are as many as there may be, and more than
 // 2^32 elements; below there are fewer than 2^31, and near no more than any grid has threads. All
-// are more than the 1 MiB apart in which writes between rows would be looked for. Each time the
-// last row begins a block of its own, however many rows or elements a block has: what leaves out a
-// block that is not full leaves it out near too.
+// are more than the 1 MiB apart in which writes between rows would be looked for. Each time four
+// rows are behind whole blocks, however many rows or elements a block has: what leaves out a block
+// that is not full leaves it out near too. Far and below, a float rounds the number of elements
+// down.
 constexpr std::int64_t kWholeBlocks = 5 * 8192;  // and three times as many, for there are 3 gaps
 constexpr verdict::Session::Apart kApart = {
-    .far = 136 * kWholeBlocks, .below = 27 * kWholeBlocks, .near = 7 * kWholeBlocks};
+    .far = 136 * kWholeBlocks + 1, .below = 27 * kWholeBlocks + 1, .near = 7 * kWholeBlocks + 1};
 constexpr std::int64_t kFarColumns[] = {261, 264};  // no whole vectors, and whole ones
 
 }  // namespace

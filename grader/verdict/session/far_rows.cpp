@@ -22,6 +22,8 @@ constexpr double kWholeShare = 0.75, kCutShare = 0.25;
 // So many times the rows of a sample are rows that there may be.
 constexpr std::int64_t kMostThreadsOfGrid = std::int64_t{1} << 28;
 
+constexpr double kMostBlocksOfGrid = 2147483647.0;  // in x
+
 const char* const kFloatAdvice =
     "Among fewer rows it goes well, and it goes wrong already where an int could count every byte "
     "and every thread. A float has 24 bits: compute indices and numbers of blocks in integers.";
@@ -196,7 +198,16 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
   if (!at_far.failure && !is_overflow && !cut && !in_float && at_far.sampled.kernels.size() > 1) {
     return;
   }
-  if (is_overflow) {
+  const double wanted = static_cast<double>(at_near.sampled.blocks) *
+                        static_cast<double>(apart.far) / static_cast<double>(apart.near);
+  if (is_overflow && at_near.sampled.launches == 1 && wanted > kMostBlocksOfGrid) {
+    failure.mistake = "grid-limit";
+    failure.message = fmt::format(
+        "With as many blocks per row as among fewer rows there would be {:.0f}, and a grid has "
+        "2^31 "
+        "- 1 at most. Give a block more to do, or use a grid-stride loop.",
+        wanted);
+  } else if (is_overflow) {
     failure = lost_bits ? with_reason(failure, lost_bits->mistake->c_str(), lost_bits->sentence)
                         : as_overflow(failure);
   } else if (in_float) {
