@@ -230,7 +230,7 @@ void check_beyond_32_bits(const Subject& subject) {
   }
   check_far_rows(
       function, "tokens",
-      {{"q_heads", 9}, {"k_heads", 1}, {"head_dim", 32}, {"rotary_dim", 32}, {"table_rows", 300}},
+      {{"q_heads", 32}, {"k_heads", 1}, {"head_dim", 16}, {"rotary_dim", 16}, {"table_rows", 300}},
       subject.outputs);
   check_far_positions(subject);
 }
