@@ -48,7 +48,7 @@ void check_without_clusters(const Function& function, const CheckCall& check) {
               calls.end());
   const verdict::Session::OtherGeneration other(session(), kWithoutClusters);
   const bool asks = std::any_of(calls.begin(), calls.end(), [](const Case& call) {
-    const verdict::Session::Launches& there = session().launches_of(call, false);
+    const verdict::Session::Launches& there = session().launches_of(call);
     return !there.empty() && !any_in_clusters(there);
   });
   if (asks) {  // others are written for GPUs with clusters

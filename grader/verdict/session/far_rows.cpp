@@ -184,12 +184,15 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
   if (!fewer && right_near) {
     const Case below = spread(apart.below);
     const FarRows at_below = try_far(few, below, outputs);
-    in_float = !cut && at_near.right == true && at_below.right == false && !at_below.is_cut() &&
-               !go_on(at_below) && (at_far.failure || at_far.sampled.kernels.size() == 1) &&
+    // Each of several launches has some of the rows: an index of one may be wrong in the others.
+    const bool divided = !at_far.failure && at_far.sampled.launches > at_near.sampled.launches;
+    in_float = !cut && !divided && at_near.right == true && at_below.right == false &&
+               !at_below.is_cut() && !go_on(at_below) &&
+               (at_far.failure || at_far.sampled.kernels.size() == 1) &&
                is_within_int(below, at_below.sampled.blocks);
     // A grid that stops growing has more blocks than for fewer rows, one that has lost bits may
     // not.
-    is_overflow = !in_float && goes_well(at_below) &&
+    is_overflow = !in_float && !divided && goes_well(at_below) &&
                   !(cut && at_far.sampled.blocks >= at_below.sampled.blocks) &&
                   !is_out_of_memory(failure.message) && failure.mistake != kHostWaits;
   }
