@@ -58,8 +58,8 @@ std::vector<Arrangement> pairs_off_boundaries(const Function& function, Dtype dt
                                               const std::set<std::string>& only = {});
 
 /// For rows so wide, of `cols` columns, that all of these would take too long: all tensors alike,
-/// all off a boundary and null what may be, and one way alone that is drawn. Gaps are long too: beside a wide row a short one makes no
-/// difference to its mean.
+/// all off a boundary and null what may be, and one way alone that is drawn. Gaps are long too:
+/// beside a wide row a short one makes no difference to its mean.
 std::vector<Way> sweep_wide(const Function& function, Dtype dtype, const Random& random,
                             std::int64_t cols);
 
