@@ -174,8 +174,8 @@ std::optional<bool> is_grid_limit(const std::string& error) {
   return other ? std::optional(false) : std::nullopt;
 }
 
-/// The one size that is larger than the grid's y may be, of those that are no width: a
-/// launch has blocks for them. Empty if there are several or none.
+/// The one size that is larger than the grid's y may be, of those that are no width: a launch has
+/// blocks for them. Empty if there are several or none.
 std::string most_numerous(const Case& call) {
   std::string name;
   for (const contract::Size& size : call.contract()->sizes) {

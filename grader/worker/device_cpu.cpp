@@ -1,7 +1,5 @@
 // The CPU simulator as a device. Its memory has exact bounds, so there are no guard bands: a stray
 // access is a finding, with the line that made it.
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -48,6 +48,7 @@ void check_far_rows(const Function& function, const std::string& size,
                     const verdict::contract::Sizes& sizes, const verdict::Outputs& outputs);
 /// The same with the numbers of this call, which has a few of them.
 void check_far_rows(const Case& few, const std::string& size, const verdict::Outputs& outputs);
+
 /// A small call in every type whose inputs are filled from the seed, each by itself: numbers that
 /// belong together elsewhere, such as a sine and a cosine, do not here.
 void check_any_numbers(const Function& function, const CheckCall& check);
@@ -153,7 +154,7 @@ void check_wide_rows(const Function& function, const CheckRows& check);
 /// at eight rows a block, and more than there are blocks that a device holds at once.
 void check_row_counts(const Function& function, const CheckRows& check);
 
-/// Of rows of which each is a call's `rows`, odd and of whole vectors.
+/// The same of operators on rows, with rows that fill no vectors and with rows that do.
 void check_far_rows(const Function& function, const verdict::Outputs& outputs);
 
 /// For sums down the columns: rows that no number of groups divides, columns that no number of

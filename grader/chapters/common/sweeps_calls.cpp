@@ -21,8 +21,7 @@ constexpr std::int64_t kClasses[] = {1040, 8208, 33040};
 
 constexpr std::int64_t kOneBlocks = 20'000;  // that one block still may have
 
-// Of what has no end in moments: powers of two, as exponents, every other one.
-constexpr int kFirstLarge = 13, kLastLarge = 23;
+constexpr std::int64_t kFirstLarge = 1 << 13;  // of what has no end in moments
 
 void check_classes_in_pairs(const Function& function, const CheckCall& check) {
   const verdict::Random draw = session().random();
@@ -67,11 +66,8 @@ bool are_within_int(const contract::Sizes& sizes) {
 void check_beyond_classes(const Function& function) {
   std::uint64_t number = session().random().bits(7);
   for (const contract::Size& size : sizes_to_try(function)) {
-    for (int power = kFirstLarge; power <= kLastLarge && !size.is_width; power += 2) {
-      const std::int64_t large = (std::int64_t{1} << power) + (number % 2 == 0 ? 16 : 1);
-      if (large > size.most) {
-        break;
-      }
+    for (std::int64_t power = kFirstLarge; power < size.most && !size.is_width; power *= 4) {
+      const std::int64_t large = power + (number % 2 == 0 ? 16 : 1);
       const std::int64_t others[] = {1, 2, 3};
       const std::int64_t wide[] = {1, 64, 1032, 100};
       contract::Sizes sizes =

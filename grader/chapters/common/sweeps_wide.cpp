@@ -29,17 +29,6 @@ constexpr std::int64_t kBeyondSharedLimit16[] = {13008, 26000};
 constexpr std::int64_t kSharedEnds[] = {49'152, 232'960};
 constexpr std::int64_t kBytesOfColumn[] = {4, 8, 12, 16}, kBytesOfColumn16[] = {2, 6};
 
-/// With a null pointer for each tensor that may have one.
-Arrangement without_optional(const Function& function) {
-  Arrangement arrangement;
-  for (const contract::Tensor& tensor : function.tensors) {
-    if (tensor.traits.optional) {
-      arrangement.left_out.insert(tensor.name);
-    }
-  }
-  return arrangement;
-}
-
 }  // namespace
 
 void sweep_wide_far_apart(const Function& function, const CheckRows& check,
@@ -116,7 +105,7 @@ void sweep_wide_ways(const Function& function, const CheckRows& check) {
     check(Dtype::fp32, 1, cols, {});
   }
   check(Dtype::fp32, 1, kBeyondSharedLimit[1] + 1, {});
-  if (const Arrangement without = without_optional(function); !without.left_out.empty()) {
+  if (const Arrangement without = contract::without_optional(function); !without.left_out.empty()) {
     check(Dtype::fp32, 1, kBeyondSharedLimit[1], without);  // may be a kernel of its own
   }
   for (const std::int64_t cols : kBeyondSharedLimit16) {

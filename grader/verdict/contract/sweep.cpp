@@ -128,6 +128,7 @@ std::vector<Option> views_of(const Function& function, const std::set<std::strin
 /// All tensors alike: off a boundary, rows apart, left out, over their inputs.
 std::vector<Way> alike(const Function& function, std::int64_t gap) {
   std::vector<Way> ways(4);
+  ways[2].arrangement = without_optional(function);
   for (const Tensor& tensor : function.tensors) {
     if (!tensor.is_data()) {
       continue;
@@ -135,9 +136,6 @@ std::vector<Way> alike(const Function& function, std::int64_t gap) {
     ways[0].arrangement.places[tensor.name].offset = 1;
     if (tensor.traits.strided) {
       ways[1].arrangement.places[tensor.name].gap = gap;
-    }
-    if (tensor.traits.optional) {
-      ways[2].arrangement.left_out.insert(tensor.name);
     }
     if (!tensor.traits.over.empty()) {
       ways[3].arrangement.over.insert(tensor.name);
@@ -231,6 +229,16 @@ Arrangement just_aligned(const Function& function, Dtype dtype) {
   return arrangement;
 }
 
+Arrangement without_optional(const Function& function, Arrangement arrangement) {
+  for (const Tensor& tensor : function.tensors) {
+    if (tensor.traits.optional) {
+      arrangement.places.erase(tensor.name);
+      arrangement.left_out.insert(tensor.name);
+    }
+  }
+  return arrangement;
+}
+
 bool Way::has_gaps() const {
   return !arrangement.views.empty() ||
          std::any_of(arrangement.places.begin(), arrangement.places.end(), [](const auto& place) {
@@ -311,15 +319,10 @@ std::vector<Arrangement> pairs_off_boundaries(const Function& function, Dtype dt
 std::vector<Way> sweep_wide(const Function& function, Dtype dtype, const Random& random,
                             std::int64_t cols) {
   std::vector<Way> ways = alike(function, cols / 4 + kOddGap);
-  Way without = ways[0];  // three at once: wide, off a boundary, and null what may be
-  for (const Tensor& tensor : function.tensors) {
-    if (tensor.traits.optional) {
-      without.arrangement.places.erase(tensor.name);
-      without.arrangement.left_out.insert(tensor.name);
-    }
-  }
-  if (!without.arrangement.left_out.empty()) {
-    ways.push_back(without);
+  // Three at once: wide, off a boundary, and null what may be.
+  const Arrangement without = without_optional(function, ways[0].arrangement);
+  if (!without.left_out.empty()) {
+    ways.push_back({without});
   }
   std::vector<Option> options = options_of(function, dtype, {}, drawn_offset(random));
   if (const std::vector<Option> views = views_of(function, {}); !views.empty()) {

@@ -51,6 +51,9 @@ std::vector<Way> sweep(const Function& function, Dtype dtype, const Random& rand
 /// All tensors and scratch on a boundary of 16 bytes, and of no more.
 Arrangement just_aligned(const Function& function, Dtype dtype);
 
+/// The same arrangement with a null pointer for each tensor that may have one.
+Arrangement without_optional(const Function& function, Arrangement arrangement = {});
+
 /// Two tensors off a boundary of 16 bytes by as many bytes, and all others on one: what looks at
 /// the difference of two addresses, or puts them together by exclusive or, takes both for aligned.
 std::vector<Arrangement> pairs_off_boundaries(const Function& function, Dtype dtype,

@@ -207,8 +207,7 @@ void Session::expect_far(const Case& few, const std::function<Case(std::int64_t 
     failure.mistake = "grid-limit";
     failure.message = fmt::format(
         "With as many blocks per row as among fewer rows there would be {:.0f}, and a grid has "
-        "2^31 "
-        "- 1 at most. Give a block more to do, or use a grid-stride loop.",
+        "2^31 - 1 at most. Give a block more to do, or use a grid-stride loop.",
         wanted);
   } else if (is_overflow) {
     failure = lost_bits ? with_reason(failure, lost_bits->mistake->c_str(), lost_bits->sentence)

@@ -35,12 +35,12 @@ std::string Session::name_of(const Case& call) const {
   return call.function() + call.describe() + text_of(other_device_);
 }
 
-const Session::Launches& Session::launches_of(const Case& call, bool may_end) {
-  ask({call}, may_end);
+const Session::Launches& Session::launches_of(const Case& call) {
+  ask({call});
   return launches_[name_of(call)];
 }
 
-void Session::ask(const std::vector<Case>& calls, bool may_end) {
+void Session::ask(const std::vector<Case>& calls) {
   std::vector<Case> open;
   for (const Case& call : calls) {
     if (launches_.try_emplace(name_of(call)).second && device() == "cpu") {
@@ -58,7 +58,7 @@ void Session::ask(const std::vector<Case>& calls, bool may_end) {
   if (asked.crashed && open.size() > 1) {  // which of them did?
     for (const Case& call : open) {
       launches_.erase(name_of(call));
-      ask({call}, may_end);
+      ask({call});
     }
     return;
   }
@@ -66,7 +66,7 @@ void Session::ask(const std::vector<Case>& calls, bool may_end) {
   for (std::size_t i = 0; i < open.size(); ++i) {
     // On another device a launch may be refused, but a launcher that crashes is wrong there too.
     const bool may_fail = !text_of(other_device_).empty() && !asked.crashed;
-    if (!asked.answers[i].went_well && may_end && !may_fail) {
+    if (!asked.answers[i].went_well && !may_fail) {
       expect_in_bounds(open[i]);
     }
     launches_[name_of(open[i])] = std::move(asked.answers[i].launches);

@@ -147,12 +147,12 @@ class Session {
   void expect_error_left(const Case& call);
 
   /// What such a call launches, or wants to; none of it runs, and the same call is not made again.
-  /// Nothing on a GPU. A call that goes wrong even so ends the check, if it may; on another device
-  /// only one that crashes.
+  /// Nothing on a GPU. A call that goes wrong even so ends the check; on another device only one
+  /// that crashes.
   using Launches = std::vector<wire::Launch>;
-  const Launches& launches_of(const Case& call, bool may_end = true);
+  const Launches& launches_of(const Case& call);
   /// Asks for several calls of one function and type at once, which costs less.
-  void ask(const std::vector<Case>& calls, bool may_end = true);
+  void ask(const std::vector<Case>& calls);
 
   /// Of such a call: how much of a row of that tensor, of so many elements, the first block of a
   /// launch reads that reads of no other row; the most. 0 on a GPU, which does not tell.

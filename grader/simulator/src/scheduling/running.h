@@ -39,7 +39,6 @@ struct Launch {
 
   /// A thread takes as long as some accesses, if it makes none.
   void count_threads(std::uint64_t threads) { count(4 * threads); }
-  void count_wait() { count(1); }
   void count(std::uint64_t accesses) {
     const bool is_limited = accesses_left > 0 && accesses_left <= machine.access_limit;
     accesses_left -= is_limited ? std::min(accesses, accesses_left - 1) : 0;
@@ -146,7 +145,7 @@ inline std::size_t thread_or_turn(const Launch& launch, std::size_t turn) {
 inline void wait_for_others(Launch& launch) {
   Thread& thread = *launch.thread;
   launch.progress = launch.progress || !thread.gave_way;
-  launch.count_wait();
+  launch.count(1);
   pass_turn(launch, thread.fiber, thread_or_turn(launch, thread.number) + 1);
 }
 
