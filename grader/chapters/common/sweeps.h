@@ -199,9 +199,9 @@ void check_side_by_side(const std::function<void(std::int64_t rows)>& check);
 /// which a few blocks show whether they keep to their memory. And check_without_clusters().
 void check_every_size(const Function& function, const CheckCall& check);
 
-/// A launcher that launches clusters may ask whether the GPU has them, and launch something else
-/// where it has none. The calls for which it launches clusters, on a GPU without: the simulator
-/// plays one.
+/// Wide calls in which eps counts, one of each kernel. And a launcher that launches clusters may
+/// ask whether the GPU has them, and launch something else where it has none: the calls for which
+/// it launches clusters, on a GPU without. The simulator plays one.
 void check_without_clusters(const Function& function, const CheckCall& check);
 
 /// Shapes drawn from the seed, so that no list of shapes can be learned by heart.

@@ -1,9 +1,11 @@
-// The calls for which a launcher may launch other kernels on a GPU without clusters.
+// Wide calls: the eps of each kernel, and what is launched on a GPU without clusters.
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
-#include "chapters/common/sizes.h"
-#include "chapters/common/sweeps.h"
+#include "chapters/common/asked.h"
 
 namespace onepass::common {
 
@@ -35,6 +37,17 @@ std::vector<Case> wide_calls(const Function& function) {
   return calls;
 }
 
+/// Each kernel has its own eps: one call of each, with numbers so small that eps counts.
+void check_eps_of_kernels(const std::vector<Case>& calls, const CheckCall& check) {
+  std::set<std::set<std::string>> seen;
+  for (const Case& call : calls) {
+    const std::optional<Case> small = near_zero(call);
+    if (small && seen.insert(kernels_of(session().launches_of(call))).second) {
+      check(*small);
+    }
+  }
+}
+
 }  // namespace
 
 void check_without_clusters(const Function& function, const CheckCall& check) {
@@ -42,6 +55,7 @@ void check_without_clusters(const Function& function, const CheckCall& check) {
     return;
   }
   std::vector<Case> calls = wide_calls(function);
+  check_eps_of_kernels(calls, check);
   calls.erase(std::remove_if(
                   calls.begin(), calls.end(),
                   [](const Case& call) { return !any_in_clusters(session().launches_of(call)); }),
@@ -53,6 +67,7 @@ void check_without_clusters(const Function& function, const CheckCall& check) {
   });
   if (asks) {  // others are written for GPUs with clusters
     std::for_each(calls.begin(), calls.end(), check);
+    check_eps_of_kernels(calls, check);
   }
 }
 
